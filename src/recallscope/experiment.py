@@ -1,0 +1,208 @@
+"""One experiment from beginning to end: draw the world, learn, test, and say what came of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from recallscope.evaluation import evaluate
+from recallscope.learning.cost import choose_engine, predict_cost
+from recallscope.learning.population import balanced_samples
+from recallscope.learning.three_step import learn
+from recallscope.learning.workers import Workers
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.record import Provenance, Record, Status
+from recallscope.world.embeddings import Embeddings
+from recallscope.world.world import DTYPES, World
+
+
+class InfeasibleError(ProblemError):
+    """A sound problem that this machine cannot hold."""
+
+
+def run(
+    problem: Problem,
+    seed: int = 0,
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float64",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Record:
+    """Run one experiment and return its record.
+
+    The record is a pure function of the problem and the seed. What this machine cannot hold comes
+    back as `infeasible` and what breaks as `failed`, each with its reason; a request that makes no
+    sense raises `ProblemError`.
+
+    Args:
+        problem: what to learn, by what, from how much.
+        seed: which world; the same seed gives the same samples at every batch size.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test on.
+        dtype: 'float64', or 'float32' for half the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        progress: called with (samples done, samples in all) as work goes on.
+
+    >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
+    >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
+    (<Status.OK: 'ok'>, True, True)
+    """
+    check(problem, engine=engine, test_samples=test_samples, dtype=dtype, device=device,
+          embeddings=embeddings)  # fmt: skip
+    started = time.perf_counter()
+    status, reason, numbers = Status.OK, None, {}
+    try:
+        check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
+        with Workers() as workers, torch.no_grad():
+            world = World.make(problem, seed, dtype=dtype, device=device, embeddings=embeddings)
+            learned = learn(world, workers, engine=engine, advance=_count_up(problem, progress))
+            numbers = evaluate(world, learned, workers, test_samples)
+    except InfeasibleError as error:
+        status, reason = Status.INFEASIBLE, str(error)
+    except ProblemError:
+        raise
+    except Exception as error:  # a crash is a status of its own, never a data point
+        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=status,
+        reason=reason,
+        provenance=Provenance(
+            engine=choose_engine(problem, engine),
+            dtype=dtype,
+            device=device,
+            versions=_versions(),
+            revision=_revision(),
+            elapsed_seconds=time.perf_counter() - started,
+        ),
+        **numbers,
+    )
+
+
+def check(
+    problem: Problem,
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float64",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+) -> None:
+    """Raise `ProblemError` if this makes no sense, before anything is allocated."""
+    choose_engine(problem, engine)
+    whole = isinstance(test_samples, int) and not isinstance(test_samples, bool)
+    if not whole or not 1 <= test_samples <= LARGEST_SIZE:
+        raise ProblemError(
+            f"test_samples must be a whole number from 1 to 2^53, not {test_samples!r}"
+        )
+    if dtype not in DTYPES:
+        raise ProblemError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ProblemError(f"device {device!r} cannot be used: {reason}") from None
+    if problem.embedding.startswith("arrays:") and embeddings is None:
+        raise ProblemError(
+            f"the problem's embedding is {problem.embedding!r}: give these arrays as `embeddings`"
+        )
+    if embeddings is not None:
+        embeddings.check(problem)
+
+
+def check_memory(
+    problem: Problem, *, engine: str = "auto", test_samples: int = 4096, dtype: str = "float64"
+) -> None:
+    """Raise `InfeasibleError` if the run is predicted to need more memory than there is."""
+    cost = predict_cost(problem, engine, dtype, test_samples)
+    if cost.memory_bytes > (memory := machine_memory()):
+        raise InfeasibleError(
+            f"the {cost.engine} engine needs about {_gibibytes(cost.memory_bytes)} of memory for "
+            f"vocab={problem.vocab}, dim={problem.dim}, length={problem.length}, "
+            f"width={problem.width}, but this machine has {_gibibytes(memory)}; "
+            "make these smaller, or use float32"
+        )
+
+
+def machine_memory() -> float:
+    """Bytes of memory in this machine, or infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def _gibibytes(size: float) -> str:
+    return f"{size / 2**30:.3g} GiB"
+
+
+def _count_up(
+    problem: Problem, progress: Callable[[int, int], None] | None
+) -> Callable[[int], None]:
+    if progress is None:
+        return lambda samples: None
+    if math.isinf(problem.samples):
+        total = 2 * balanced_samples(problem)
+    else:
+        total = 3 * int(problem.samples)
+    done = 0
+
+    def advance(samples: int) -> None:
+        nonlocal done
+        done += samples
+        progress(done, total)
+
+    return advance
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in ("recallscope", "torch", "numpy"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+@cache
+def _revision() -> str | None:
+    """The revision of the source, when this is run from a checkout of it."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists() or not (root / "src" / "recallscope").is_dir():
+        return None
+    try:
+        described = subprocess.run(
+            [
+                "git",
+                "-C",
+                str(root),
+                "describe",
+                "--always",
+                "--dirty",
+                "--abbrev=40",
+                "--exclude=*",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()

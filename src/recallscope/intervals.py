@@ -1,0 +1,107 @@
+"""The mean of an accuracy over seeds, with an interval that can be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import betaln, expit  # type: ignore[import-untyped]
+
+from recallscope.record import Record, Status
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_POINTS = 200
+_SPREADS = 40
+_LARGEST_LOGIT = 14.0  # a mean within one in a million of 0 or 1
+
+ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def summarise(records: Sequence[Record], confidence: float = 0.95) -> dict[str, Interval]:
+    """Each accuracy over the records that are ok: its mean and a confidence interval.
+
+    >>> from recallscope import Problem, run
+    >>> problem = Problem(vocab=64, samples=512, dim=64, length=4)
+    >>> summary = summarise([run(problem, seed) for seed in range(4)])
+    >>> summary["recall_accuracy"].low < summary["recall_accuracy"].mean
+    True
+    """
+    tested = [record for record in records if record.status is Status.OK]
+    if not tested:
+        return {}
+    sizes = [record.test_samples or 0 for record in tested]
+    return {
+        name: mean_interval([getattr(record, name) for record in tested], sizes, confidence)
+        for name in ACCURACIES
+    }
+
+
+def mean_interval(
+    fractions: Sequence[float], sizes: Sequence[int], confidence: float = 0.95
+) -> Interval:
+    """The mean of the fractions of successes seen in groups of the given sizes.
+
+    Groups differ, and each was seen through a finite sample: successes are binomial, with rates
+    that follow a Beta law over the groups. The interval is the central part of the posterior of
+    its mean. The prior is flat in the mean and falls as 1/(s + 0.05) in the spread s between
+    groups, counted as a part of the largest spread that the mean allows. Few groups say little
+    about others, and the interval shows it: 16 seeds that never fail leave room for one in ten
+    that does.
+
+    >>> mean, low, high = mean_interval([0.50, 0.52, 0.47, 0.51], [1000] * 4)
+    >>> round(mean, 3), 0.4 < low < 0.49, 0.51 < high < 0.6
+    (0.5, True, True)
+    >>> mean, low, high = mean_interval([1.0] * 4, [1000] * 4)
+    >>> mean, 0.6 < low < 0.8, high
+    (1.0, True, 1.0)
+    """
+    rates, groups = np.asarray(fractions, dtype=float), np.asarray(sizes, dtype=float)
+    if rates.ndim != 1 or rates.shape != groups.shape or not len(rates):
+        raise ValueError("an interval needs at least one group, and a size for each")
+    mean = float(rates.mean())
+    edges = np.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _POINTS + 1)
+    for _ in range(2):  # once over everything, once over where the posterior is
+        logits = (edges[1:] + edges[:-1]) / 2
+        weight = _posterior(rates * groups, groups, logits)
+        inside = np.flatnonzero(weight > 1e-7 * weight.max())
+        within = edges[inside[0]], edges[inside[-1] + 1]
+        edges, coarse = np.linspace(*within, _POINTS + 1), edges
+    share = np.concatenate([[0], np.cumsum(weight)]) / weight.sum()
+    low, high = expit(np.interp([(1 - confidence) / 2, (1 + confidence) / 2], share, coarse))
+    return Interval(
+        mean,
+        min(float(low), mean),
+        max(float(high), mean),
+    )
+
+
+def _posterior(
+    successes: Float[np.ndarray, " groups"],
+    sizes: Float[np.ndarray, " groups"],
+    logits: Float[np.ndarray, " points"],
+) -> Float[np.ndarray, " points"]:
+    """The weight of each mean, given as a logit, with the spread between groups summed out."""
+    mean = expit(logits)
+    root = (np.arange(_SPREADS) + 0.5) / _SPREADS
+    spread = root**2  # finer where groups hardly differ
+    concentration = spread**-2.0 - 1
+    a, b = mean[:, None] * concentration, (1 - mean)[:, None] * concentration
+    prior = root / (spread + 0.05)  # root: the points are not evenly spaced
+    likelihood = -len(sizes) * betaln(a, b)
+    pairs, times = np.unique(np.stack([successes, sizes]), axis=1, return_counts=True)
+    for (count, size), repeated in zip(pairs.T, times, strict=True):
+        likelihood += repeated * betaln(a + count, b + size - count)
+    weight: Float[np.ndarray, " points"] = np.exp(likelihood - likelihood.max()) @ prior
+    weight *= mean * (1 - mean)  # flat in the mean, not in its logit
+    return weight

@@ -1,0 +1,1 @@
+"""How the transformer learns: three gradient steps, finite or in the limit."""

@@ -1,0 +1,101 @@
+"""The training batch as a stream of tiles: made when needed, reduced, and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.learning.tree_sum import TreeSum
+from recallscope.learning.workers import Workers
+from recallscope.problem import Problem
+from recallscope.world.task import Samples
+
+if TYPE_CHECKING:
+    from jaxtyping import Int, Int64
+
+Result = TypeVar("Result")
+
+_TOKENS_PER_TILE = 2**16
+_FEATURES_PER_TILE = 2**20
+_LARGEST_TILE = 2**12
+_SMALLEST_TILE = 2**4
+
+
+class Tile(NamedTuple):
+    """A block of samples as tensors."""
+
+    tokens: Int64[Tensor, "n L"]
+    position: Int64[Tensor, " n"]
+    label: Int64[Tensor, " n"]
+
+
+def tile_size(problem: Problem) -> int:
+    """Samples per tile: a power of two, few enough for a tile to stay in a core's cache.
+
+    It depends neither on the batch nor on the machine: sums are rounded tile by tile, and the same
+    experiment must give the same bits everywhere.
+    """
+    size = min(_TOKENS_PER_TILE // problem.length, _FEATURES_PER_TILE // problem.hidden)
+    size = 1 << max(size.bit_length() - 1, 0)
+    return min(max(size, _SMALLEST_TILE), _LARGEST_TILE)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples 0 … N−1 of a source, cut into tiles; no array of the whole batch ever exists.
+
+    `draw(start, stop)` makes any range of samples. `tiles` restricts the batch to a range of
+    tiles, for a shard; the sums of all shards, merged, are those of the whole batch to the bit.
+    """
+
+    draw: Callable[[int, int], Samples]
+    samples: int
+    tile: int
+    workers: Workers
+    device: torch.device
+    advance: Callable[[int], None] = lambda samples: None
+    tiles: range | None = None
+
+    def map(self, function: Callable[[Tile], Result]) -> Iterator[tuple[int, Result]]:
+        """(tile's number, function of the tile), in order."""
+        tiles = range(-(-self.samples // self.tile)) if self.tiles is None else self.tiles
+
+        def apply(number: int) -> Result:
+            return function(self._make(number))
+
+        for number, result in zip(tiles, self.workers.map(apply, tiles), strict=True):
+            yield number, result
+            self.advance(min(self.tile, self.samples - number * self.tile))
+
+    def partial_sum(self, statistic: Callable[[Tile], Tensor]) -> TreeSum:
+        """The sum of a statistic over the tiles of this batch, ready to be merged with others."""
+        total = TreeSum()
+        for number, part in self.map(statistic):
+            total.add(number, part.double())
+        return total
+
+    def mean(self, statistic: Callable[[Tile], Tensor]) -> Tensor:
+        """The sum of a statistic over the tiles, divided by the number of samples, in float64."""
+        return self.partial_sum(statistic).total() / self.samples
+
+    def count(
+        self, cells: Callable[[Tile], Int64[Tensor, " n"]], size: int, most: int
+    ) -> Int[Tensor, " size"]:
+        """How often each of `size` cells occurs over the tiles, none more than `most` times."""
+        # NumPy asks for huge pages, torch does not: a third off the time to fill a large table.
+        table = torch.from_numpy(np.zeros(size, dtype=np.int32 if most < 2**31 else np.int64))
+        table = table.to(self.device)
+        one = table.new_ones(())
+        for _, found in self.map(cells):
+            table.index_add_(0, found, one.expand(len(found)))
+        return table
+
+    def _make(self, number: int) -> Tile:
+        start = number * self.tile
+        samples = self.draw(start, min(start + self.tile, self.samples))
+        return Tile(*(torch.from_numpy(array).to(self.device) for array in samples))

@@ -1,0 +1,142 @@
+"""What an experiment will cost, and which engine does it for less.
+
+The choice must be the same everywhere, since engines agree to rounding only: it weighs counted
+work by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by
+about a common factor, which leaves the choice alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from recallscope.learning.batch import tile_size
+from recallscope.learning.population import balanced_samples
+from recallscope.problem import Problem, ProblemError
+
+ENGINES = ("auto", "stream", "counts")
+
+_LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
+
+# Seconds for each unit of work.
+_START = 1e-3
+_SAMPLE = 2.2e-7
+_GATHERED_POSITION = 7.4e-8  # stream: draw, sum and compare one token of one sample, three passes
+_COUNTED_POSITION = 4.2e-8  # counts: the same with look-ups
+_GATHERED_NUMBER = 2.7e-10  # one coordinate of one gathered embedding
+_SAMPLE_NUMBER = 1.35e-8  # one coordinate of one sample's own vectors
+_CELL = 6.3e-9  # one cell of the V×V tables
+_MULTIPLY_ADD = 4e-11  # dense matrix products
+_EXPONENTIAL = 1.5e-9  # one entry of a softmax over labels
+_ACTIVATION = 2e-9  # one hidden unit of one sample
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A prediction: multiply-adds of dense products, peak memory, and time on one thread."""
+
+    engine: str
+    multiply_adds: float
+    memory_bytes: float
+    seconds: float
+
+
+def choose_engine(problem: Problem, engine: str = "auto") -> str:
+    """The engine that will run a problem: 'stream', 'counts', 'literal' or 'population'.
+
+    >>> choose_engine(Problem(vocab=512, samples=10**6, dim=64, length=32))
+    'counts'
+    >>> choose_engine(Problem(vocab=10**6, samples=10**6, dim=64, length=32))
+    'stream'
+    """
+    if engine not in ENGINES:
+        raise ProblemError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
+    if problem.regime == "literal" or math.isinf(problem.samples):
+        only = "literal" if problem.regime == "literal" else "population"
+        if engine != "auto":
+            raise ProblemError(
+                f"engine {engine!r} is for finite batches in the limit regime; this problem has "
+                f"one way to be computed, {only}: leave the engine out"
+            )
+        return only
+    if problem.width is not None:
+        if engine == "counts":
+            raise ProblemError(
+                "engine 'counts' is for attention alone: with an MLP a sample is more than its "
+                "counts; use stream"
+            )
+        return "stream"
+    if engine != "auto":
+        return engine
+    if 8 * problem.vocab**2 > _LARGEST_TABLE:
+        return "stream"
+    return min(("stream", "counts"), key=lambda name: _work(problem, name)[1])
+
+
+def predict_cost(
+    problem: Problem, engine: str = "auto", dtype: str = "float64", test_samples: int = 4096
+) -> Cost:
+    """Work, memory and time of one run of a problem, testing included.
+
+    >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
+    >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
+    ('counts', True, True)
+    """
+    engine = choose_engine(problem, engine)
+    multiply_adds, seconds = _work(problem, engine)
+    V, d, m = problem.vocab, problem.dim, problem.hidden
+    asked = min(test_samples, V)
+    testing = V * d * m + 3 * asked * (V * d + d * m)
+    drawing = 2e-8 * d * (2 * V + (problem.width or 0))
+    seconds += testing * _MULTIPLY_ADD + drawing
+    if dtype == "float32":
+        seconds /= 2  # nearly all of it is arithmetic or memory traffic
+    return Cost(
+        engine=engine,
+        multiply_adds=multiply_adds + testing,
+        memory_bytes=_memory(problem, engine, dtype, test_samples),
+        seconds=seconds,
+    )
+
+
+def _samples(problem: Problem) -> float:
+    return balanced_samples(problem) if math.isinf(problem.samples) else problem.samples
+
+
+def _work(problem: Problem, engine: str) -> tuple[float, float]:
+    """Multiply-adds of dense products and seconds of the three steps."""
+    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, _samples(problem)
+    if engine == "counts":
+        products = 2.0 * V * V * d
+        other = _COUNTED_POSITION * N * L + _SAMPLE * N + _CELL * V * V
+        return products, _START + _MULTIPLY_ADD * products + other
+    products = 2.0 * N * d * m
+    other = N * (_GATHERED_POSITION * L + _GATHERED_NUMBER * L * d + _SAMPLE_NUMBER * d)
+    if problem.width is not None:
+        products += 3.0 * N * d * m
+        other += 3 * _ACTIVATION * N * m
+    if engine == "literal":
+        products += 4.0 * N * V * d
+        other += 2 * _EXPONENTIAL * N * V
+    if engine == "population":
+        products += 2.0 * V * d * m
+    return products, _START + _MULTIPLY_ADD * products + other
+
+
+def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> float:
+    """Bytes at the peak, with two threads and torch itself."""
+    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, _samples(problem)
+    number = 4 if dtype == "float32" else 8
+    interpreter = 350 * 2**20
+    frozen = number * (3 * V * d + (problem.width or 0) * d) + 16 * V
+    passing = number * 2 * V * d  # scaled or shifted copies of the embeddings
+    tile = min(tile_size(problem), max(N, test_samples))
+    tiles = 2 * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
+    sums = 8 * (40 * d * m + 40 * V)  # a tree of sums over up to 2^40 tiles
+    answers = 2 * number * min(tile, 256) * min(V, 8192)
+    table = 0.0
+    if engine == "counts":
+        table = V * V * max(number, 8 if N * L >= 2**31 else 4)
+    if engine == "population":
+        passing *= 3
+    return interpreter + frozen + passing + tiles + sums + answers + table

@@ -1,0 +1,119 @@
+"""The limit of three-step learning for attention alone, from a table of co-occurrences.
+
+Everything that the first and third step need to know of the batch is how often each label occurs
+with each token: a V×V table of whole numbers, exact whatever the order. The second step looks its
+inner products up in another such table. The samples then cost no factor d at all.
+
+Costs: about 3 N L look-ups and 6 V² d for the matrix products; memory V².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.memory import store_marked
+from recallscope.learning.read import always_locks, attend, key_scores
+from recallscope.learning.stream import attention_vector, sum_key_weights
+from recallscope.learning.tree_sum import tree_sum
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+_LABELS_AT_ONCE = 256
+
+
+def first_value(world: World, batch: Batch) -> Float[Tensor, "d d"]:
+    """V1 = (1/NL) Q^T C Z, C the table of labels and tokens."""
+    total = _memory(world, batch, partial(_all_cells, world.problem.vocab), world.problem.length)
+    return (total / (batch.samples * world.problem.length)).to(world.tokens.dtype)
+
+
+def attention(world: World, batch: Batch, V1: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
+    """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
+    back = world.centred_outputs @ V1
+    # NumPy asks for huge pages, torch does not: a third off the time to fill a large table.
+    table = torch.from_numpy(np.empty(2 * [world.problem.vocab], dtype=str(V1.dtype)[6:]))
+    table = table.to(V1.device)
+
+    def fill(labels: slice) -> None:
+        torch.mm(back[labels], world.tokens.T, out=table[labels])
+
+    for _ in batch.workers.map(fill, _label_blocks(world)):
+        pass
+    trigger_products = back @ world.trigger_value
+    statistic = partial(_key_weights_of_tile, world, table.view(-1), trigger_products)
+    return attention_vector(world, batch.mean(statistic))
+
+
+def second_value(
+    world: World, batch: Batch, V1: Float[Tensor, "d d"], alpha: Float[Tensor, " d"]
+) -> Float[Tensor, "d d"]:
+    """V2 = (1/N) Q^T C Z, C now the table of labels and attended tokens."""
+    scores, bonus = key_scores(world, alpha)
+    if always_locks(scores, bonus):
+        return store_marked(world, batch)
+    total = _memory(world, batch, partial(_attended_cells, scores, bonus), 1)
+    return (total / batch.samples).to(V1.dtype)
+
+
+def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Int64[Tensor, " n"]]:
+    """The cells of the table to count for a tile, and the labels whose value held the trigger."""
+    return (tile.label[:, None] * vocab + tile.tokens).view(-1), tile.label
+
+
+def _attended_cells(
+    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> tuple[Int64[Tensor, " n"], Int64[Tensor, " locked"]]:
+    attended, locked = attend(scores, bonus, tile)
+    return tile.label * len(scores) + attended, tile.label[locked]
+
+
+def _key_weights_of_tile(
+    world: World, table: Float[Tensor, " V*V"], trigger_products: Float[Tensor, " V"], tile: Tile
+) -> Float[Tensor, " V+1"]:
+    cells, _ = _all_cells(world.problem.vocab, tile)
+    products = table.index_select(0, cells).view(tile.tokens.shape)
+    return sum_key_weights(world, tile, products, trigger_products[tile.label])
+
+
+def _memory(
+    world: World,
+    batch: Batch,
+    cells: Callable[[Tile], tuple[Int64[Tensor, " cells"], Int64[Tensor, " labels"]]],
+    per_sample: int,
+) -> Float[Tensor, "d d"]:
+    """Q^T C Z plus, for the labels whose value held the trigger, Q^T c t^T: in float64."""
+    vocab = world.problem.vocab
+
+    def places(tile: Tile) -> Int64[Tensor, " n"]:
+        if not world.problem.trigger_in_values:
+            return cells(tile)[0]
+        paired, marked = cells(tile)
+        return torch.cat([paired, marked + vocab * vocab])
+
+    counted = batch.count(places, vocab * vocab + vocab, batch.samples * per_sample)
+    table, marked = counted[: vocab * vocab].view(vocab, vocab), counted[vocab * vocab :]
+
+    def part(labels: slice) -> Float[Tensor, "d d"]:
+        values = table[labels].to(world.tokens.dtype) @ world.tokens
+        if world.problem.trigger_in_values:
+            values += marked[labels, None].to(world.tokens.dtype) * world.trigger
+        return (world.centred_outputs[labels].T @ values).double()
+
+    return tree_sum(batch.workers.map(part, _label_blocks(world)))
+
+
+def _label_blocks(world: World) -> list[slice]:
+    vocab = world.problem.vocab
+    return [
+        slice(start, min(start + _LABELS_AT_ONCE, vocab))
+        for start in range(0, vocab, _LABELS_AT_ONCE)
+    ]

@@ -1,0 +1,123 @@
+"""The limit of three-step learning on an endless batch: expectations instead of sums.
+
+Attention alone is exact, in closed form. With an MLP the expectation over the other tokens of a
+sequence has no closed form, so the first two steps use a balanced batch: every set of other tokens
+is shown with every marked token in turn, which leaves no imbalance of labels and little noise. The
+third step depends on the scores of the tokens alone, and is exact for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.learning import stream
+from recallscope.learning.batch import Batch
+from recallscope.learning.memory import store
+from recallscope.learning.read import key_scores
+from recallscope.problem import Problem
+from recallscope.world.rng import Role, below, words
+from recallscope.world.task import Samples, Task
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_FEWEST_SETS = 64
+_SAMPLES = 2**18
+
+
+def balanced_samples(problem: Problem) -> int:
+    """The size of the balanced batch: none is needed for attention alone.
+
+    The relative error of its V1 is about one over the root of the number of sets of other tokens.
+    """
+    if problem.width is None:
+        return 0
+    return problem.vocab * max(_FEWEST_SETS, _SAMPLES // problem.vocab)
+
+
+def balanced_draw(task: Task) -> Callable[[int, int], Samples]:
+    """Sample n has marked token n mod V, in the first place, and the other tokens of set n // V."""
+
+    def draw(start: int, stop: int) -> Samples:
+        index = np.arange(start, stop)
+        marked = index % task.vocab
+        others = task.length - 1
+        first, last = start // task.vocab, (stop - 1) // task.vocab + 1
+        random = words(
+            task.seed,
+            Role.DISTRACTORS,
+            task.vocab,
+            task.length,
+            start=first * others,
+            stop=last * others,
+        )
+        sets = below(task.vocab, random).reshape(last - first, others)
+        tokens = np.concatenate([marked[:, None], sets[index // task.vocab - first]], axis=1)
+        return Samples(tokens, np.zeros_like(marked), task.permutation[marked])
+
+    return draw
+
+
+def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
+    """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
+    if world.hidden_weights is not None:
+        return stream.first_value(world, batch)
+    problem = world.problem
+    total = store(world, batch.workers, world.centred_outputs[world.labels], world.tokens)
+    return (total / (problem.length * problem.vocab)).to(world.tokens.dtype)
+
+
+def attention(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+    """α = E (1/L) Σ_i <v_i − h, b> k_i.
+
+    For attention alone b depends on the marked token v alone and averages to 0 over v, so only
+    these terms survive, with the factor (L−1)/L² and means over v and over the tokens z:
+    mean_v <z_v + t' − z̄, b_v> (z_v + t) − mean_v <z_v, b_v> z̄, where t' is the trigger if it is
+    in the values, else 0.
+    """
+    if world.hidden_weights is not None:
+        return stream.attention(world, batch, V1)
+    problem, tokens = world.problem, world.tokens
+    average = tokens.mean(dim=0)
+    back = world.centred_outputs[world.labels] @ V1
+    marked = ((tokens + world.trigger_value - average) * back).sum(dim=1)
+    unmarked = (tokens * back).sum(dim=1).mean()
+    alpha = marked @ tokens / problem.vocab + marked.mean() * world.trigger - unmarked * average
+    return alpha * (problem.length - 1) / problem.length**2
+
+
+def second_value(
+    world: World, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
+) -> Float[Tensor, "d m"]:
+    """V2 = E q φ(W_in v_j)^T, from the probability that each token wins the attention.
+
+    Order the tokens by score. The highest of L−1 others is token w with probability
+    gap_w = ((r+1)/V)^(L−1) − (r/V)^(L−1), r its rank; the marked token loses to it if w scores
+    more than the marked token with its bonus.
+    """
+    problem = world.problem
+    scores, bonus = key_scores(world, alpha)
+    order = scores.argsort()
+    ranked = scores[order]
+    rank = torch.arange(problem.vocab + 1, dtype=torch.float64, device=scores.device)
+    below = (rank / problem.vocab) ** (problem.length - 1)  # P(all others rank below r)
+    gap = below.diff().to(scores.dtype)
+    beaten = torch.searchsorted(ranked, scores + bonus, right=True)  # tokens that do not win
+    locks = below[beaten].to(scores.dtype)
+
+    outputs = world.centred_outputs[world.labels] / problem.vocab
+    locked = store(
+        world, batch.workers, outputs * locks[:, None], world.tokens + world.trigger_value
+    )
+    # Token of rank r is attended to for every marked token that it beats: a cumulative sum.
+    sums = outputs.new_zeros(problem.vocab + 1, problem.dim)
+    sums.index_add_(0, beaten, outputs)
+    beaten_outputs = sums.cumsum(dim=0)[:-1] * gap[:, None]
+    mistaken = store(world, batch.workers, beaten_outputs, world.tokens[order])
+    return (locked + mistaken).to(V1.dtype)

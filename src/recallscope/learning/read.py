@@ -1,0 +1,86 @@
+"""What attention reads of a tile, and what the memory is given to store it under.
+
+A tile of n samples is a sparse n×V matrix with L entries to the row: sums of embeddings are a
+sparse product with it, and no n×L×d array is ever made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Tile
+from recallscope.network.activations import ACTIVATION
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int64
+
+
+def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
+    """The tile as a sparse matrix with a weight at each of its tokens."""
+    rows, length = tile.tokens.shape
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.arange(0, rows * length + 1, length, device=weights.device),
+            tile.tokens.reshape(-1),
+            weights.reshape(-1),
+            (rows, vocab),
+            check_invariants=False,
+        )
+
+
+def weighted_read(world: World, tile: Tile, weights: Float[Tensor, "n L"]) -> Float[Tensor, "n d"]:
+    """Σ_i a_i v_i for given attention a."""
+    read = incidence(tile, weights, world.problem.vocab) @ world.tokens
+    if world.problem.trigger_in_values:
+        read += weights.gather(1, tile.position[:, None]) * world.trigger
+    return read
+
+
+def uniform_read(world: World, tile: Tile) -> Float[Tensor, "n d"]:
+    """h = the mean of the values: what uniform attention reads."""
+    weights = world.tokens.new_full(tile.tokens.shape, 1 / world.problem.length)
+    return weighted_read(world, tile, weights)
+
+
+def features(world: World, read: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
+    """φ(W_in h), or h itself without an MLP."""
+    if world.hidden_weights is None:
+        return read
+    assert world.problem.activation is not None
+    return ACTIVATION[world.problem.activation].value(read @ world.hidden_weights.T)
+
+
+def key_scores(
+    world: World, alpha: Float[Tensor, " d"]
+) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
+    """The attention score of every token, and what the trigger adds to it."""
+    return world.tokens @ alpha, world.trigger @ alpha
+
+
+def position_scores(
+    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> Float[Tensor, "n L"]:
+    """k_{n,i} · α at every position."""
+    place = tile.position[:, None]
+    result = scores.index_select(0, tile.tokens.view(-1)).view(tile.tokens.shape)
+    return result.scatter_add_(1, place, bonus.expand(place.shape))
+
+
+def attend(
+    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]:
+    """The token attended to, the first of the highest score, and whether it is the marked one."""
+    place = position_scores(scores, bonus, tile).argmax(dim=1)
+    attended = tile.tokens.gather(1, place[:, None])[:, 0]
+    return attended, place == tile.position
+
+
+def always_locks(scores: Float[Tensor, " V"], bonus: Float[Tensor, ""]) -> bool:
+    """Whether the marked position wins whatever the tokens are, rounding included."""
+    return bool(scores.min() + bonus > scores.max())

@@ -1,0 +1,84 @@
+"""The algorithm: value matrix, attention, value matrix, one gradient step each on one batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from recallscope.learning import counts, literal, population, stream
+from recallscope.learning.batch import Batch, tile_size
+from recallscope.learning.cost import choose_engine
+from recallscope.learning.workers import Workers
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_MODULES: dict[str, ModuleType] = {
+    "stream": stream,
+    "counts": counts,
+    "literal": literal,
+    "population": population,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What three steps have made of the weights.
+
+    In the limit regime only directions matter, and the scale is that of unit steps: `V1` and `V2`
+    are mean gradients, and `alpha` the direction in which W1 e points. In the literal regime they
+    are the weights themselves, with W1 = γ alpha e^T.
+    """
+
+    V1: Float[Tensor, "d m"]
+    alpha: Float[Tensor, " d"]
+    V2: Float[Tensor, "d m"]
+
+
+def learn(
+    world: World,
+    workers: Workers,
+    *,
+    engine: str = "auto",
+    advance: Callable[[int], None] = lambda samples: None,
+    batch: Batch | None = None,
+) -> Learned:
+    """Run the three steps on the batch of the world's problem, or on a batch of your own.
+
+    >>> from recallscope.problem import Problem
+    >>> world = World.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)
+    >>> with Workers() as workers:
+    ...     learned = learn(world, workers)
+    >>> learned.V2.shape, learned.alpha.shape
+    (torch.Size([32, 32]), torch.Size([32]))
+    """
+    steps = _MODULES[choose_engine(world.problem, engine)]
+    if batch is None:
+        batch = training_batch(world, workers, advance)
+    V1 = steps.first_value(world, batch)
+    alpha = steps.attention(world, batch, V1)
+    V2 = steps.second_value(world, batch, V1, alpha)
+    return Learned(V1, alpha, V2)
+
+
+def training_batch(
+    world: World, workers: Workers, advance: Callable[[int], None] = lambda samples: None
+) -> Batch:
+    """The N samples of the problem or, for an endless batch, what stands for them."""
+    endless = math.isinf(world.problem.samples)
+    return Batch(
+        draw=population.balanced_draw(world.task) if endless else world.task.draw,
+        samples=population.balanced_samples(world.problem)
+        if endless
+        else int(world.problem.samples),
+        tile=tile_size(world.problem),
+        workers=workers,
+        device=world.tokens.device,
+        advance=advance,
+    )

@@ -1,0 +1,79 @@
+"""One attention layer, alone or before a frozen random MLP, as a module for autograd."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recallscope.network.activations import ACTIVATION
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+
+class Transformer(nn.Module):
+    """The model: logits U V φ(W_in Σ_i a_i v_i) with attention a = softmax_i(k_i · W e).
+
+    Keys are k_i = z_{x_i} + 1{i=ℓ} t, values v_i = z_{x_i} (plus the trigger, if the problem
+    puts it there). Without an MLP, φ and W_in fall away. Only V and W learn; both start at 0.
+
+    >>> from recallscope.problem import Problem
+    >>> world = World.make(Problem(vocab=64, samples=100, dim=16, length=4), seed=0)
+    >>> model = Transformer(world)
+    >>> tokens, position, label = (torch.from_numpy(a) for a in world.task.draw(0, 100))
+    >>> model(tokens, position).shape
+    torch.Size([100, 64])
+    >>> round(model.loss(tokens, position, label).item(), 3)  # log 64: nothing learnt yet
+    4.159
+    """
+
+    tokens: Tensor
+    outputs: Tensor
+    trigger: Tensor
+    trigger_value: Tensor
+    end: Tensor
+    hidden_weights: Tensor | None
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.problem = world.problem
+        for name in ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weights"):
+            self.register_buffer(name, getattr(world, name))
+        dim, hidden = world.problem.dim, world.problem.hidden
+        self.V = nn.Parameter(world.tokens.new_zeros(dim, hidden))  # value matrix
+        self.W = nn.Parameter(world.tokens.new_zeros(dim, dim))  # key-query matrix
+
+    def attention(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
+    ) -> Float[Tensor, "n L"]:
+        """How much each position is attended to from the end of the sequence."""
+        marked = functional.one_hot(position, tokens.shape[1]).to(self.tokens.dtype)
+        query = self.W @ self.end
+        scores = self.tokens[tokens] @ query + marked * (self.trigger @ query)
+        return scores.softmax(dim=1)
+
+    def forward(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
+    ) -> Float[Tensor, "n V"]:
+        """The logits of every label."""
+        attention = self.attention(tokens, position)
+        on_trigger = attention.gather(1, position[:, None])
+        read = torch.einsum("ni,nid->nd", attention, self.tokens[tokens])
+        read = read + on_trigger * self.trigger_value
+        if self.hidden_weights is not None:
+            assert self.problem.activation is not None
+            read = ACTIVATION[self.problem.activation].value(read @ self.hidden_weights.T)
+        return read @ self.V.T @ self.outputs.T
+
+    def loss(
+        self,
+        tokens: Int64[Tensor, "n L"],
+        position: Int64[Tensor, " n"],
+        label: Int64[Tensor, " n"],
+    ) -> Float[Tensor, ""]:
+        """Mean cross-entropy."""
+        return functional.cross_entropy(self(tokens, position), label)

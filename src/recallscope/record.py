@@ -1,0 +1,99 @@
+"""What came of an experiment: numbers, a status and where they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from recallscope.problem import SCHEMA_VERSION, Problem
+
+
+class Status(StrEnum):
+    """How an experiment ended. Never merged, and never a number.
+
+    >>> print(Status.FAILED.advice)
+    The run broke off with the error given as the reason; it says nothing about capacity.
+    """
+
+    OK = "ok"
+    NOT_REACHED = "not_reached"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what the status means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.OK: "The experiment ran to its end and was tested.",
+    Status.NOT_REACHED: "The target was not reached within the range searched; widen the range.",
+    Status.INFEASIBLE: "This machine cannot hold the experiment; change what the reason names.",
+    Status.FAILED: "The run broke off with the error given as the reason; "
+    "it says nothing about capacity.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """How and by what a record was made."""
+
+    engine: str | None
+    dtype: str
+    device: str
+    versions: dict[str, str]
+    revision: str | None
+    elapsed_seconds: float
+    schema: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The outcome of one problem at one seed.
+
+    Accuracies are fractions of `test_samples` fresh samples. The scores of attention are in units
+    of the signal that an ideal first step would give to attention alone, 1/(V L²), times η in the
+    literal regime, and per hidden unit with an MLP.
+
+    Attributes:
+        lock_accuracy: how often attention is highest at the marked position.
+        recall_accuracy: how often the model answers with the right label.
+        one_step_accuracy: how often the first value matrix alone, asked for the embedding of the
+            marked token, has the right label.
+        score_signal: what the trigger adds to the attention score of its position.
+        score_noise: the standard deviation of the attention score over the tokens.
+        trigger_cosine: of the attention vector with the trigger.
+        first_value_cosine: of V1 with the ideal memory Σ_v u_π(v) z_v^T (φ(W_in z_v) for an MLP).
+        second_value_cosine: of V2 with the same.
+    """
+
+    problem: Problem
+    seed: int
+    status: Status
+    provenance: Provenance
+    reason: str | None = None
+    test_samples: int | None = None
+    lock_accuracy: float | None = None
+    recall_accuracy: float | None = None
+    one_step_accuracy: float | None = None
+    score_signal: float | None = None
+    score_noise: float | None = None
+    trigger_cosine: float | None = None
+    first_value_cosine: float | None = None
+    second_value_cosine: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """One flat object fit for JSON; the problem is given by its key."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        provenance = dataclasses.asdict(fields.pop("provenance"))
+        problem = fields.pop("problem")
+        return fields | {"status": str(self.status), "problem_key": problem.key} | provenance
+
+    def result(self) -> dict[str, Any]:
+        """All that must be equal when the same experiment is run again: everything but the time."""
+        fields = self.to_dict()
+        del fields["elapsed_seconds"]
+        return fields

@@ -1,0 +1,92 @@
+"""What is fixed before learning begins, as tensors: a pure function of (problem, seed)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.problem import Problem, ProblemError
+from recallscope.world.embeddings import Embeddings, draw_embeddings, draw_hidden_weights
+from recallscope.world.rng import LARGEST_SEED
+from recallscope.world.task import Task
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The task, the embeddings and the frozen MLP of one experiment.
+
+    >>> world = World.make(Problem(vocab=64, samples=4096, dim=16, length=4), seed=0)
+    >>> world.tokens.shape, world.outputs.shape, world.trigger.shape
+    (torch.Size([64, 16]), torch.Size([64, 16]), torch.Size([16]))
+    """
+
+    problem: Problem
+    task: Task
+    tokens: Float[Tensor, "V d"]  # z_v
+    outputs: Float[Tensor, "V d"]  # u_y
+    trigger: Float[Tensor, " d"]  # t
+    end: Float[Tensor, " d"]  # e
+    hidden_weights: Float[Tensor, "m d"] | None  # W_in
+
+    @classmethod
+    def make(
+        cls,
+        problem: Problem,
+        seed: int,
+        *,
+        dtype: str = "float64",
+        device: str = "cpu",
+        embeddings: Embeddings | None = None,
+    ) -> World:
+        """Draw the world of a problem, or build it around arrays of your own."""
+        if dtype not in DTYPES:
+            raise ProblemError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            raise ProblemError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed!r}")
+        if embeddings is None:
+            embeddings = draw_embeddings(problem, seed, DTYPES[dtype])
+        else:
+            embeddings.check(problem)
+        hidden_weights = None
+        if problem.width is not None:
+            hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, DTYPES[dtype])
+
+        def tensor(array: np.ndarray) -> Tensor:
+            return torch.as_tensor(array, dtype=getattr(torch, dtype), device=device)
+
+        return cls(
+            problem=problem,
+            task=Task(problem.vocab, problem.length, seed),
+            tokens=tensor(embeddings.tokens),
+            outputs=tensor(embeddings.outputs),
+            trigger=tensor(embeddings.trigger),
+            end=tensor(embeddings.end),
+            hidden_weights=None if hidden_weights is None else tensor(hidden_weights),
+        )
+
+    @cached_property
+    def centred_outputs(self) -> Float[Tensor, "V d"]:
+        """q_y = u_y − mean(u): what is left of the label once a uniform guess is subtracted."""
+        return self.outputs - self.outputs.mean(dim=0)
+
+    @cached_property
+    def labels(self) -> Int64[Tensor, " V"]:
+        """π(v) for every token v."""
+        return torch.as_tensor(self.task.permutation, device=self.tokens.device)
+
+    @property
+    def trigger_value(self) -> Float[Tensor, " d"]:
+        """What the trigger adds to the value at its position: t, or nothing."""
+        if self.problem.trigger_in_values:
+            return self.trigger
+        return torch.zeros_like(self.trigger)

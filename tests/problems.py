@@ -1,0 +1,39 @@
+"""Generated problems that reach every corner: one token, one sample, two labels, repeats."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from recallscope.problem import ACTIVATIONS, Problem
+
+
+@st.composite
+def small_problems(draw, *, mlp=None, **fixed):
+    vocab = draw(st.integers(2, 12))
+    width = draw(st.integers(1, 9)) if (draw(st.booleans()) if mlp is None else mlp) else None
+    return Problem(
+        vocab=vocab,
+        samples=draw(st.integers(1, 40)),
+        dim=draw(st.integers(1, 8)),
+        length=draw(st.integers(1, 6)),
+        width=width,
+        activation=draw(st.sampled_from(ACTIVATIONS)) if width else None,
+        embedding=draw(st.sampled_from(["sphere", "gaussian", "rademacher"])),
+        trigger_in_values=draw(st.booleans()),
+        **fixed,
+    )
+
+
+def sizes_of_terms(world):
+    """How large the terms of V1, α and V2 are at unit steps, whatever their sums come to.
+
+    Repeated tokens and labels can cancel a whole sum; what is left then is rounding, and can only
+    be compared with what cancelled.
+    """
+    outputs = float(world.outputs.norm(dim=1).max())
+    reads = float(world.tokens.norm(dim=1).max() + world.trigger.norm())
+    features, slopes = reads, 1.0
+    if world.hidden_weights is not None:
+        before = float(world.hidden_weights.norm()) * reads
+        features, slopes = before + before**2, (1 + 2 * before) * before
+    return outputs * features, outputs**2 * features * slopes * reads**2, outputs * features

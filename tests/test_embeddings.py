@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from recallscope import Embeddings, Problem, ProblemError, run
+from recallscope.world.embeddings import draw_embeddings, draw_hidden_weights
+
+
+def drawn(family, vocab=2000, dim=50, seed=0):
+    problem = Problem(vocab=vocab, samples=1, dim=dim, length=1, embedding=family)
+    return draw_embeddings(problem, seed)
+
+
+@pytest.mark.parametrize("family", ["sphere", "gaussian", "rademacher"])
+def test_families_are_isotropic_and_independent(family):
+    e = drawn(family)
+    for array in (e.tokens, e.outputs):
+        covariance = array.T @ array / len(array)
+        # 2000 rows: the spectrum of such a matrix lies within (1 ± √(50/2000))² of the mean.
+        spectrum = np.linalg.eigvalsh(covariance) * 50
+        assert spectrum.min() > 0.65
+        assert spectrum.max() < 1.4
+        assert np.linalg.norm(array.mean(axis=0)) < 3 / np.sqrt(2000)
+    assert abs(np.mean(e.tokens * e.outputs) * 50) < 4 / np.sqrt(2000 * 50)
+    assert abs(e.trigger @ e.end) < 0.6
+
+
+def test_norms_are_what_the_family_says():
+    norms = {f: np.linalg.norm(drawn(f).tokens, axis=1) for f in ("sphere", "rademacher")}
+    for norm in norms.values():
+        np.testing.assert_allclose(norm, 1, rtol=1e-12)
+    gaussian = np.linalg.norm(drawn("gaussian").tokens, axis=1)
+    assert gaussian.std() == pytest.approx(1 / np.sqrt(2 * 50), rel=0.1)
+
+
+def test_orthogonal_embeddings_are_orthonormal_with_the_trigger():
+    e = drawn("orthogonal", vocab=49, dim=50)
+    keys = np.vstack([e.tokens, e.trigger])
+    np.testing.assert_array_equal(keys @ keys.T, np.eye(50))
+    np.testing.assert_array_equal(e.outputs @ e.outputs.T, np.eye(49))
+
+
+def test_embeddings_depend_on_seed_and_sizes_and_nothing_else():
+    e = drawn("sphere", vocab=9000)  # more than one block of rows
+    np.testing.assert_array_equal(e.tokens, drawn("sphere", vocab=9000).tokens)
+    assert not np.array_equal(e.tokens, drawn("sphere", vocab=9000, seed=1).tokens)
+    assert not np.array_equal(e.tokens[:100], drawn("sphere", vocab=100).tokens)
+    assert not np.array_equal(e.tokens, e.outputs)
+
+
+def test_float32_embeddings_are_the_float64_ones_rounded():
+    problem = Problem(vocab=100, samples=1, dim=8, length=1)
+    single, double = (draw_embeddings(problem, 0, dtype) for dtype in (np.float32, np.float64))
+    np.testing.assert_array_equal(single.tokens, double.tokens.astype(np.float32))
+
+
+def test_hidden_weights_are_standard_normal():
+    weights = draw_hidden_weights(400, 50, seed=0)
+    assert weights.mean() == pytest.approx(0, abs=4 / np.sqrt(weights.size))
+    assert weights.var() == pytest.approx(1, abs=0.05)
+
+
+@pytest.fixture
+def own():
+    rng = np.random.default_rng(0)
+    return Embeddings(
+        tokens=rng.standard_normal((64, 16)) / 4,
+        outputs=rng.standard_normal((64, 16)) / 4,
+        trigger=rng.standard_normal(16) / 4,
+        end=np.eye(16)[0],
+    )
+
+
+def test_own_arrays_are_used_and_survive_a_file(own, tmp_path):
+    own.save(tmp_path / "own.npz")
+    loaded = Embeddings.load(tmp_path / "own.npz")
+    assert loaded.name == own.name
+    problem = Problem(vocab=64, samples=4096, dim=16, length=4, embedding=own.name)
+    record = run(problem, embeddings=loaded)
+    assert record.status == "ok"
+    assert record.result() == run(problem, embeddings=own).result()
+    with pytest.raises(ProblemError, match="give these arrays as `embeddings`"):
+        run(problem)
+    with pytest.raises(ProblemError, match=r"vocab=64, dim=16, but the problem has vocab=65"):
+        run(problem.replace(vocab=65), embeddings=own)
+    with pytest.raises(ProblemError, match=r"write Problem\(…, embedding=arrays.name\)"):
+        run(problem.replace(embedding="sphere"), embeddings=own)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"trigger": np.zeros(15)}, r"trigger must have shape \(16,\)"),
+        ({"outputs": np.zeros((64, 15))}, r"outputs must have shape \(64, 16\)"),
+        ({"tokens": np.zeros(16)}, "tokens must be vocab×dim"),
+        ({"end": np.full(16, np.nan)}, "end holds values that are not finite"),
+        ({"end": np.arange(16)}, "end must hold floating-point numbers, not int64"),
+        ({"end": [0.0] * 16}, "end must hold floating-point numbers, not list"),
+    ],
+)
+def test_arrays_of_the_wrong_kind_are_refused(own, change, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        Embeddings(**vars(own) | change)
+
+
+def npz(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def npy(array, **how):
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, **how)
+    return buffer.getvalue()
+
+
+HUGE = npy(np.zeros(16)).replace(b"(16,), }" + 8 * b" ", b"(9999999999,), }")
+
+LARGE = npy(np.zeros(16)).replace(b"(16,), }" + 7 * b" ", b"(999999999,), }")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"not a zip", "cannot read embedding arrays"),
+        (npz(tokens=npy(np.zeros((2, 2)))), "has no array 'outputs'"),
+        (npz(tokens=b"junk"), "is not in NumPy's format"),
+        (npz(tokens=npy(np.array([{}], dtype=object), allow_pickle=True)), "holds Python objects"),
+        (npz(tokens=npy(np.zeros(16))[:-9]), "expected 128 bytes got 119"),
+        (npz(tokens=HUGE), "claims 79999999992 bytes; at most 68719476736"),
+        (npz(tokens=LARGE), "claims 7999999992 bytes but the file holds fewer"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be_are_refused(tmp_path, content, sentence):
+    (tmp_path / "own.npz").write_bytes(content)
+    with pytest.raises(ProblemError, match=sentence):
+        Embeddings.load(tmp_path / "own.npz")

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from recallscope import Problem, ProblemError, Record, Status, Transformer, Workers, World, run
+from recallscope import experiment as module
+from recallscope.intervals import mean_interval
+from recallscope.learning.memory import ideal_memory
+from recallscope.learning.three_step import learn
+from recallscope.record import Provenance
+
+PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
+
+
+def test_a_record_is_a_pure_function_of_problem_and_seed():
+    first = run(PROBLEM, 7)
+    torch.manual_seed(123)
+    np.random.seed(123)
+    assert run(PROBLEM, 7).result() == first.result()
+    assert run(PROBLEM, 8).result() != first.result()
+
+
+def test_a_record_says_how_it_was_made():
+    record = run(PROBLEM, 7, test_samples=500, dtype="float32")
+    fields = record.to_dict()
+    json.dumps(fields, allow_nan=False)
+    assert fields["seed"] == 7
+    assert fields["test_samples"] == 500
+    assert fields["dtype"] == "float32"
+    assert fields["problem_key"] == PROBLEM.key
+    assert fields["engine"] in ("stream", "counts")
+    assert fields["elapsed_seconds"] > 0
+    assert set(fields["versions"]) == {"python", "recallscope", "torch", "numpy"}
+
+
+def test_cosines_and_scores_are_those_of_the_weights():
+    record = run(PROBLEM, 7)
+    world = World.make(PROBLEM, 7)
+    with Workers() as workers:
+        learned = learn(world, workers)
+        ideal = ideal_memory(world, workers)
+    expected = world.outputs[world.labels].T @ world.tokens
+    torch.testing.assert_close(ideal, expected)
+
+    def cosine(a, b):
+        return float(torch.nn.functional.cosine_similarity(a.flatten(), b.flatten(), dim=0))
+
+    assert record.first_value_cosine == pytest.approx(cosine(learned.V1, expected))
+    assert record.second_value_cosine == pytest.approx(cosine(learned.V2, expected))
+    assert record.trigger_cosine == pytest.approx(cosine(learned.alpha, world.trigger))
+    unit = 128 * 6**2
+    assert record.score_signal == pytest.approx(float(world.trigger @ learned.alpha) * unit)
+    assert record.score_noise == pytest.approx(float((world.tokens @ learned.alpha).std()) * unit)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"trigger_in_values": True},
+        {"length": 40, "dim": 12},
+        {"width": 50},
+        {"width": 50, "activation": "quadratic", "trigger_in_values": True},
+    ],
+    ids=str,
+)
+def test_accuracies_are_those_of_the_network_with_the_learnt_weights(change):
+    """In the literal regime the module itself, given V2 and W1, must score the same."""
+    problem = PROBLEM.replace(**change, regime="literal", eta=0.01, gamma=1e7)
+    record = run(problem, 3, test_samples=3000)
+    world = World.make(problem, 3)
+    with Workers() as workers:
+        learned = learn(world, workers)
+    model = Transformer(world)
+    tokens, position, label = (torch.from_numpy(a) for a in world.task.draw(0, 3000, "test"))
+    with torch.no_grad():
+        model.V.copy_(learned.V2)
+        model.W.copy_(problem.gamma * torch.outer(learned.alpha, world.end))
+        answer = model(tokens, position).argmax(dim=1)
+        attended = model.attention(tokens, position).argmax(dim=1)
+        model.V.copy_(learned.V1)
+        asked = tokens.gather(1, position[:, None])
+        model.trigger_value.zero_()
+        alone = model(asked, torch.zeros_like(position)).argmax(dim=1)
+    assert record.recall_accuracy == pytest.approx(float((answer == label).double().mean()))
+    assert record.lock_accuracy == pytest.approx(float((attended == position).double().mean()))
+    assert record.one_step_accuracy == pytest.approx(float((alone == label).double().mean()))
+
+
+def test_asking_every_token_once_gives_the_same_accuracies():
+    """With more tests than tokens a table of answers is made; with fewer, each test is asked."""
+    problem = PROBLEM.replace(trigger_in_values=True)
+    world = World.make(problem, 3)
+    with Workers() as workers, torch.no_grad():
+        learned = learn(world, workers)
+        from recallscope.evaluation import answers
+
+        table = answers(world, learned.V2, world.tokens + world.trigger)
+    tokens, position, label = (torch.from_numpy(a) for a in world.task.draw(0, 100, "test"))
+    asked = tokens.gather(1, position[:, None])[:, 0]
+    record = run(problem, 3, test_samples=100)
+    assert record.lock_accuracy == 1
+    assert record.recall_accuracy == pytest.approx(float((table[asked] == label).double().mean()))
+
+
+def test_one_token_leaves_attention_nothing_to_learn():
+    record = run(Problem(vocab=16, samples=100, dim=8, length=1))
+    assert record.lock_accuracy == 1
+    assert record.score_signal == 0
+    assert record.trigger_cosine is None
+
+
+def test_what_does_not_fit_is_infeasible_and_allocates_nothing():
+    record = run(Problem(vocab=10**9, samples=10, dim=10**4, length=2))
+    assert record.status is Status.INFEASIBLE
+    assert "of memory for vocab=1000000000, dim=10000" in record.reason
+    assert record.recall_accuracy is None
+    assert record.provenance.elapsed_seconds < 1
+
+
+def test_a_crash_is_a_status_and_never_a_number(monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("the machine is on fire")
+
+    monkeypatch.setattr(module, "evaluate", broken)
+    threads = torch.get_num_threads()
+    record = run(PROBLEM)
+    assert record.status is Status.FAILED
+    assert record.reason == "RuntimeError: the machine is on fire"
+    assert record.recall_accuracy is None
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"seed": -1}, "seed must be a whole number from 0 to 2\\^63 - 1, not -1"),
+        ({"seed": 1.0}, "seed must be a whole number"),
+        ({"test_samples": 0}, "test_samples must be a whole number from 1 to 2\\^53, not 0"),
+        ({"dtype": "float16"}, "dtype must be one of float32, float64, not 'float16'"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used"),
+        ({"engine": "steam"}, "engine must be one of auto, stream, counts, not 'steam'"),
+    ],
+)
+def test_requests_that_make_no_sense_are_errors(how, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        run(PROBLEM, **how)
+
+
+def test_progress_counts_every_sample_of_three_passes():
+    seen = []
+    run(PROBLEM, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (3 * 2048, 3 * 2048)
+    assert seen == sorted(seen)
+
+
+def test_statuses_are_four_and_each_says_what_to_do():
+    assert {str(status) for status in Status} == {"ok", "not_reached", "infeasible", "failed"}
+    assert len({status.advice for status in Status}) == 4
+
+
+def record_of(accuracy, samples=1000):
+    made = Provenance(
+        engine=None, dtype="float64", device="cpu", versions={}, revision=None, elapsed_seconds=0
+    )
+    return Record(
+        problem=PROBLEM,
+        seed=0,
+        status=Status.OK,
+        provenance=made,
+        test_samples=samples,
+        lock_accuracy=accuracy,
+        recall_accuracy=accuracy,
+        one_step_accuracy=accuracy,
+    )
+
+
+def test_the_summary_leaves_out_what_is_not_ok():
+    from recallscope import summarise
+
+    bad = run(Problem(vocab=10**9, samples=10, dim=10**4, length=2))
+    summary = summarise([record_of(0.5), record_of(0.6), bad])
+    assert summary["recall_accuracy"].mean == pytest.approx(0.55)
+    assert summarise([bad]) == {}
+
+
+@pytest.mark.parametrize("truth", [0.3, 0.9])
+@pytest.mark.parametrize("spread", [0.0, 0.03, 0.15])
+@pytest.mark.parametrize(("seeds", "least"), [(2, 0.87), (4, 0.90), (16, 0.92)])
+def test_intervals_over_seeds_cover_the_planted_truth(truth, spread, seeds, least):
+    """The bounds lie two standard errors below what was measured."""
+    rng = np.random.default_rng(0)
+    trials, covered = 200, 0
+    for _ in range(trials):
+        rates = truth * np.ones(seeds)
+        if spread:
+            concentration = truth * (1 - truth) / spread**2 - 1
+            rates = rng.beta(truth * concentration, (1 - truth) * concentration, seeds)
+        _, low, high = mean_interval(rng.binomial(1000, rates) / 1000, [1000] * seeds)
+        covered += low <= truth <= high
+    assert covered / trials >= least
+    if spread == 0.15 and seeds == 16:
+        assert covered / trials <= 0.98
+
+
+def test_intervals_narrow_with_seeds_and_with_tests():
+    wide = mean_interval([0.3, 0.32, 0.29], [1000] * 3)
+    more_seeds = mean_interval([0.3, 0.32, 0.29] * 4, [1000] * 12)
+    more_tests = mean_interval([0.3, 0.3, 0.3], [10**6] * 3)
+    for narrow in (more_seeds, more_tests):
+        assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+
+
+def test_an_interval_never_claims_certainty():
+    mean, low, high = mean_interval([1.0] * 16, [4096] * 16)
+    assert mean == high == 1
+    assert 0.85 < low < 0.95
+    with pytest.raises(ValueError, match="at least one group"):
+        mean_interval([], [])

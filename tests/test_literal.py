@@ -1,0 +1,124 @@
+"""The literal steps against autograd of the module's own loss, and against their limit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from problems import sizes_of_terms, small_problems
+from recallscope import Problem, Workers, World, learn
+from recallscope.bench import three_steps_by_autograd
+from recallscope.learning.batch import Tile
+from recallscope.learning.literal import residual
+from recallscope.problem import ACTIVATIONS
+
+TOLERANCE = 1e-10
+
+
+def whole_batch(world):
+    samples = world.task.draw(0, int(world.problem.samples))
+    return Tile(*(torch.from_numpy(array) for array in samples))
+
+
+def assert_close(ours, autograd, scale):
+    """Relative to the largest entry; where all cancels, to the terms that cancelled."""
+    error = (ours - autograd).abs().max()
+    assert error <= TOLERANCE * autograd.abs().max() + 1e-14 * scale
+
+
+@settings(max_examples=300)
+@given(
+    small_problems(regime="literal", eta=1.0, gamma=1.0),
+    st.floats(1e-3, 3.0),
+    st.floats(1e-2, 30.0),
+    st.integers(0, 10**6),
+)
+def test_literal_steps_are_the_gradients_of_the_loss(problem, eta, gamma, seed):
+    world = World.make(problem.replace(eta=eta, gamma=gamma), seed)
+    with Workers() as workers, torch.no_grad():
+        ours = learn(world, workers)
+    autograd = three_steps_by_autograd(world, whole_batch(world))
+    first, attention, second = sizes_of_terms(world)
+    assert_close(ours.V1, autograd.V1, eta * first)
+    assert_close(ours.alpha, autograd.alpha, eta * attention)
+    assert_close(ours.V2, autograd.V2, eta * first + gamma * second)
+
+
+@pytest.mark.parametrize(
+    "corner",
+    [
+        {"length": 1},
+        {"samples": 1},
+        {"vocab": 2, "length": 6},
+        {"vocab": 2, "samples": 1, "length": 1},
+        {"vocab": 3, "length": 12},  # every sequence repeats tokens
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("activation", [None, *ACTIVATIONS])
+@pytest.mark.parametrize("trigger", [False, True])
+def test_literal_steps_in_the_corners(corner, activation, trigger):
+    problem = Problem(
+        **{"vocab": 7, "samples": 23, "dim": 5, "length": 4} | corner,
+        width=6 if activation else None,
+        activation=activation,
+        trigger_in_values=trigger,
+        regime="literal",
+        eta=0.7,
+        gamma=2.0,
+    )
+    world = World.make(problem, seed=5)
+    with Workers() as workers, torch.no_grad():
+        ours = learn(world, workers)
+    autograd = three_steps_by_autograd(world, whole_batch(world))
+    for name, scale in zip(("V1", "alpha", "V2"), sizes_of_terms(world), strict=True):
+        assert_close(getattr(ours, name), getattr(autograd, name), scale)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0, 1e4])
+def test_the_softmax_in_blocks_is_exact_for_small_and_for_enormous_logits(size):
+    world = World.make(Problem(vocab=5000, samples=1, dim=8, length=1), seed=0)
+    hidden = size * torch.randn(600, 8, dtype=torch.float64, generator=torch.manual_seed(0))
+    label = torch.arange(600)
+    guess = (hidden @ world.outputs.T).softmax(dim=1)
+    expected = world.outputs[label] - guess @ world.outputs
+    torch.testing.assert_close(residual(world, hidden, label), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"trigger_in_values": True},
+        {"embedding": "gaussian"},
+        {"width": 40, "activation": "relu"},
+        {"width": 40, "activation": "tanh", "trigger_in_values": True},
+    ],
+    ids=str,
+)
+def test_literal_steps_converge_to_the_limit(change):
+    """With η = ε and γ = 1/ε³ the error of the attention vector falls in proportion to η."""
+    problem = Problem(**{"vocab": 40, "samples": 400, "dim": 16, "length": 5} | change)
+    with Workers() as workers, torch.no_grad():
+        limit = learn(World.make(problem, seed=1), workers)
+        errors = []
+        for step in range(1, 6):
+            eta = 10.0**-step
+            literal = problem.replace(regime="literal", eta=eta, gamma=1e3 * eta**-3)
+            learned = learn(World.make(literal, seed=1), workers)
+            torch.testing.assert_close(learned.V1 / eta, limit.V1, rtol=1e-12, atol=1e-15)
+            errors.append(
+                (
+                    float((learned.alpha / eta - limit.alpha).norm() / limit.alpha.norm()),
+                    float((learned.V2 / literal.gamma - limit.V2).norm() / limit.V2.norm()),
+                )
+            )
+    attention, value = zip(*errors, strict=True)
+    for before, after in pairwise(attention[1:]):
+        assert before / after == pytest.approx(10, rel=0.15)
+    assert value[-1] < 1e-4
+    assert value[-1] < value[-2] / 5 < value[-3] / 25

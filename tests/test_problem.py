@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import pytest
+from hypothesis import given
+
+from problems import small_problems
+from recallscope import Problem, ProblemError
+
+SIZES = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
+
+
+@given(small_problems())
+def test_json_round_trip_keeps_problem_and_key(problem):
+    again = Problem.from_json(problem.to_json())
+    assert again == problem
+    assert again.key == problem.key
+
+
+def test_canonical_json_is_sorted_complete_and_compact():
+    text = Problem(**SIZES).to_json()
+    fields = json.loads(text)
+    assert list(fields) == sorted(field.name for field in dataclasses.fields(Problem))
+    assert text == json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+
+def test_key_is_fixed_forever_and_tells_problems_apart():
+    problem = Problem(**SIZES)
+    assert problem.key == "27c4a783e15c39b10508286dd349d5e7"
+    others = [
+        problem.replace(vocab=513),
+        problem.replace(samples=math.inf),
+        problem.replace(width=64),
+        problem.replace(trigger_in_values=True),
+        problem.replace(regime="literal", eta=0.1, gamma=1.0),
+    ]
+    assert len({problem.key, *(other.key for other in others)}) == len(others) + 1
+
+
+def test_an_endless_batch_is_written_inf():
+    problem = Problem(**SIZES | {"samples": math.inf})
+    assert json.loads(problem.to_json())["samples"] == "inf"
+    assert Problem.from_json(problem.to_json()) == problem
+
+
+def test_a_width_without_activation_is_relu():
+    assert Problem(**SIZES, width=16).activation == "relu"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"vocab": 1}, "vocab must be a whole number from 2 to 2^53, not 1"),
+        ({"vocab": True}, "vocab must be a whole number from 2 to 2^53, not True"),
+        ({"dim": 2.5}, "dim must be a whole number from 1 to 2^53, not 2.5"),
+        ({"samples": 0}, "samples must be a whole number from 1 to 2^53, or inf, not 0"),
+        ({"samples": -math.inf}, "samples must be a whole number from 1 to 2^53, or inf, not -inf"),
+        ({"samples": math.nan}, "samples must be a whole number from 1 to 2^53, or inf, not nan"),
+        ({"length": 2**60}, f"length must be a whole number from 1 to 2^53, not {2**60}"),
+        (
+            {"width": 8, "activation": "sine"},
+            "activation must be one of relu, gelu, tanh, quadratic, identity, not 'sine'",
+        ),
+        (
+            {"activation": "relu"},
+            "activation 'relu' needs an MLP to act in; give a width, "
+            "or no activation for attention alone",
+        ),
+        (
+            {"embedding": "orthogonal"},
+            "orthogonal embeddings need dim >= vocab + 1 = 513 (the trigger needs a direction "
+            "too), but dim is 64; raise dim or choose another embedding",
+        ),
+        (
+            {"embedding": "cube"},
+            "embedding must be one of sphere, gaussian, rademacher, orthogonal or the name of "
+            "your own arrays (arrays: and 16 hexadecimal digits), not 'cube'",
+        ),
+        (
+            {"eta": 0.1},
+            "eta has no meaning in the limit regime; leave it out, or choose the literal regime",
+        ),
+        ({"regime": "literal"}, "the literal regime needs eta, a positive step size"),
+        (
+            {"regime": "literal", "eta": -1, "gamma": 1},
+            "eta must be a positive, finite number, not -1",
+        ),
+        (
+            {"regime": "literal", "eta": 1, "gamma": 1, "samples": math.inf},
+            "the literal regime needs a finite number of samples, not inf; the expectation over "
+            "an endless batch is known in the limit regime only",
+        ),
+        (
+            {"vocabulary": 3},
+            "unknown field 'vocabulary'; the fields are vocab, samples, dim, length, width, "
+            "activation, embedding, trigger_in_values, regime, eta, gamma",
+        ),
+        ({"trigger_in_values": 1}, "trigger_in_values must be true or false, not 1"),
+    ],
+)
+def test_errors_say_what_was_expected_and_what_came(change, sentence):
+    with pytest.raises(ProblemError) as caught:
+        Problem.from_dict(SIZES | change)
+    assert str(caught.value) == sentence
+
+
+def test_a_missing_field_is_named():
+    with pytest.raises(ProblemError, match="dim is missing"):
+        Problem.from_dict({"vocab": 4, "samples": 4, "length": 4})
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '"sphere"', "{", "null"])
+def test_what_is_no_json_object_is_refused(text):
+    with pytest.raises(ProblemError):
+        Problem.from_json(text)
