@@ -150,7 +150,7 @@ def _bare_counts(world: World, tile: Tile) -> None:
     table = torch.zeros(V * V, dtype=torch.int32)
     for part in _chunks(tile, size):
         cells = (part.label[:, None] * V + part.tokens).view(-1)
-        table.index_add_(0, cells, torch.ones((), dtype=torch.int32).expand(len(cells)))
+        table.scatter_add_(0, cells, torch.ones((), dtype=torch.int32).expand(len(cells)))
     V1 = Q.T @ (table.view(V, V).to(Z.dtype) @ Z)
     looked_up = ((Q @ V1) @ Z.T).view(-1)
     weights = torch.zeros(V, dtype=torch.float64)
@@ -158,7 +158,7 @@ def _bare_counts(world: World, tile: Tile) -> None:
         cells = (part.label[:, None] * V + part.tokens).view(-1)
         products = looked_up.index_select(0, cells).view(part.tokens.shape)
         products -= products.mean(dim=1, keepdim=True)
-        weights.index_add_(0, part.tokens.view(-1), products.double().view(-1))
+        weights.scatter_add_(0, part.tokens.view(-1), products.double().view(-1))
     _bare_third_step(world, tile, weights)
 
 
@@ -176,7 +176,7 @@ def _bare_stream(world: World, tile: Tile) -> None:
         products = torch.sparse.sampled_addmm(pattern, Q[part.label] @ V1, Z.T).values()
         products = products.view(part.tokens.shape)
         products -= products.mean(dim=1, keepdim=True)
-        weights.index_add_(0, part.tokens.view(-1), products.double().view(-1))
+        weights.scatter_add_(0, part.tokens.view(-1), products.double().view(-1))
     _bare_third_step(world, tile, weights)
 
 

@@ -16,7 +16,6 @@ import torch
 
 from recallscope.evaluation import evaluate
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.population import balanced_samples
 from recallscope.learning.three_step import learn
 from recallscope.learning.workers import Workers
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
@@ -155,10 +154,7 @@ def _count_up(
 ) -> Callable[[int], None]:
     if progress is None:
         return lambda samples: None
-    if math.isinf(problem.samples):
-        total = 2 * balanced_samples(problem)
-    else:
-        total = 3 * int(problem.samples)
+    total = 0 if math.isinf(problem.samples) else 3 * int(problem.samples)
     done = 0
 
     def advance(samples: int) -> None:

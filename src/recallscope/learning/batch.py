@@ -92,7 +92,7 @@ class Batch:
         table = table.to(self.device)
         one = table.new_ones(())
         for _, found in self.map(cells):
-            table.index_add_(0, found, one.expand(len(found)))
+            table.scatter_add_(0, found, one.expand(len(found)))
         return table
 
     def _make(self, number: int) -> Tile:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from recallscope.learning.batch import tile_size
-from recallscope.learning.population import balanced_samples
+from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.problem import Problem, ProblemError
 
 ENGINES = ("auto", "stream", "counts")
@@ -29,6 +29,8 @@ _CELL = 6.3e-9  # one cell of the V×V tables
 _MULTIPLY_ADD = 4e-11  # dense matrix products
 _EXPONENTIAL = 1.5e-9  # one entry of a softmax over labels
 _ACTIVATION = 2e-9  # one hidden unit of one sample
+_GRID_POINT = 3e-7  # one point of one hidden unit's quadrature
+_GRID_TOKEN = 6e-8  # one token at one hidden unit's quadrature
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ def predict_cost(
     )
 
 
-def _samples(problem: Problem) -> float:
-    return balanced_samples(problem) if math.isinf(problem.samples) else problem.samples
-
-
 def _work(problem: Problem, engine: str) -> tuple[float, float]:
     """Multiply-adds of dense products and seconds of the three steps."""
-    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, _samples(problem)
+    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, problem.samples
+    if engine == "population":
+        products = V * d * (3.0 * m + d)
+        grid = m * (_GRID_POINT * quadrature_points(L) + _GRID_TOKEN * V) if problem.width else 0
+        return products, _START + _MULTIPLY_ADD * products + grid
     if engine == "counts":
         products = 2.0 * V * V * d
         other = _COUNTED_POSITION * N * L + _SAMPLE * N + _CELL * V * V
@@ -118,19 +120,17 @@ def _work(problem: Problem, engine: str) -> tuple[float, float]:
     if engine == "literal":
         products += 4.0 * N * V * d
         other += 2 * _EXPONENTIAL * N * V
-    if engine == "population":
-        products += 2.0 * V * d * m
     return products, _START + _MULTIPLY_ADD * products + other
 
 
 def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> float:
     """Bytes at the peak, with two threads and torch itself."""
-    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, _samples(problem)
+    V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, problem.samples
     number = 4 if dtype == "float32" else 8
     interpreter = 350 * 2**20
     frozen = number * (3 * V * d + (problem.width or 0) * d) + 16 * V
     passing = number * 2 * V * d  # scaled or shifted copies of the embeddings
-    tile = min(tile_size(problem), max(N, test_samples))
+    tile = min(tile_size(problem), test_samples if math.isinf(N) else max(N, test_samples))
     tiles = 2 * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
     sums = 8 * (40 * d * m + 40 * V)  # a tree of sums over up to 2^40 tiles
     answers = 2 * number * min(tile, 256) * min(V, 8192)
@@ -139,4 +139,7 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
         table = V * V * max(number, 8 if N * L >= 2**31 else 4)
     if engine == "population":
         passing *= 3
+        if problem.width is not None:
+            table = 2 * 8 * UNITS_AT_ONCE * (12 * V + 12 * quadrature_points(L))
+            passing += 2 * 8 * V * d
     return interpreter + frozen + passing + tiles + sums + answers + table

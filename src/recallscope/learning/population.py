@@ -1,73 +1,32 @@
 """The limit of three-step learning on an endless batch: expectations instead of sums.
 
-Attention alone is exact, in closed form. With an MLP the expectation over the other tokens of a
-sequence has no closed form, so the first two steps use a balanced batch: every set of other tokens
-is shown with every marked token in turn, which leaves no imbalance of labels and little noise. The
-third step depends on the scores of the tokens alone, and is exact for both.
+Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
+hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and
+is exact for both. No sample is drawn: the batch is there for its workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.learning import stream
+from recallscope.learning import population_mlp
 from recallscope.learning.batch import Batch
 from recallscope.learning.memory import store
 from recallscope.learning.read import key_scores
-from recallscope.problem import Problem
-from recallscope.world.rng import Role, below, words
-from recallscope.world.task import Samples, Task
+from recallscope.learning.stream import attention_vector
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_FEWEST_SETS = 64
-_SAMPLES = 2**18
-
-
-def balanced_samples(problem: Problem) -> int:
-    """The size of the balanced batch: none is needed for attention alone.
-
-    The relative error of its V1 is about one over the root of the number of sets of other tokens.
-    """
-    if problem.width is None:
-        return 0
-    return problem.vocab * max(_FEWEST_SETS, _SAMPLES // problem.vocab)
-
-
-def balanced_draw(task: Task) -> Callable[[int, int], Samples]:
-    """Sample n has marked token n mod V, in the first place, and the other tokens of set n // V."""
-
-    def draw(start: int, stop: int) -> Samples:
-        index = np.arange(start, stop)
-        marked = index % task.vocab
-        others = task.length - 1
-        first, last = start // task.vocab, (stop - 1) // task.vocab + 1
-        random = words(
-            task.seed,
-            Role.DISTRACTORS,
-            task.vocab,
-            task.length,
-            start=first * others,
-            stop=last * others,
-        )
-        sets = below(task.vocab, random).reshape(last - first, others)
-        tokens = np.concatenate([marked[:, None], sets[index // task.vocab - first]], axis=1)
-        return Samples(tokens, np.zeros_like(marked), task.permutation[marked])
-
-    return draw
-
 
 def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
     """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
     if world.hidden_weights is not None:
-        return stream.first_value(world, batch)
+        return population_mlp.first_value(world, batch.workers)
     problem = world.problem
     total = store(world, batch.workers, world.centred_outputs[world.labels], world.tokens)
     return (total / (problem.length * problem.vocab)).to(world.tokens.dtype)
@@ -82,7 +41,8 @@ def attention(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Ten
     in the values, else 0.
     """
     if world.hidden_weights is not None:
-        return stream.attention(world, batch, V1)
+        weights = population_mlp.key_weights(world, batch.workers, V1)
+        return attention_vector(world, weights)
     problem, tokens = world.problem, world.tokens
     average = tokens.mean(dim=0)
     back = world.centred_outputs[world.labels] @ V1

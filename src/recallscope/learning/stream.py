@@ -109,11 +109,10 @@ def sum_key_weights(
     if world.problem.trigger_in_values:
         products.scatter_add_(1, place, trigger_products[:, None])
     products -= products.mean(dim=1, keepdim=True)
-    products /= world.problem.length
     total = torch.zeros(world.problem.vocab + 1, dtype=torch.float64, device=products.device)
-    total[:-1].index_add_(0, tile.tokens.view(-1), products.view(-1).double())
+    total[:-1].scatter_add_(0, tile.tokens.view(-1), products.view(-1).double())
     total[-1] = products.gather(1, place).sum(dtype=torch.float64)
-    return total
+    return total / world.problem.length
 
 
 def attention_vector(world: World, weights: Float[Tensor, " V+1"]) -> Float[Tensor, " d"]:

@@ -70,13 +70,11 @@ def learn(
 def training_batch(
     world: World, workers: Workers, advance: Callable[[int], None] = lambda samples: None
 ) -> Batch:
-    """The N samples of the problem or, for an endless batch, what stands for them."""
+    """The N samples of the problem; none for an endless batch, whose expectation is known."""
     endless = math.isinf(world.problem.samples)
     return Batch(
-        draw=population.balanced_draw(world.task) if endless else world.task.draw,
-        samples=population.balanced_samples(world.problem)
-        if endless
-        else int(world.problem.samples),
+        draw=world.task.draw,
+        samples=0 if endless else int(world.problem.samples),
         tile=tile_size(world.problem),
         workers=workers,
         device=world.tokens.device,

@@ -51,23 +51,26 @@ class Transformer(nn.Module):
         self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
     ) -> Float[Tensor, "n L"]:
         """How much each position is attended to from the end of the sequence."""
-        marked = functional.one_hot(position, tokens.shape[1]).to(self.tokens.dtype)
-        query = self.W @ self.end
-        scores = self.tokens[tokens] @ query + marked * (self.trigger @ query)
-        return scores.softmax(dim=1)
+        keys = self.embed(tokens, position, self.trigger)
+        return (keys @ (self.W @ self.end)).softmax(dim=1)
 
     def forward(
         self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
     ) -> Float[Tensor, "n V"]:
         """The logits of every label."""
-        attention = self.attention(tokens, position)
-        on_trigger = attention.gather(1, position[:, None])
-        read = torch.einsum("ni,nid->nd", attention, self.tokens[tokens])
-        read = read + on_trigger * self.trigger_value
+        values = self.embed(tokens, position, self.trigger_value)
+        read = torch.einsum("ni,nid->nd", self.attention(tokens, position), values)
         if self.hidden_weights is not None:
             assert self.problem.activation is not None
             read = ACTIVATION[self.problem.activation].value(read @ self.hidden_weights.T)
         return read @ self.V.T @ self.outputs.T
+
+    def embed(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"], mark: Float[Tensor, " d"]
+    ) -> Float[Tensor, "n L d"]:
+        """z_{x_i} + 1{i=ℓ} mark at every position."""
+        marked = functional.one_hot(position, tokens.shape[1]).to(mark.dtype)
+        return self.tokens[tokens] + marked[:, :, None] * mark
 
     def loss(
         self,

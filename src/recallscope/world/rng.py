@@ -35,7 +35,6 @@ class Role(IntEnum):
     TRIGGER = 6
     END = 7
     HIDDEN = 8
-    DISTRACTORS = 9
 
 
 def generator(

@@ -1,0 +1,181 @@
+"""The first two steps on an endless batch with an MLP, by quadrature.
+
+What a hidden unit receives is a sum of L independent numbers, one for each token, so expectations
+over the other tokens are integrals over one number. Its law is a convolution power of the law of
+w_j · z_x / L over the V tokens, taken by Fourier transform on a grid. Nothing is sampled; the error
+is that of the grid, second order in its spacing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.tree_sum import tree_sum
+from recallscope.learning.workers import Workers
+from recallscope.network.activations import ACTIVATION
+from recallscope.world.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Complex, Float, Int64
+
+UNITS_AT_ONCE = 32
+_POINTS_PER_DEVIATION = 16  # of one token's share in what a unit receives
+_DEVIATIONS = 9  # of the sum over tokens, on each side
+
+
+def first_value(world: World, workers: Workers) -> Float[Tensor, "d m"]:
+    """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
+    outputs = _outputs(world)
+
+    def columns(units: slice) -> Float[Tensor, "d units"]:
+        inputs = _Inputs.of(world, units)
+        mean = inputs.averaged(_activation(world), world.problem.length - 1)
+        return outputs.T @ inputs.at_tokens(mean).T / world.problem.vocab
+
+    return torch.cat(list(workers.map(columns, _blocks(world))), dim=1).to(world.tokens.dtype)
+
+
+def key_weights(world: World, workers: Workers, V1: Float[Tensor, "d m"]) -> Float[Tensor, " V+1"]:
+    """What each key adds to α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
+
+    With g_v = V1^T q_π(v) and p_j what unit j receives, <v_i − h, b> is
+    Σ_j g_vj φ'(p_j) (w_j·v_i − p_j).
+    """
+    problem = world.problem
+    outputs = _outputs(world)
+
+    def of_units(units: slice) -> Float[Tensor, " V+1"]:
+        inputs = _Inputs.of(world, units)
+        sent_back = (outputs @ V1[:, units].double()).T
+        slope, product = _slope(world), _slope_times_input(world)
+
+        # The marked position itself: the other L−1 are averaged.
+        others = problem.length - 1
+        marked = inputs.marked * inputs.at_tokens(inputs.averaged(slope, others))
+        marked = marked - inputs.at_tokens(inputs.averaged(product, others))
+        marked = (sent_back * marked).sum(dim=0)
+
+        # Any other position: L−2 are averaged and, with its weight, so is the marked one.
+        weights = inputs.binned(sent_back)
+        unmarked = inputs.unmarked * inputs.at_tokens(
+            inputs.averaged(slope, others - 1, weights)
+        ) - inputs.at_tokens(inputs.averaged(product, others - 1, weights))
+        unmarked = unmarked.sum(dim=0) * others / problem.vocab
+
+        return torch.cat([marked + unmarked, marked.sum()[None]])
+
+    if problem.length == 1:  # nothing to choose between
+        return world.tokens.new_zeros(problem.vocab + 1, dtype=torch.float64)
+    return tree_sum(workers.map(of_units, _blocks(world))) / (problem.vocab * problem.length)
+
+
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """What some hidden units receive from each token, on a grid centred at their mean input."""
+
+    marked: Float[Tensor, "units V"]  # w_j · v for a marked token
+    unmarked: Float[Tensor, "units V"]  # w_j · v for any other
+    points: Float[Tensor, "units G"]  # the inputs that the grid stands for
+    spacing: Float[Tensor, "units 1"]
+    cell: Int64[Tensor, "units V"]  # the grid point below each token's share
+    beyond: Float[Tensor, "units V"]  # how far the share lies beyond it, in cells
+
+    @classmethod
+    def of(cls, world: World, units: slice) -> _Inputs:
+        problem = world.problem
+        assert world.hidden_weights is not None
+        weights = world.hidden_weights[units].double()
+        unmarked = weights @ world.tokens.double().T
+        from_trigger = (weights @ world.trigger_value.double())[:, None]
+        mean = unmarked.mean(dim=1, keepdim=True)
+        shares = (unmarked - mean) / problem.length
+        widest = shares.abs().amax(dim=1, keepdim=True)
+        deviation = shares.std(dim=1, keepdim=True, correction=0) * math.sqrt(problem.length)
+        reach = torch.minimum(problem.length * widest, _DEVIATIONS * deviation + widest)
+        count = quadrature_points(problem.length)
+        spacing = (2 * (2 * widest + reach) / (count - 2)).clamp_min(1e-300)
+        place = shares / spacing + count // 2
+        cell = place.floor().long()
+        steps = torch.arange(count, device=shares.device) - count // 2
+        return cls(
+            marked=unmarked + from_trigger,
+            unmarked=unmarked,
+            points=mean + from_trigger / problem.length + steps * spacing,
+            spacing=spacing,
+            cell=cell,
+            beyond=place - cell,
+        )
+
+    @cached_property
+    def share(self) -> Complex[Tensor, "units G/2+1"]:
+        """The law of one token's share, transformed."""
+        return self.binned(torch.full_like(self.beyond, 1 / self.beyond.shape[1]))
+
+    def binned(self, weights: Float[Tensor, "units V"]) -> Complex[Tensor, "units G/2+1"]:
+        """Weights put at the shares of their tokens, each on two grid points, and transformed."""
+        grid = torch.zeros_like(self.points)
+        grid.scatter_add_(1, self.cell, weights * (1 - self.beyond))
+        grid.scatter_add_(1, self.cell + 1, weights * self.beyond)
+        transformed: Tensor = torch.fft.rfft(torch.fft.ifftshift(grid, dim=1))
+        return transformed
+
+    def averaged(
+        self,
+        function: Callable[[Float[Tensor, "units G"], Float[Tensor, "units 1"]], Tensor],
+        tokens: int,
+        weights: Complex[Tensor, "units G/2+1"] | None = None,
+    ) -> Float[Tensor, "units G"]:
+        """E function(input + the shares of so many tokens), at every point of the grid.
+
+        With weights, also summed over the token that each of them belongs to.
+        """
+        law = self.share**tokens if weights is None else self.share**tokens * weights
+        values = torch.fft.rfft(function(self.points, self.spacing))
+        mean: Tensor = torch.fft.irfft(values * law.conj(), n=self.points.shape[1])
+        return mean
+
+    def at_tokens(self, grid: Float[Tensor, "units G"]) -> Float[Tensor, "units V"]:
+        """A function on the grid, read at the shares of all tokens."""
+        return torch.lerp(grid.gather(1, self.cell), grid.gather(1, self.cell + 1), self.beyond)
+
+
+def _outputs(world: World) -> Float[Tensor, "V d"]:
+    return world.centred_outputs[world.labels].double()
+
+
+def _blocks(world: World) -> list[slice]:
+    width = world.problem.hidden
+    return [slice(start, start + UNITS_AT_ONCE) for start in range(0, width, UNITS_AT_ONCE)]
+
+
+def quadrature_points(length: int) -> int:
+    """Points of the grid for one hidden unit."""
+    wanted = 2 * _POINTS_PER_DEVIATION * (14 + _DEVIATIONS * math.sqrt(length))
+    return 1 << math.ceil(math.log2(wanted))
+
+
+def _activation(world: World) -> Callable[[Tensor, Tensor], Tensor]:
+    assert world.problem.activation is not None
+    value = ACTIVATION[world.problem.activation].value
+    return lambda points, spacing: value(points)
+
+
+def _slope(world: World) -> Callable[[Tensor, Tensor], Tensor]:
+    """φ' averaged over a cell of the grid, so that a jump between two points is no error."""
+    assert world.problem.activation is not None
+    value = ACTIVATION[world.problem.activation].value
+    return lambda points, spacing: (
+        (value(points + spacing / 2) - value(points - spacing / 2)) / spacing
+    )
+
+
+def _slope_times_input(world: World) -> Callable[[Tensor, Tensor], Tensor]:
+    slope = _slope(world)
+    return lambda points, spacing: slope(points, spacing) * points

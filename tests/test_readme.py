@@ -1,0 +1,48 @@
+"""Every command and every piece of Python in the README runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line]
+PYTHON = blocks("python")
+
+
+def test_the_readme_has_something_to_run():
+    assert len(COMMANDS) >= 4
+    assert len(PYTHON) >= 4
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands(line):
+    name, *arguments = shlex.split(line)
+    assert name == "recallscope"
+    command = [sys.executable, "-m", "recallscope", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python(code):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)]+)\)", README.read_text()):
+        assert target.startswith("https://arxiv.org/") or (README.parent / target).exists(), target
