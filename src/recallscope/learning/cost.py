@@ -133,7 +133,7 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
     tile = min(tile_size(problem), test_samples if math.isinf(N) else max(N, test_samples))
     tiles = 2 * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
     sums = 8 * (40 * d * m + 40 * V)  # a tree of sums over up to 2^40 tiles
-    answers = 2 * number * min(tile, 256) * min(V, 8192)
+    answers = 8 * number * min(tile, 256) * min(V, 8192)  # logits, and what the products pack
     table = 0.0
     if engine == "counts":
         table = V * V * max(number, 8 if N * L >= 2**31 else 4)
