@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -189,6 +191,19 @@ def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_an_interrupt_stops_at_once():
+    command = [sys.executable, "-m", "recallscope", "run", *options(samples="1e11", seeds="3")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, err = process.communicate(timeout=30)
+    assert time.monotonic() - started < 2
+    assert process.returncode == 130
+    assert err.endswith("recallscope: stopped\n")
+    assert "Traceback" not in err
 
 
 def test_bench_prints_the_ratios(command):

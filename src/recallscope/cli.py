@@ -54,14 +54,17 @@ Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes:
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
     try:
         code = app(standalone_mode=False)
+        if code == _INTERRUPTED:
+            _complain("stopped", code)
     except ProblemError as error:
         code = _complain(str(error), 2)
-    except (typer.Abort, KeyboardInterrupt):
-        code = _complain("stopped", 130)
     except Exception as error:
         # Mistakes in the call itself share no public base class across versions of typer.
         if not hasattr(error, "format_message"):
