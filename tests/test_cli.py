@@ -40,7 +40,7 @@ def test_run_prints_a_table_for_people(command):
     assert done.returncode == 0, done.stderr
     assert "recall accuracy" in done.stdout
     assert "95 % interval" in done.stdout
-    assert "over 2 seeds, each tested on 4096 fresh samples" in done.stdout
+    assert "from 2 seeds tested on 4096 fresh samples each" in done.stdout
 
 
 def test_all_options_reach_the_problem(command):
@@ -128,7 +128,8 @@ MALFORMED = [
     (options(engine="steam"), "engine must be one of auto, stream, counts, not 'steam'"),
     (options(samples="inf", engine="stream"), "leave the engine out"),
     (options(seed="-1"), "seed must be a whole number from 0"),
-    (options(seed=str(2**63)), "seed must be a whole number from 0"),
+    (options(seed=str(2**63)), "seed must be a whole number from 0 to 2^63 - 1"),
+    (options(seed=str(2**63 - 1), seeds="2"), "seed must be a whole number from 0"),
     (options(seeds="0"), "seeds must be a whole number from 1"),
     (options(seeds="x"), "seeds must be a whole number from 1 to 1000000, not 'x'"),
     (options(test_samples="0"), "test-samples must be a whole number from 1"),
@@ -214,6 +215,14 @@ def test_bench_prints_the_ratios(command):
         assert document[name] > 0
     assert "autograd's speed" in command("bench", *options()).stdout
     assert command("bench", *options(samples="inf")).returncode == 2
+    assert "bench holds a batch of" in command("bench", *options(samples="1e13")).stderr
+
+
+def test_no_arguments_at_all_is_a_cry_for_help(command):
+    done = command()
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage:")
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["bench", "--help"]])
@@ -237,6 +246,6 @@ def test_every_public_name_is_there_and_documented():
 
     assert len(recallscope.__all__) <= 25
     for name in recallscope.__all__:
-        assert getattr(recallscope, name).__doc__, name
+        assert ">>>" in getattr(recallscope, name).__doc__, name
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         recallscope.nothing  # noqa: B018

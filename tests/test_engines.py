@@ -194,6 +194,8 @@ def test_a_tree_sum_notices_missing_and_doubled_parts():
         total.total()
     with pytest.raises(ValueError, match="added twice"):
         total.add(3, torch.ones(()))
+    with pytest.raises(ValueError, match="before all its parts"):
+        TreeSum().total()
     total = TreeSum()
     total.add(1, torch.ones(()))
     with pytest.raises(ValueError, match="before all its parts"):

@@ -43,6 +43,16 @@ def test_python(code):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_table_shown_is_the_table_printed():
+    """All but the time it took."""
+    shown = blocks("text")[0].splitlines()
+    command = [sys.executable, "-m", "recallscope", *shlex.split(COMMANDS[0])[1:]]
+    printed = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    assert [line for line in shown if "engine" not in line] == [
+        line for line in printed if "engine" not in line
+    ]
+
+
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)]+)\)", README.read_text()):
         assert target.startswith("https://arxiv.org/") or (README.parent / target).exists(), target

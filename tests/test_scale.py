@@ -55,8 +55,7 @@ def test_memory_does_not_grow_with_the_batch():
 )
 def test_predicted_memory_is_enough_and_not_far_too_much(problem):
     predicted = predict_cost(problem).memory_bytes
-    assert measured(problem) < 1.1 * predicted
-    assert predicted < 3 * measured(problem)
+    assert predicted / 3 < measured(problem) < 1.1 * predicted
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Subset
 
 from recallscope import ProblemError, RecallDataset, RecallStream, Task
 from recallscope.world.rng import Role, generator
@@ -123,6 +123,14 @@ def test_the_indexed_data_set_agrees_with_the_task():
         data[50]
 
 
+def test_indices_of_numpy_will_do():
+    task = TASKS[0]
+    data = RecallDataset(task, 50)
+    assert torch.equal(data[np.int64(3)][0], data[3][0])
+    loader = DataLoader(Subset(data, np.arange(10)), batch_size=5)
+    assert len(list(loader)) == 2
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -131,8 +139,14 @@ def test_the_indexed_data_set_agrees_with_the_task():
         (lambda: Task(4, 4, seed=-1), "seed must be a whole number from 0"),
         (lambda: Task(4, 4, seed=2**63), "seed must be a whole number from 0"),
         (lambda: Task(4, 4).draw(0, 1, "validation"), "split must be one of train, test"),
-        (lambda: Task(4, 4).draw(3, 1), "a draw needs 0 <= start <= stop"),
-        (lambda: next(Task(4, 4).blocks(3, size=0)), "a block holds at least one sample, not 0"),
+        (lambda: RecallStream(Task(4, 4), 5, block=0), "block must be a whole number from 1"),
+        (lambda: RecallDataset(Task(4, 4), -5), "samples must be a whole number from 0"),
+        (lambda: RecallDataset(Task(4, 4), 5, split="x"), "split must be one of train, test"),
+        (lambda: Task(4, 4).draw(3, 1), "stop must be a whole number from 3 to"),
+        (
+            lambda: next(Task(4, 4).blocks(3, size=0)),
+            "size must be a whole number from 1 to 2\\^53, not 0",
+        ),
     ],
 )
 def test_errors_name_the_invariant(make, sentence):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recallscope import __version__
-from recallscope.problem import ACTIVATIONS, FAMILIES, REGIMES, Problem, ProblemError
+from recallscope.problem import (
+    ACTIVATIONS,
+    FAMILIES,
+    LARGEST_SEED,
+    REGIMES,
+    Problem,
+    ProblemError,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from recallscope.record import Record
@@ -18,7 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="recallscope",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -59,8 +67,11 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         if code == _INTERRUPTED:
             _complain("stopped", code)
     except ProblemError as error:
@@ -141,12 +152,12 @@ def run(
         eta=eta,
         gamma=gamma,
     )
-    tests = _whole("test-samples", test_samples, 1, 2**53)
+    count = whole_number("seeds", _number(seeds), 1, 10**6)
+    first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
+    tests = whole_number("test-samples", _number(test_samples), 1)
     how: dict[str, Any] = {"engine": engine, "test_samples": tests, "dtype": dtype}
     experiment.check(problem, device=device, embeddings=arrays, **how)
     experiment.check_memory(problem, **how)
-    first = _whole("seed", seed, 0, 2**63 - 1)
-    count = _whole("seeds", seeds, 1, 10**6)
     records: list[Record] = []
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         for number in range(first, first + count):
@@ -235,17 +246,6 @@ def _number(text: str) -> int | float | str:
     return text  # the problem says what it expected instead
 
 
-def _whole(name: str, text: str, smallest: int, largest: int) -> int:
-    number = _number(text)
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)
-    if not isinstance(number, int) or not smallest <= number <= largest:
-        raise ProblemError(
-            f"{name} must be a whole number from {smallest} to {largest}, not {text[:60]!r}"
-        )
-    return number
-
-
 def _print_json(document: dict[str, Any]) -> None:
     print(json.dumps(document, indent=2, allow_nan=False))
 
@@ -267,6 +267,7 @@ def _print_run(problem: Problem, records: list[Record], summary: dict[str, Any])
         soft_wrap=True,
     )
     table = Table("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
+    table.columns[0].overflow = "fold"
     for column in table.columns[2:]:
         column.justify = "right"
     for record in records:
@@ -292,8 +293,11 @@ def _print_run(problem: Problem, records: list[Record], summary: dict[str, Any])
             highlight=False,
         )
     if tested:
-        over = f"over {len(tested)} seeds" if len(tested) > 1 else "of this one seed"
-        print(f"Intervals are {over}, each tested on {tested[0].test_samples} fresh samples.")
+        seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
+        print(
+            f"Intervals are for the mean over all seeds, from {seeds} "
+            f"tested on {tested[0].test_samples} fresh samples each."
+        )
 
 
 def _print_bench(result: dict[str, Any]) -> None:

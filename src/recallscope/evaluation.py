@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from recallscope.learning import literal
 from recallscope.learning.batch import Batch, Tile, tile_size
+from recallscope.learning.literal import soft_read, soft_scores
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.read import attend, features, key_scores
 from recallscope.learning.three_step import Learned
@@ -18,7 +18,7 @@ from recallscope.learning.workers import Workers
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
+    from jaxtyping import Bool, Float, Int64
 
 _ROWS_AT_ONCE = 256
 _LABELS_AT_ONCE = 8192
@@ -40,8 +40,8 @@ def evaluate(world: World, learned: Learned, workers: Workers, test_samples: int
     return {
         "test_samples": test_samples,
         **_accuracies(world, learned, test),
-        "score_signal": _finite(bonus.double() * unit),
-        "score_noise": _finite(scores.double().std() * unit),
+        "score_signal": (bonus.double() * unit).item(),
+        "score_noise": (scores.double().std() * unit).item(),
         "trigger_cosine": _cosine(learned.alpha, world.trigger),
         "first_value_cosine": _cosine(learned.V1, ideal),
         "second_value_cosine": _cosine(learned.V2, ideal),
@@ -50,24 +50,19 @@ def evaluate(world: World, learned: Learned, workers: Workers, test_samples: int
 
 def _accuracies(world: World, learned: Learned, test: Batch) -> dict[str, float]:
     soft = world.problem.regime == "literal"
-    scores, bonus = key_scores(world, learned.alpha)
-    if soft:
-        scores, bonus = literal.soft_scores(world, learned.alpha)
-    else:
-        answer_elsewhere = _answers_by_token(world, learned.V2, test, marked=False)
-        answer_at_mark = answer_elsewhere
-        if world.problem.trigger_in_values:
-            answer_at_mark = _answers_by_token(world, learned.V2, test, marked=True)
-    answer_after_one = _answers_by_token(world, learned.V1, test, marked=False)
+    scores, bonus = (soft_scores if soft else key_scores)(world, learned.alpha)
+    after_three = None if soft else _answers_by_token(world, learned.V2, test)
+    after_one = _answers_by_token(world, learned.V1, test)
 
     def hits(tile: Tile) -> Int64[Tensor, " 3"]:
         attended, locked = attend(scores, bonus, tile)
-        asked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
-        if soft:
-            answer = answers(world, learned.V2, literal.soft_read(world, scores, bonus, tile))
+        if after_three is None:
+            answer = answers(world, learned.V2, soft_read(world, scores, bonus, tile))
         else:
-            answer = torch.where(locked, answer_at_mark(attended), answer_elsewhere(attended))
-        right = [answer == tile.label, answer_after_one(asked) == tile.label]
+            answer = after_three(attended, locked)
+        asked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
+        guess = after_one(asked, torch.zeros_like(locked))
+        right = [answer == tile.label, guess == tile.label]
         return torch.stack([locked.sum(), *(hit.sum() for hit in right)])
 
     lock, recall, one_step = test.mean(hits).tolist()
@@ -75,19 +70,32 @@ def _accuracies(world: World, learned: Learned, test: Batch) -> dict[str, float]
 
 
 def _answers_by_token(
-    world: World, V: Float[Tensor, "d m"], test: Batch, *, marked: bool
-) -> Callable[[Int64[Tensor, " n"]], Int64[Tensor, " n"]]:
-    """The answer at each token; all tokens are asked once if there are fewer of them than tests."""
-    extra = world.trigger_value if marked else torch.zeros_like(world.trigger)
+    world: World, V: Float[Tensor, "d m"], test: Batch
+) -> Callable[[Int64[Tensor, " n"], Bool[Tensor, " n"]], Int64[Tensor, " n"]]:
+    """The answer when a token is read, marked or not.
 
-    def ask(tokens: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
-        return answers(world, V, world.tokens[tokens] + extra)
+    If there are fewer tokens than tests, all of them are asked once and the answers kept.
+    """
+    vocab = world.problem.vocab
 
-    if test.samples < world.problem.vocab:
+    def ask(tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]) -> Int64[Tensor, " n"]:
+        reads = world.tokens[tokens]
+        if world.problem.trigger_in_values:
+            reads += marked[:, None] * world.trigger
+        return answers(world, V, reads)
+
+    if test.samples < vocab:
         return ask
-    everything = torch.arange(world.problem.vocab, device=world.tokens.device)
-    table = torch.cat(list(test.workers.map(ask, torch.split(everything, _ROWS_AT_ONCE))))
-    return table.__getitem__
+    every = torch.arange(vocab, device=world.tokens.device)
+    kinds = (False, True) if world.problem.trigger_in_values else (False,)
+
+    def ask_block(block: tuple[bool, Tensor]) -> Int64[Tensor, " n"]:
+        marked, tokens = block
+        return ask(tokens, torch.full_like(tokens, marked, dtype=torch.bool))
+
+    blocks = [(marked, part) for marked in kinds for part in torch.split(every, _ROWS_AT_ONCE)]
+    table = torch.cat(list(test.workers.map(ask_block, blocks))).view(len(kinds), vocab)
+    return lambda tokens, marked: table[marked.long() % len(kinds), tokens]
 
 
 def answers(
@@ -114,11 +122,7 @@ def _answers_of_rows(
 
 
 def _cosine(a: Tensor, b: Tensor) -> float | None:
+    """The cosine of the angle between two arrays, or None if one of them is nought."""
     a, b = a.double(), b.double()
-    return _finite((a * b).sum() / (a.norm() * b.norm()))
-
-
-def _finite(value: Tensor) -> float | None:
-    """A number, or None where there is none: a cosine with nought, the spread of one token."""
-    number = value.item()
+    number = ((a * b).sum() / (a.norm() * b.norm())).item()
     return number if math.isfinite(number) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import platform
 import subprocess
 import time
@@ -16,12 +15,13 @@ import torch
 
 from recallscope.evaluation import evaluate
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.three_step import learn
+from recallscope.learning.three_step import learn, training_batch
 from recallscope.learning.workers import Workers
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.machine import gibibytes, machine_memory
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import Provenance, Record, Status
 from recallscope.world.embeddings import Embeddings
-from recallscope.world.world import DTYPES, World
+from recallscope.world.world import World
 
 
 class InfeasibleError(ProblemError):
@@ -41,9 +41,10 @@ def run(
 ) -> Record:
     """Run one experiment and return its record.
 
-    The record is a pure function of the problem and the seed. What this machine cannot hold comes
-    back as `infeasible` and what breaks as `failed`, each with its reason; a request that makes no
-    sense raises `ProblemError`.
+    The record is a pure function of the problem and the seed, to the bit for the same engine,
+    dtype and number of tests on a CPU. What this machine cannot hold comes back as `infeasible` and
+    what breaks as `failed`, each with its reason; a request that makes no sense raises
+    `ProblemError`.
 
     Args:
         problem: what to learn, by what, from how much.
@@ -59,15 +60,25 @@ def run(
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
     """
-    check(problem, engine=engine, test_samples=test_samples, dtype=dtype, device=device,
-          embeddings=embeddings)  # fmt: skip
+    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    check(
+        problem,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+    )
     started = time.perf_counter()
     status, reason, numbers = Status.OK, None, {}
     try:
         check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
-        with Workers() as workers, torch.no_grad():
+        with Workers() as workers:
             world = World.make(problem, seed, dtype=dtype, device=device, embeddings=embeddings)
-            learned = learn(world, workers, engine=engine, advance=_count_up(problem, progress))
+            batch = training_batch(world, workers, _count_up(problem, progress))
+            learned = learn(world, workers, engine=engine, batch=batch)
+            if not learned.finite:
+                raise OverflowError(f"the weights overflowed {dtype}; make steps or arrays smaller")
             numbers = evaluate(world, learned, workers, test_samples)
     except InfeasibleError as error:
         status, reason = Status.INFEASIBLE, str(error)
@@ -103,16 +114,15 @@ def check(
 ) -> None:
     """Raise `ProblemError` if this makes no sense, before anything is allocated."""
     choose_engine(problem, engine)
-    whole = isinstance(test_samples, int) and not isinstance(test_samples, bool)
-    if not whole or not 1 <= test_samples <= LARGEST_SIZE:
-        raise ProblemError(
-            f"test_samples must be a whole number from 1 to 2^53, not {test_samples!r}"
-        )
-    if dtype not in DTYPES:
-        raise ProblemError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    whole_number("test_samples", test_samples, 1)
+    check_dtype(dtype)
+    for name in ("eta", "gamma"):
+        step = getattr(problem, name)
+        if dtype == "float32" and step is not None and not 1e-37 < step < 1e38:
+            raise ProblemError(f"{name} is {step}, which float32 cannot hold; use float64")
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
+        torch.ones(1, device=torch.device(device)).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ProblemError(f"device {device!r} cannot be used: {reason}") from None
     if problem.embedding.startswith("arrays:") and embeddings is None:
@@ -130,23 +140,11 @@ def check_memory(
     cost = predict_cost(problem, engine, dtype, test_samples)
     if cost.memory_bytes > (memory := machine_memory()):
         raise InfeasibleError(
-            f"the {cost.engine} engine needs about {_gibibytes(cost.memory_bytes)} of memory for "
+            f"the {cost.engine} engine needs about {gibibytes(cost.memory_bytes)} of memory for "
             f"vocab={problem.vocab}, dim={problem.dim}, length={problem.length}, "
-            f"width={problem.width}, but this machine has {_gibibytes(memory)}; "
+            f"width={problem.width}, but this machine has {gibibytes(memory)}; "
             "make these smaller, or use float32"
         )
-
-
-def machine_memory() -> float:
-    """Bytes of memory in this machine, or infinity where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
-
-
-def _gibibytes(size: float) -> str:
-    return f"{size / 2**30:.3g} GiB"
 
 
 def _count_up(

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 SCHEMA_VERSION = 1
@@ -17,15 +18,25 @@ SCHEMA_VERSION = 1
 ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity")
 FAMILIES = ("sphere", "gaussian", "rademacher", "orthogonal")
 REGIMES = ("limit", "literal")
+DTYPES = ("float32", "float64")
 
 LARGEST_SIZE = 2**53
 """Sizes up to here are exact as floating-point numbers, which the closed forms rely on."""
+
+LARGEST_SEED = 2**63 - 1
 
 _ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
 
 
 class ProblemError(ValueError):
-    """A problem, or something given with it, that cannot be: one sentence that says why."""
+    """A problem, or something given with it, that cannot be: one sentence that says why.
+
+    >>> try:
+    ...     Problem(vocab=1, samples=100, dim=8, length=4)
+    ... except ProblemError as error:
+    ...     print(error)
+    vocab must be a whole number from 2 to 2^53, not 1
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,21 +84,20 @@ class Problem:
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        self._settle("vocab", _size("vocab", self.vocab, smallest=2))
+        self._settle("vocab", whole_number("vocab", self.vocab, 2))
         self._settle("samples", _samples(self.samples))
-        self._settle("dim", _size("dim", self.dim))
-        self._settle("length", _size("length", self.length))
+        self._settle("dim", whole_number("dim", self.dim, 1))
+        self._settle("length", whole_number("length", self.length, 1))
         if self.width is not None:
-            self._settle("width", _size("width", self.width))
+            self._settle("width", whole_number("width", self.width, 1))
         if self.width is None and self.activation is not None:
             raise ProblemError(
                 f"activation {self.activation!r} needs an MLP to act in; give a width, "
                 "or no activation for attention alone"
             )
         if self.width is not None:
-            self._settle(
-                "activation", _choice("activation", self.activation or "relu", ACTIVATIONS)
-            )
+            activation = "relu" if self.activation is None else self.activation
+            self._settle("activation", _choice("activation", activation, ACTIVATIONS))
         if not isinstance(self.trigger_in_values, bool):
             raise ProblemError(
                 f"trigger_in_values must be true or false, not {self.trigger_in_values!r}"
@@ -102,7 +112,7 @@ class Problem:
         name = self.embedding
         if isinstance(name, str) and _ARRAYS.fullmatch(name):
             return
-        if name not in FAMILIES:
+        if not isinstance(name, str) or name not in FAMILIES:
             raise ProblemError(
                 f"embedding must be one of {', '.join(FAMILIES)} or the name of your own arrays "
                 f"(arrays: and 16 hexadecimal digits), not {_shown(name)}"
@@ -189,31 +199,43 @@ class Problem:
         """The inverse of `to_json`."""
         try:
             fields = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ProblemError(f"not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise ProblemError(f"a problem is a JSON object, not {type(fields).__name__}")
         return cls.from_dict(fields)
 
 
-def _size(name: str, value: object, smallest: int = 1) -> int:
-    whole = not isinstance(value, bool) and (
-        isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+def whole_number(
+    name: str, value: object, smallest: int, largest: int = LARGEST_SIZE, instead: str = ""
+) -> int:
+    """The value as an int, or an error that says what was expected: 1e6 and NumPy's will do.
+
+    >>> whole_number("dim", 64.0, smallest=1)
+    64
+    """
+    number = smallest - 1
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+    elif isinstance(value, Real) and float(value).is_integer() and abs(float(value)) <= 2**53:
+        number = int(float(value))
+    if smallest <= number <= largest:
+        return number
+    top = {LARGEST_SIZE: "2^53", LARGEST_SEED: "2^63 - 1"}.get(largest, largest)
+    raise ProblemError(
+        f"{name} must be a whole number from {smallest} to {top}{instead}, not {_shown(value)}"
     )
-    if not whole or not smallest <= value <= LARGEST_SIZE:  # type: ignore[operator]
-        raise ProblemError(
-            f"{name} must be a whole number from {smallest} to 2^53, not {_shown(value)}"
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_dtype(dtype: str) -> None:
+    """Raise unless experiments can be run with numbers of this kind."""
+    _choice("dtype", dtype, DTYPES)
 
 
 def _samples(value: object) -> float:
-    if value == "inf" or value == math.inf:
+    if isinstance(value, (str, float)) and value in ("inf", math.inf):
         return math.inf
-    try:
-        return _size("samples", value)
-    except ProblemError as error:
-        raise ProblemError(str(error).replace("2^53, not", "2^53, or inf, not")) from None
+    return whole_number("samples", value, 1, instead=", or inf")
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -223,13 +245,15 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def _step_size(name: str, value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:  # type: ignore[operator]
-        raise ProblemError(f"{name} must be a positive, finite number, not {_shown(value)}")
-    return float(value)  # type: ignore[arg-type]
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e300:
+        return float(value)
+    raise ProblemError(f"{name} must be a positive, finite number, not {_shown(value)}")
 
 
 def _shown(value: object) -> str:
     """A value as an error shows it, however long it was."""
-    text = repr(value)
+    try:
+        text = repr(value).replace("\n", " ")
+    except ValueError:  # Python writes out no integer of more than 4,300 digits
+        text = "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -68,6 +68,11 @@ class Record:
         trigger_cosine: of the attention vector with the trigger.
         first_value_cosine: of V1 with the ideal memory Σ_v u_π(v) z_v^T (φ(W_in z_v) for an MLP).
         second_value_cosine: of V2 with the same.
+
+    >>> from recallscope import run
+    >>> record = run(Problem(vocab=64, samples=512, dim=32, length=4), seed=3)
+    >>> record.seed, str(record.status), record.test_samples
+    (3, 'ok', 4096)
     """
 
     problem: Problem

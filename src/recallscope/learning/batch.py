@@ -40,7 +40,8 @@ def tile_size(problem: Problem) -> int:
     It depends neither on the batch nor on the machine: sums are rounded tile by tile, and the same
     experiment must give the same bits everywhere.
     """
-    size = min(_TOKENS_PER_TILE // problem.length, _FEATURES_PER_TILE // problem.hidden)
+    features = max(problem.dim, problem.hidden)
+    size = min(_TOKENS_PER_TILE // problem.length, _FEATURES_PER_TILE // features)
     size = 1 << max(size.bit_length() - 1, 0)
     return min(max(size, _SMALLEST_TILE), _LARGEST_TILE)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import Problem, ProblemError, check_dtype
 
 ENGINES = ("auto", "stream", "counts")
 
@@ -35,7 +35,11 @@ _GRID_TOKEN = 6e-8  # one token at one hidden unit's quadrature
 
 @dataclass(frozen=True)
 class Cost:
-    """A prediction: multiply-adds of dense products, peak memory, and time on one thread."""
+    """A prediction: multiply-adds of dense products, peak memory, and time on one thread.
+
+    >>> Cost(engine="stream", multiply_adds=1e9, memory_bytes=4e8, seconds=0.04).engine
+    'stream'
+    """
 
     engine: str
     multiply_adds: float
@@ -84,11 +88,12 @@ def predict_cost(
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
     ('counts', True, True)
     """
+    check_dtype(dtype)
     engine = choose_engine(problem, engine)
     multiply_adds, seconds = _work(problem, engine)
     V, d, m = problem.vocab, problem.dim, problem.hidden
     asked = min(test_samples, V)
-    testing = V * d * m + 3 * asked * (V * d + d * m)
+    testing = V * d * m + 2 * asked * (V * d + d * m)
     drawing = 2e-8 * d * (2 * V + (problem.width or 0))
     seconds += testing * _MULTIPLY_ADD + drawing
     if dtype == "float32":

@@ -4,7 +4,8 @@ Everything that the first and third step need to know of the batch is how often 
 with each token: a V×V table of whole numbers, exact whatever the order. The second step looks its
 inner products up in another such table. The samples then cost no factor d at all.
 
-Costs: about 3 N L look-ups and 6 V² d for the matrix products; memory V².
+Costs: 3 N L tokens drawn, 2 N L counted or looked up, and 2 V² d multiply-adds for the matrix
+products (3 V² d where attention does not always lock); memory V².
 """
 
 from __future__ import annotations

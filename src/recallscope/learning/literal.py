@@ -1,7 +1,7 @@
 """Three gradient steps of finite size, as closed-form gradients streamed over the batch.
 
 No graph of the batch is kept; the softmax over V labels is taken block by block. Per sample, each
-of the last two steps costs 4 V d for its two products with the output embeddings.
+of the last two steps costs 2 V d multiply-adds for its two products with the output embeddings.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def soft_scores(
     assert world.problem.gamma is not None
     scores, bonus = key_scores(world, alpha)
     scale = world.problem.gamma * (world.end @ world.end)
-    return scale * scores, scale * bonus
+    scores, bonus = scale * scores, scale * bonus
+    if not (scores.isfinite().all() and bonus.isfinite()):
+        raise OverflowError("the scores of attention overflowed; make gamma smaller")
+    return scores, bonus
 
 
 def soft_read(

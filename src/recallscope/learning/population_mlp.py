@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 UNITS_AT_ONCE = 32
 _POINTS_PER_DEVIATION = 16  # of one token's share in what a unit receives
 _DEVIATIONS = 9  # of the sum over tokens, on each side
+_MOST_POINTS = 2**18
 
 
 def first_value(world: World, workers: Workers) -> Float[Tensor, "d m"]:
@@ -99,8 +100,11 @@ class _Inputs:
         widest = shares.abs().amax(dim=1, keepdim=True)
         deviation = shares.std(dim=1, keepdim=True, correction=0) * math.sqrt(problem.length)
         reach = torch.minimum(problem.length * widest, _DEVIATIONS * deviation + widest)
-        count = quadrature_points(problem.length)
-        spacing = (2 * (2 * widest + reach) / (count - 2)).clamp_min(1e-300)
+        needed = float((widest / deviation.clamp_min(1e-300)).max()) * math.sqrt(problem.length)
+        count = quadrature_points(problem.length, needed)
+        spacing = 2 * (2 * widest + reach) / (count - 2)
+        # Units that receive the same from every token need some grid all the same.
+        spacing = torch.maximum(spacing, 1e-6 * (1 + mean.abs()))
         place = shares / spacing + count // 2
         cell = place.floor().long()
         steps = torch.arange(count, device=shares.device) - count // 2
@@ -155,10 +159,10 @@ def _blocks(world: World) -> list[slice]:
     return [slice(start, start + UNITS_AT_ONCE) for start in range(0, width, UNITS_AT_ONCE)]
 
 
-def quadrature_points(length: int) -> int:
-    """Points of the grid for one hidden unit."""
-    wanted = 2 * _POINTS_PER_DEVIATION * (14 + _DEVIATIONS * math.sqrt(length))
-    return 1 << math.ceil(math.log2(wanted))
+def quadrature_points(length: int, widest: float = 5.0) -> int:
+    """Points of a unit's grid, if the widest share of a token is so many of its deviations."""
+    wanted = 2 * _POINTS_PER_DEVIATION * (3 * widest + _DEVIATIONS * math.sqrt(length))
+    return min(1 << math.ceil(math.log2(wanted)), _MOST_POINTS)
 
 
 def _activation(world: World) -> Callable[[Tensor, Tensor], Tensor]:

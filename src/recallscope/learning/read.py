@@ -20,18 +20,26 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
 
 
+with warnings.catch_warnings():
+    # torch warns once that sparse rows are in beta. Better now than in a thread of the user's.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
+
+
 def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
-    """The tile as a sparse matrix with a weight at each of its tokens."""
+    """The tile as a sparse matrix with a weight at each of its tokens.
+
+    A token may stand in a row more than once, and in any order: torch calls that invalid, but its
+    products add such entries up, which is what is meant; tests hold them to it.
+    """
     rows, length = tile.tokens.shape
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR", UserWarning)
-        return torch.sparse_csr_tensor(
-            torch.arange(0, rows * length + 1, length, device=weights.device),
-            tile.tokens.reshape(-1),
-            weights.reshape(-1),
-            (rows, vocab),
-            check_invariants=False,
-        )
+    return torch.sparse_csr_tensor(
+        torch.arange(0, rows * length + 1, length, device=weights.device),
+        tile.tokens.reshape(-1),
+        weights.reshape(-1),
+        (rows, vocab),
+        check_invariants=False,
+    )
 
 
 def weighted_read(world: World, tile: Tile, weights: Float[Tensor, "n L"]) -> Float[Tensor, "n d"]:

@@ -34,20 +34,25 @@ class Learned:
     In the limit regime only directions matter, and the scale is that of unit steps: `V1` and `V2`
     are mean gradients, and `alpha` the direction in which W1 e points. In the literal regime they
     are the weights themselves, with W1 = γ alpha e^T.
+
+    >>> import torch
+    >>> learned = Learned(V1=torch.zeros(8, 8), alpha=torch.ones(8), V2=torch.zeros(8, 8))
+    >>> learned.finite
+    True
     """
 
     V1: Float[Tensor, "d m"]
     alpha: Float[Tensor, " d"]
     V2: Float[Tensor, "d m"]
 
+    @property
+    def finite(self) -> bool:
+        """Whether no weight has overflowed."""
+        return all(bool(weight.isfinite().all()) for weight in (self.V1, self.alpha, self.V2))
+
 
 def learn(
-    world: World,
-    workers: Workers,
-    *,
-    engine: str = "auto",
-    advance: Callable[[int], None] = lambda samples: None,
-    batch: Batch | None = None,
+    world: World, workers: Workers, *, engine: str = "auto", batch: Batch | None = None
 ) -> Learned:
     """Run the three steps on the batch of the world's problem, or on a batch of your own.
 
@@ -60,7 +65,7 @@ def learn(
     """
     steps = _MODULES[choose_engine(world.problem, engine)]
     if batch is None:
-        batch = training_batch(world, workers, advance)
+        batch = training_batch(world, workers)
     V1 = steps.first_value(world, batch)
     alpha = steps.attention(world, batch, V1)
     V2 = steps.second_value(world, batch, V1, alpha)

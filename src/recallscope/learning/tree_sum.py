@@ -40,16 +40,14 @@ class TreeSum:
 
     def total(self) -> Tensor:
         """The sum of parts 0 … n−1, all of which must have been added."""
-        nodes = iter(sorted(self._nodes.items()))
-        (level, index), total = next(nodes)
-        parts = (index + 1) << level
-        for (level, index), tensor in nodes:
-            if (index + 1) << level != parts - (parts & -parts):
-                raise ValueError("a sum was asked for before all its parts had been added")
-            parts = (index + 1) << level
-            total = tensor + total
-        if index != 0:
+        nodes = sorted(self._nodes.items())
+        parts = sum(1 << level for (level, _), _ in nodes)
+        # n parts leave one node for each 1 among the binary digits of n.
+        if not nodes or any(index != (parts >> level) - 1 for (level, index), _ in nodes):
             raise ValueError("a sum was asked for before all its parts had been added")
+        total = nodes[0][1]
+        for _, tensor in nodes[1:]:
+            total = tensor + total
         return total
 
     def _add(self, node: tuple[int, int], tensor: Tensor) -> None:

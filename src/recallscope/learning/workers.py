@@ -6,10 +6,10 @@ on a single thread, and the pieces, not the operations, are shared out.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 from typing import TypeVar
 
 import torch
@@ -21,31 +21,40 @@ Result = TypeVar("Result")
 class Workers:
     """As many threads as torch was given, to be entered once for a whole experiment.
 
-    While it is entered, torch's own number of threads is 1 for the process.
+    While any is entered, torch's own number of threads is 1 for the process.
 
     >>> with Workers() as workers:
     ...     list(workers.map(lambda x: x * x, range(5)))
     [0, 1, 4, 9, 16]
     """
 
+    _lock = threading.Lock()
+    _entered = 0
+    _threads = 1
+
     def __enter__(self) -> Workers:
-        self._threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+        with Workers._lock:
+            if Workers._entered == 0:
+                Workers._threads = torch.get_num_threads()
+                torch.set_num_threads(1)
+            Workers._entered += 1
         self._pool: ThreadPoolExecutor | None = None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(self._threads)
+    def __exit__(self, *exception: object) -> None:
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+        finally:
+            with Workers._lock:
+                Workers._entered -= 1
+                if Workers._entered == 0:
+                    torch.set_num_threads(Workers._threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in order, with a bounded number of pieces under way."""
+        if not hasattr(self, "_pool"):
+            raise RuntimeError("workers must be entered first: with Workers() as workers: …")
         if self._threads == 1:
             yield from map(function, items)
             return

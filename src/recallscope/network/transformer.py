@@ -42,7 +42,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.problem = world.problem
         for name in ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weights"):
-            self.register_buffer(name, getattr(world, name))
+            self.register_buffer(name, getattr(world, name), persistent=False)
         dim, hidden = world.problem.dim, world.problem.hidden
         self.V = nn.Parameter(world.tokens.new_zeros(dim, hidden))  # value matrix
         self.W = nn.Parameter(world.tokens.new_zeros(dim, dim))  # key-query matrix

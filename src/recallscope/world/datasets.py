@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from recallscope.world.task import Task
+from recallscope.problem import whole_number
+from recallscope.world.task import Task, check_split
 
 Item = tuple[Tensor, Tensor, Tensor]
 
@@ -24,8 +25,9 @@ class RecallDataset(Dataset[Item]):
     """
 
     def __init__(self, task: Task, samples: int, split: str = "train") -> None:
+        check_split(split)
         self.task = task
-        self.samples = samples
+        self.samples = whole_number("samples", samples, 0)
         self.split = split
 
     def __len__(self) -> int:
@@ -52,9 +54,10 @@ class RecallStream(IterableDataset[Item]):
     """
 
     def __init__(self, task: Task, samples: int, block: int = 1024, split: str = "train") -> None:
+        check_split(split)
         self.task = task
-        self.samples = samples
-        self.block = block
+        self.samples = whole_number("samples", samples, 0)
+        self.block = whole_number("block", block, 1)
         self.split = split
 
     def __iter__(self) -> Iterator[Item]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.machine import gibibytes, machine_memory
 from recallscope.problem import Problem, ProblemError
 from recallscope.world.rng import Role, generator
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
 
 _ROWS_AT_ONCE = 4096
-_LARGEST_FILE = 2**36  # bytes; a header may claim any size, so it is bounded before it is believed
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 
 
@@ -97,10 +97,19 @@ class Embeddings:
         """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused."""
         try:
             with zipfile.ZipFile(path) as archive:
+                claimed = sum(_claimed_bytes(archive, name) for name in _ARRAYS)
+                if claimed > machine_memory() / 4:
+                    raise ProblemError(
+                        f"the arrays in {str(path)!r} claim {gibibytes(claimed)}; "
+                        f"this machine has {gibibytes(machine_memory())}"
+                    )
                 arrays = {name: _read_array(archive, name) for name in _ARRAYS}
-        except (OSError, zipfile.BadZipFile) as error:
+        except ProblemError:
+            raise
+        except Exception as error:  # a damaged file can make zip and NumPy raise nearly anything
+            reason = str(error).strip().splitlines() or [type(error).__name__]
             raise ProblemError(
-                f"cannot read embedding arrays from {str(path)!r}: {error}"
+                f"cannot read embedding arrays from {str(path)!r}: {reason[0][:100]}"
             ) from None
         return cls(**arrays)
 
@@ -180,7 +189,8 @@ def _rows(
     return out
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> Shaped[np.ndarray, ...]:
+def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
+    """What the header of an array says that it holds, if the file can hold it."""
     if f"{name}.npy" not in archive.namelist():
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
@@ -188,25 +198,19 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> Shaped[np.ndarray, ...]:
             f"and has {found or 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
-        try:
-            version = np.lib.format.read_magic(member)
-            read_header = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }[version]
-            shape, _, dtype = read_header(member)
-        except (ValueError, KeyError) as error:
-            raise ProblemError(
-                f"embedding array {name!r} is not in NumPy's format: {error}"
-            ) from None
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(member)]
+        shape, _, dtype = read_header(member)
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
-    if (size := dtype.itemsize * int(np.prod(shape, dtype=object))) > _LARGEST_FILE:
-        raise ProblemError(f"embedding array {name!r} claims {size} bytes; at most {_LARGEST_FILE}")
+    size = dtype.itemsize * math.prod(shape)
     if size > archive.getinfo(f"{name}.npy").file_size:
         raise ProblemError(f"embedding array {name!r} claims {size} bytes but the file holds fewer")
+    return size
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> Shaped[np.ndarray, ...]:
     with archive.open(f"{name}.npy") as member:
-        try:
-            return np.lib.format.read_array(member, allow_pickle=False)
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ProblemError(f"embedding array {name!r} cannot be read: {error}") from None
+        return np.lib.format.read_array(member, allow_pickle=False)

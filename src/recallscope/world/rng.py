@@ -3,8 +3,8 @@
 Philox is counter-based: a key and a counter give a word, with no state in between, so any part
 of any stream can be made anywhere. The key holds the seed and the sizes a draw depends on, the
 top word of the counter holds the role. Two roles of one key therefore never share a counter, and
-since Philox is a bijection of its counter they never share a block of words: fresh test samples
-cannot repeat the training stream.
+since Philox is a bijection of its counter they never share a block of words: the stream of test
+samples is no part of the training stream, whatever the lengths of the two.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from jaxtyping import Int64, UInt, UInt64
-
-LARGEST_SEED = 2**63 - 1
 
 _WORDS_PER_COUNT = 4
 _WORD = 2**64

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recallscope.problem import LARGEST_SIZE, ProblemError
-from recallscope.world.rng import LARGEST_SEED, Role, below, generator, words
+from recallscope.problem import LARGEST_SEED, ProblemError, whole_number
+from recallscope.world.rng import Role, below, generator, words
 
 if TYPE_CHECKING:
     from jaxtyping import Int64, UInt
@@ -19,8 +19,19 @@ _LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part 
 SPLITS = {"train": Role.TRAIN, "test": Role.TEST}
 
 
+def check_split(split: str) -> None:
+    """Raise unless there is such a stream of samples."""
+    if split not in SPLITS:
+        raise ProblemError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+
+
 class Samples(NamedTuple):
-    """A block of samples: unpack it as `tokens, position, label = samples`."""
+    """A block of samples, to be unpacked.
+
+    >>> tokens, position, label = Task(vocab=64, length=8).draw(0, 10)
+    >>> tokens.shape, position.shape, label.shape
+    ((10, 8), (10,), (10,))
+    """
 
     tokens: Int64[np.ndarray, "n L"]
     position: Int64[np.ndarray, " n"]
@@ -54,22 +65,9 @@ class Task:
     """
 
     def __init__(self, vocab: int, length: int, seed: int = 0) -> None:
-        for name, value, smallest, largest in (
-            ("vocab", vocab, 2, LARGEST_SIZE),
-            ("length", length, 1, LARGEST_SIZE),
-            ("seed", seed, 0, LARGEST_SEED),
-        ):
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int)
-                or not smallest <= value <= largest
-            ):
-                raise ProblemError(
-                    f"{name} must be a whole number from {smallest} to {largest}, not {value!r}"
-                )
-        self.vocab = vocab
-        self.length = length
-        self.seed = seed
+        self.vocab = whole_number("vocab", vocab, 2)
+        self.length = whole_number("length", length, 1)
+        self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
 
     def __repr__(self) -> str:
         return f"Task(vocab={self.vocab}, length={self.length}, seed={self.seed})"
@@ -85,10 +83,9 @@ class Task:
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1 of the training stream, or of the disjoint stream of tests."""
-        if split not in SPLITS:
-            raise ProblemError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
-        if not 0 <= start <= stop:
-            raise ProblemError(f"a draw needs 0 <= start <= stop, not start={start}, stop={stop}")
+        check_split(split)
+        start = whole_number("start", start, 0, LARGEST_SEED)
+        stop = whole_number("stop", stop, start, LARGEST_SEED)
         random = self._random(start, stop, SPLITS[split])
         position = below(self.length, random[:, self.length])
         tokens = below(self.vocab, random[:, : self.length])
@@ -108,8 +105,8 @@ class Task:
         self, samples: int, size: int = 1024, start: int = 0, split: str = "train"
     ) -> Iterator[Samples]:
         """Samples start…start+samples−1 in blocks of `size`, the last one shorter if need be."""
-        if size < 1:
-            raise ProblemError(f"a block holds at least one sample, not {size}")
-        stop = start + samples
+        size = whole_number("size", size, 1)
+        start = whole_number("start", start, 0)
+        stop = start + whole_number("samples", samples, 0)
         for first in range(start, stop, size):
             yield self.draw(first, min(first + size, stop), split)

@@ -10,15 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import LARGEST_SEED, Problem, check_dtype, whole_number
 from recallscope.world.embeddings import Embeddings, draw_embeddings, draw_hidden_weights
-from recallscope.world.rng import LARGEST_SEED
 from recallscope.world.task import Task
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
 
-DTYPES: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
+_NUMPY: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +48,21 @@ class World:
         embeddings: Embeddings | None = None,
     ) -> World:
         """Draw the world of a problem, or build it around arrays of your own."""
-        if dtype not in DTYPES:
-            raise ProblemError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            raise ProblemError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed!r}")
+        check_dtype(dtype)
+        seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        owned = embeddings is not None
         if embeddings is None:
-            embeddings = draw_embeddings(problem, seed, DTYPES[dtype])
+            embeddings = draw_embeddings(problem, seed, _NUMPY[dtype])
         else:
             embeddings.check(problem)
         hidden_weights = None
         if problem.width is not None:
-            hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, DTYPES[dtype])
+            hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, _NUMPY[dtype])
 
         def tensor(array: np.ndarray) -> Tensor:
-            return torch.as_tensor(array, dtype=getattr(torch, dtype), device=device)
+            # A copy of the user's own arrays, in case they change; what was drawn is ours already.
+            array = np.array(array, dtype=_NUMPY[dtype], order="C", copy=owned or None)
+            return torch.from_numpy(array).to(device)
 
         return cls(
             problem=problem,
