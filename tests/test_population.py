@@ -106,6 +106,20 @@ def test_the_quadrature_of_the_mlp_is_of_second_order(change, monkeypatch):
         assert fine < coarse / 2, name
 
 
+@pytest.mark.parametrize("length", [2, 16, 256])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "quadratic"])
+def test_the_quadrature_errs_by_less_than_one_in_ten_thousand(length, activation, monkeypatch):
+    problem = Problem(
+        vocab=512, samples=math.inf, dim=64, length=length, width=64, activation=activation
+    )
+    usual = learnt(problem)
+    monkeypatch.setattr(population_mlp, "_POINTS_PER_DEVIATION", 256)
+    fine = learnt(problem)
+    for name in ("V1", "alpha"):
+        difference = getattr(usual, name) - getattr(fine, name)
+        assert difference.norm() < 1e-4 * getattr(fine, name).norm(), name
+
+
 def every_sample(world, workers):
     """All V^L sequences with all L positions marked: a batch that is its own expectation."""
     vocab, length = world.problem.vocab, world.problem.length

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
+
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.problem import Problem, ProblemError, check_dtype
@@ -129,22 +131,26 @@ def _work(problem: Problem, engine: str) -> tuple[float, float]:
 
 
 def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> float:
-    """Bytes at the peak, with two threads and torch itself."""
+    """Bytes at the peak, with the threads that there are and torch itself."""
     V, d, L, m, N = problem.vocab, problem.dim, problem.length, problem.hidden, problem.samples
     number = 4 if dtype == "float32" else 8
     interpreter = 350 * 2**20
     frozen = number * (3 * V * d + (problem.width or 0) * d) + 16 * V
     passing = number * 2 * V * d  # scaled or shifted copies of the embeddings
     tile = min(tile_size(problem), test_samples if math.isinf(N) else max(N, test_samples))
-    tiles = 2 * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
-    sums = 8 * (40 * d * m + 40 * V)  # a tree of sums over up to 2^40 tiles
-    answers = 8 * number * min(tile, 256) * min(V, 8192)  # logits, and what the products pack
+    threads = torch.get_num_threads()
+    tiles = threads * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
+    # A tree of sums over up to 2^40 tiles, and what the threads have ready for it.
+    sums = 8 * (40 + 2 * threads) * (d * m + V)
+    answers = (
+        4 * threads * number * min(tile, 256) * min(V, 8192)
+    )  # logits, and what the products pack
     table = 0.0
     if engine == "counts":
         table = V * V * max(number, 8 if N * L >= 2**31 else 4)
     if engine == "population":
         passing *= 3
         if problem.width is not None:
-            table = 2 * 8 * UNITS_AT_ONCE * (12 * V + 12 * quadrature_points(L))
+            table = threads * 8 * UNITS_AT_ONCE * (12 * V + 12 * quadrature_points(L))
             passing += 2 * 8 * V * d
     return interpreter + frozen + passing + tiles + sums + answers + table
