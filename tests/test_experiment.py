@@ -200,6 +200,13 @@ def test_progress_counts_every_sample_of_three_passes():
     assert seen == sorted(seen)
 
 
+def test_progress_of_an_endless_batch_counts_hidden_units():
+    seen = []
+    problem = PROBLEM.replace(samples="inf", width=100)
+    run(problem, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (200, 200)
+
+
 def test_statuses_are_four_and_each_says_what_to_do():
     assert {str(status) for status in Status} == {"ok", "not_reached", "infeasible", "failed"}
     assert len({status.advice for status in Status}) == 4

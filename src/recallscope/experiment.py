@@ -54,7 +54,7 @@ def run(
         dtype: 'float64', or 'float32' for half the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        progress: called with (samples done, samples in all) as work goes on.
+        progress: called with (work done, work in all) as learning goes on.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
@@ -151,8 +151,10 @@ def _count_up(
     problem: Problem, progress: Callable[[int, int], None] | None
 ) -> Callable[[int], None]:
     if progress is None:
-        return lambda samples: None
-    total = 0 if math.isinf(problem.samples) else 3 * int(problem.samples)
+        return lambda done: None
+    # Three passes over the samples; on an endless batch, two over the hidden units.
+    endless = math.isinf(problem.samples)
+    total = 2 * (problem.width or 0) if endless else 3 * int(problem.samples)
     done = 0
 
     def advance(samples: int) -> None:

@@ -59,7 +59,7 @@ class Batch:
     tile: int
     workers: Workers
     device: torch.device
-    advance: Callable[[int], None] = lambda samples: None
+    advance: Callable[[int], None] = lambda done: None
     tiles: range | None = None
 
     def map(self, function: Callable[[Tile], Result]) -> Iterator[tuple[int, Result]]:

@@ -2,7 +2,7 @@
 
 Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
 hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and
-is exact for both. No sample is drawn: the batch is there for its workers.
+is exact for both. No sample is drawn: the batch is there for its workers and its progress.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
     """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
     if world.hidden_weights is not None:
-        return population_mlp.first_value(world, batch.workers)
+        return population_mlp.first_value(world, batch)
     problem = world.problem
     total = store(world, batch.workers, world.centred_outputs[world.labels], world.tokens)
     return (total / (problem.length * problem.vocab)).to(world.tokens.dtype)
@@ -41,7 +41,7 @@ def attention(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Ten
     in the values, else 0.
     """
     if world.hidden_weights is not None:
-        weights = population_mlp.key_weights(world, batch.workers, V1)
+        weights = population_mlp.key_weights(world, batch, V1)
         return attention_vector(world, weights)
     problem, tokens = world.problem, world.tokens
     average = tokens.mean(dim=0)

@@ -9,7 +9,7 @@ is that of the grid, second order in its spacing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from recallscope.learning.batch import Batch
 from recallscope.learning.tree_sum import tree_sum
-from recallscope.learning.workers import Workers
 from recallscope.network.activations import ACTIVATION
 from recallscope.world.world import World
 
@@ -31,7 +31,7 @@ _DEVIATIONS = 9  # of the sum over tokens, on each side
 _MOST_POINTS = 2**18
 
 
-def first_value(world: World, workers: Workers) -> Float[Tensor, "d m"]:
+def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
     """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
     outputs = _outputs(world)
 
@@ -40,10 +40,10 @@ def first_value(world: World, workers: Workers) -> Float[Tensor, "d m"]:
         mean = inputs.averaged(_activation(world), world.problem.length - 1)
         return outputs.T @ inputs.at_tokens(mean).T / world.problem.vocab
 
-    return torch.cat(list(workers.map(columns, _blocks(world))), dim=1).to(world.tokens.dtype)
+    return torch.cat(list(_over_units(world, batch, columns)), dim=1).to(world.tokens.dtype)
 
 
-def key_weights(world: World, workers: Workers, V1: Float[Tensor, "d m"]) -> Float[Tensor, " V+1"]:
+def key_weights(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " V+1"]:
     """What each key adds to α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
 
     With g_v = V1^T q_π(v) and p_j what unit j receives, <v_i − h, b> is
@@ -74,7 +74,7 @@ def key_weights(world: World, workers: Workers, V1: Float[Tensor, "d m"]) -> Flo
 
     if problem.length == 1:  # nothing to choose between
         return world.tokens.new_zeros(problem.vocab + 1, dtype=torch.float64)
-    return tree_sum(workers.map(of_units, _blocks(world))) / (problem.vocab * problem.length)
+    return tree_sum(_over_units(world, batch, of_units)) / (problem.vocab * problem.length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class _Inputs:
         count = quadrature_points(problem.length, needed)
         spacing = 2 * (2 * widest + reach) / (count - 2)
         # Units that receive the same from every token need some grid all the same.
-        spacing = torch.maximum(spacing, 1e-6 * (1 + mean.abs()))
+        spacing = torch.maximum(spacing, 1e-9 * (1 + mean.abs()))
         place = shares / spacing + count // 2
         cell = place.floor().long()
         steps = torch.arange(count, device=shares.device) - count // 2
@@ -154,9 +154,17 @@ def _outputs(world: World) -> Float[Tensor, "V d"]:
     return world.centred_outputs[world.labels].double()
 
 
-def _blocks(world: World) -> list[slice]:
+def _over_units(
+    world: World, batch: Batch, function: Callable[[slice], Tensor]
+) -> Iterator[Float[Tensor, ...]]:
+    """A function of each block of hidden units, in order."""
     width = world.problem.hidden
-    return [slice(start, start + UNITS_AT_ONCE) for start in range(0, width, UNITS_AT_ONCE)]
+    blocks = [
+        slice(start, min(start + UNITS_AT_ONCE, width)) for start in range(0, width, UNITS_AT_ONCE)
+    ]
+    for units, result in zip(blocks, batch.workers.map(function, blocks), strict=True):
+        yield result
+        batch.advance(units.stop - units.start)
 
 
 def quadrature_points(length: int, widest: float = 5.0) -> int:

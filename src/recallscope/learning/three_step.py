@@ -73,7 +73,7 @@ def learn(
 
 
 def training_batch(
-    world: World, workers: Workers, advance: Callable[[int], None] = lambda samples: None
+    world: World, workers: Workers, advance: Callable[[int], None] = lambda done: None
 ) -> Batch:
     """The N samples of the problem; none for an endless batch, whose expectation is known."""
     endless = math.isinf(world.problem.samples)
