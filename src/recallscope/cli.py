@@ -195,7 +195,9 @@ def bench(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Measure this machine: engines against autograd and against bare torch operations.
+    """Measure how fast this machine learns.
+
+    Engines are timed against autograd and against the bare torch operations they need.
 
     \b
     Examples:
