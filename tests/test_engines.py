@@ -57,7 +57,7 @@ def test_stream_and_counts_agree(problem, seed):
     world, stream = learn_with(problem, "stream", seed)
     _, counts = learn_with(problem, "counts", seed)
     assert_statistics_equal(stream, counts, 1e-12)
-    tile = Tile(*(torch.from_numpy(array) for array in world.task.draw(0, 2000, "test")))
+    tile = Tile.of(world.task.draw(0, 2000, "test"))
     left, clear = attended(world, stream, tile)
     right, _ = attended(world, counts, tile)
     assert torch.equal(left[clear], right[clear])

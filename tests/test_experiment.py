@@ -9,6 +9,7 @@ import torch
 from recallscope import Problem, ProblemError, Record, Status, Transformer, Workers, World, run
 from recallscope import experiment as module
 from recallscope.intervals import mean_interval
+from recallscope.learning.batch import Tile
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
@@ -76,7 +77,7 @@ def test_accuracies_are_those_of_the_network_with_the_learnt_weights(change):
     with Workers() as workers:
         learned = learn(world, workers)
     model = Transformer(world)
-    tokens, position, label = (torch.from_numpy(a) for a in world.task.draw(0, 3000, "test"))
+    tokens, position, label = Tile.of(world.task.draw(0, 3000, "test"))
     with torch.no_grad():
         model.V.copy_(learned.V2)
         model.W.copy_(problem.gamma * torch.outer(learned.alpha, world.end))
@@ -100,7 +101,7 @@ def test_asking_every_token_once_gives_the_same_accuracies():
         from recallscope.evaluation import answers
 
         table = answers(world, learned.V2, world.tokens + world.trigger)
-    tokens, position, label = (torch.from_numpy(a) for a in world.task.draw(0, 100, "test"))
+    tokens, position, label = Tile.of(world.task.draw(0, 100, "test"))
     asked = tokens.gather(1, position[:, None])[:, 0]
     record = run(problem, 3, test_samples=100)
     assert record.lock_accuracy == 1

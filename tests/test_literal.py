@@ -20,8 +20,7 @@ TOLERANCE = 1e-10
 
 
 def whole_batch(world):
-    samples = world.task.draw(0, int(world.problem.samples))
-    return Tile(*(torch.from_numpy(array) for array in samples))
+    return Tile.of(world.task.draw(0, int(world.problem.samples)))
 
 
 def assert_close(ours, autograd, scale):

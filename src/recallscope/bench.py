@@ -140,9 +140,7 @@ def _learn(world: World, engine: str) -> Learned:
 
 
 def _whole_batch(world: World) -> Tile:
-    device = world.tokens.device
-    samples = world.task.draw(0, int(world.problem.samples))
-    return Tile(*(torch.from_numpy(array).to(device) for array in samples))
+    return Tile.of(world.task.draw(0, int(world.problem.samples)), world.tokens.device)
 
 
 def _chunks(tile: Tile, size: int) -> Iterator[Tile]:
@@ -199,19 +197,19 @@ def _bare_literal(world: World, tile: Tile) -> None:
     """The matrix products of three literal steps, dense and sparse, and nothing else."""
     V, d, Q, Z = world.problem.vocab, world.problem.dim, world.centred_outputs, world.tokens
     logits = Q.new_empty(_PRODUCTS_CHUNK, V)
+    V1, V2 = Z.new_zeros(d, d), Z.new_zeros(d, d)
     for step in (1, 2, 3):
-        total = Z.new_zeros(d, d)
         for part in _chunks(tile, _PRODUCTS_CHUNK):
             pattern = incidence(part, Z.new_ones(part.tokens.shape), V)
             read = pattern @ Z
-            residual = Q[part.label]
-            if step > 1:
-                out = logits[: len(read)]
-                residual = torch.mm(torch.mm(read @ total, Q.T, out=out), Q)
+            if step == 1:
+                V1 += Q[part.label].T @ read
+                continue
+            residual = torch.mm(torch.mm(read @ V1.T, Q.T, out=logits[: len(read)]), Q)
             if step == 2:
-                torch.sparse.sampled_addmm(pattern, residual @ total, Z.T)
+                torch.sparse.sampled_addmm(pattern, residual @ V1, Z.T)
             else:
-                total += residual.T @ read
+                V2 += residual.T @ read
 
 
 BARE = {"counts": _bare_counts, "stream": _bare_stream}

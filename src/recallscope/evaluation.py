@@ -12,7 +12,7 @@ from torch import Tensor
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.literal import soft_read, soft_scores
 from recallscope.learning.memory import ideal_memory
-from recallscope.learning.read import attend, features, key_scores
+from recallscope.learning.read import attend, features, key_scores, token_read
 from recallscope.learning.three_step import Learned
 from recallscope.learning.workers import Workers
 from recallscope.world.world import World
@@ -79,10 +79,7 @@ def _answers_by_token(
     vocab = world.problem.vocab
 
     def ask(tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]) -> Int64[Tensor, " n"]:
-        reads = world.tokens[tokens]
-        if world.problem.trigger_in_values:
-            reads += marked[:, None] * world.trigger
-        return answers(world, V, reads)
+        return answers(world, V, token_read(world, tokens, marked))
 
     if test.samples < vocab:
         return ask

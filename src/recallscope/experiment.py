@@ -20,7 +20,7 @@ from recallscope.learning.workers import Workers
 from recallscope.machine import gibibytes, machine_memory
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import Provenance, Record, Status
-from recallscope.world.embeddings import Embeddings
+from recallscope.world.embeddings import Embeddings, check_arrays
 from recallscope.world.world import World
 
 
@@ -125,12 +125,7 @@ def check(
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ProblemError(f"device {device!r} cannot be used: {reason}") from None
-    if problem.embedding.startswith("arrays:") and embeddings is None:
-        raise ProblemError(
-            f"the problem's embedding is {problem.embedding!r}: give these arrays as `embeddings`"
-        )
-    if embeddings is not None:
-        embeddings.check(problem)
+    check_arrays(problem, embeddings)
 
 
 def check_memory(

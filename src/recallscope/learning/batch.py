@@ -16,7 +16,7 @@ from recallscope.problem import Problem
 from recallscope.world.task import Samples
 
 if TYPE_CHECKING:
-    from jaxtyping import Int, Int64
+    from jaxtyping import Int, Int64, Shaped
 
 Result = TypeVar("Result")
 
@@ -32,6 +32,16 @@ class Tile(NamedTuple):
     tokens: Int64[Tensor, "n L"]
     position: Int64[Tensor, " n"]
     label: Int64[Tensor, " n"]
+
+    @classmethod
+    def of(cls, samples: Samples, device: torch.device | str = "cpu") -> Tile:
+        """The same samples on a device."""
+        return cls(*(torch.from_numpy(array).to(device) for array in samples))
+
+
+def large_zeros(*shape: int, dtype: torch.dtype, device: torch.device) -> Shaped[Tensor, ...]:
+    """A table of noughts. NumPy asks for huge pages, torch does not: a third off filling it."""
+    return torch.from_numpy(np.zeros(shape, str(dtype).removeprefix("torch."))).to(device)
 
 
 def tile_size(problem: Problem) -> int:
@@ -88,9 +98,8 @@ class Batch:
         self, cells: Callable[[Tile], Int64[Tensor, " n"]], size: int, most: int
     ) -> Int[Tensor, " size"]:
         """How often each of `size` cells occurs over the tiles, none more than `most` times."""
-        # NumPy asks for huge pages, torch does not: a third off the time to fill a large table.
-        table = torch.from_numpy(np.zeros(size, dtype=np.int32 if most < 2**31 else np.int64))
-        table = table.to(self.device)
+        dtype = torch.int32 if most < 2**31 else torch.int64
+        table = large_zeros(size, dtype=dtype, device=self.device)
         one = table.new_ones(())
         for _, found in self.map(cells):
             table.scatter_add_(0, found, one.expand(len(found)))
@@ -99,4 +108,4 @@ class Batch:
     def _make(self, number: int) -> Tile:
         start = number * self.tile
         samples = self.draw(start, min(start + self.tile, self.samples))
-        return Tile(*(torch.from_numpy(array).to(self.device) for array in samples))
+        return Tile.of(samples, self.device)

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.batch import Batch, Tile, large_zeros
 from recallscope.learning.memory import store_marked
 from recallscope.learning.read import always_locks, attend, key_scores
 from recallscope.learning.stream import attention_vector, sum_key_weights
@@ -40,9 +39,8 @@ def first_value(world: World, batch: Batch) -> Float[Tensor, "d d"]:
 def attention(world: World, batch: Batch, V1: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
     """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
     back = world.centred_outputs @ V1
-    # NumPy asks for huge pages, torch does not: a third off the time to fill a large table.
-    table = torch.from_numpy(np.empty(2 * [world.problem.vocab], dtype=str(V1.dtype)[6:]))
-    table = table.to(V1.device)
+    vocab = world.problem.vocab
+    table = large_zeros(vocab, vocab, dtype=V1.dtype, device=V1.device)
 
     def fill(labels: slice) -> None:
         torch.mm(back[labels], world.tokens.T, out=table[labels])

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from recallscope.learning.batch import Batch
 from recallscope.learning.tree_sum import tree_sum
-from recallscope.network.activations import ACTIVATION
+from recallscope.network.activations import activation_of
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
@@ -174,15 +174,13 @@ def quadrature_points(length: int, widest: float = 5.0) -> int:
 
 
 def _activation(world: World) -> Callable[[Tensor, Tensor], Tensor]:
-    assert world.problem.activation is not None
-    value = ACTIVATION[world.problem.activation].value
+    value = activation_of(world.problem).value
     return lambda points, spacing: value(points)
 
 
 def _slope(world: World) -> Callable[[Tensor, Tensor], Tensor]:
     """φ' averaged over a cell of the grid, so that a jump between two points is no error."""
-    assert world.problem.activation is not None
-    value = ACTIVATION[world.problem.activation].value
+    value = activation_of(world.problem).value
     return lambda points, spacing: (
         (value(points + spacing / 2) - value(points - spacing / 2)) / spacing
     )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from recallscope.learning.batch import Tile
-from recallscope.network.activations import ACTIVATION
+from recallscope.network.activations import activation_of
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
@@ -56,12 +56,21 @@ def uniform_read(world: World, tile: Tile) -> Float[Tensor, "n d"]:
     return weighted_read(world, tile, weights)
 
 
+def token_read(
+    world: World, tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]
+) -> Float[Tensor, "n d"]:
+    """The value of a token, marked or not: what attention to it alone reads."""
+    read = world.tokens[tokens]
+    if world.problem.trigger_in_values:
+        read += marked[:, None] * world.trigger
+    return read
+
+
 def features(world: World, read: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
     """φ(W_in h), or h itself without an MLP."""
     if world.hidden_weights is None:
         return read
-    assert world.problem.activation is not None
-    return ACTIVATION[world.problem.activation].value(read @ world.hidden_weights.T)
+    return activation_of(world.problem).value(read @ world.hidden_weights.T)
 
 
 def key_scores(

@@ -21,9 +21,10 @@ from recallscope.learning.read import (
     features,
     incidence,
     key_scores,
+    token_read,
     uniform_read,
 )
-from recallscope.network.activations import ACTIVATION
+from recallscope.network.activations import activation_of
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
@@ -64,10 +65,7 @@ def _key_weights_of_tile(
 def _second_value_of_tile(
     world: World, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
 ) -> Float[Tensor, "d m"]:
-    attended, locked = attend(scores, bonus, tile)
-    read = world.tokens[attended]
-    if world.problem.trigger_in_values:
-        read += locked[:, None] * world.trigger
+    read = token_read(world, *attend(scores, bonus, tile))
     return world.centred_outputs[tile.label].T @ features(world, read)
 
 
@@ -86,9 +84,8 @@ def key_weights(
     """
     back = residual @ V1
     if world.hidden_weights is not None:
-        assert world.problem.activation is not None
         assert read is not None
-        slope = ACTIVATION[world.problem.activation].slope(read @ world.hidden_weights.T)
+        slope = activation_of(world.problem).slope(read @ world.hidden_weights.T)
         back = (back * slope) @ world.hidden_weights
     return sum_key_weights(world, tile, _products(world, tile, back), back @ world.trigger_value)
 

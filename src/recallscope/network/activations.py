@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from recallscope.problem import Problem
+
 
 class Activation(NamedTuple):
     """A function of one number and its derivative, both elementwise."""
@@ -24,7 +26,7 @@ def _gelu_slope(x: Tensor) -> Tensor:
     return slope
 
 
-ACTIVATION = {
+_ACTIVATIONS = {
     # The slope of relu at 0 is 0, as autograd has it.
     "relu": Activation(torch.relu, lambda x: (x > 0).to(x.dtype)),
     "gelu": Activation(functional.gelu, _gelu_slope),
@@ -32,3 +34,9 @@ ACTIVATION = {
     "quadratic": Activation(torch.square, lambda x: 2 * x),
     "identity": Activation(lambda x: x, torch.ones_like),
 }
+
+
+def activation_of(problem: Problem) -> Activation:
+    """The activation of a problem that has an MLP."""
+    assert problem.activation is not None
+    return _ACTIVATIONS[problem.activation]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recallscope.network.activations import ACTIVATION
+from recallscope.network.activations import activation_of
 from recallscope.world.world import World
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class Transformer(nn.Module):
         values = self.embed(tokens, position, self.trigger_value)
         read = torch.einsum("ni,nid->nd", self.attention(tokens, position), values)
         if self.hidden_weights is not None:
-            assert self.problem.activation is not None
-            read = ACTIVATION[self.problem.activation].value(read @ self.hidden_weights.T)
+            read = activation_of(self.problem).value(read @ self.hidden_weights.T)
         return read @ self.V.T @ self.outputs.T
 
     def embed(

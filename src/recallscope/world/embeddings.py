@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.machine import gibibytes, machine_memory
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import FAMILIES, Problem, ProblemError
 from recallscope.world.rng import Role, generator
 
 if TYPE_CHECKING:
@@ -114,6 +114,16 @@ class Embeddings:
         return cls(**arrays)
 
 
+def check_arrays(problem: Problem, embeddings: Embeddings | None) -> None:
+    """Raise unless arrays are given just if the problem names some, and are those."""
+    if embeddings is not None:
+        embeddings.check(problem)
+    elif problem.embedding not in FAMILIES:
+        raise ProblemError(
+            f"the problem's embedding is {problem.embedding!r}: give these arrays as `embeddings`"
+        )
+
+
 def draw_embeddings(
     problem: Problem, seed: int, dtype: type[np.floating[Any]] = np.float64
 ) -> Embeddings:
@@ -130,10 +140,6 @@ def draw_embeddings(
         trigger = np.eye(1, dim, k=vocab, dtype=dtype)[0]
         end = _rows(_sphere, 1, Role.END, vocab, dim, seed, dtype)[0]
         return Embeddings(tokens, outputs, trigger, end)
-    if problem.embedding not in _ROWS_OF:
-        raise ProblemError(
-            f"the problem's embedding is {problem.embedding!r}: give these arrays as `embeddings`"
-        )
     family = _ROWS_OF[problem.embedding]
     return Embeddings(
         tokens=_rows(family, vocab, Role.TOKENS, vocab, dim, seed, dtype),

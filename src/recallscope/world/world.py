@@ -10,8 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.problem import LARGEST_SEED, Problem, check_dtype, whole_number
-from recallscope.world.embeddings import Embeddings, draw_embeddings, draw_hidden_weights
+from recallscope.problem import Problem, check_dtype
+from recallscope.world.embeddings import (
+    Embeddings,
+    check_arrays,
+    draw_embeddings,
+    draw_hidden_weights,
+)
 from recallscope.world.task import Task
 
 if TYPE_CHECKING:
@@ -49,15 +54,16 @@ class World:
     ) -> World:
         """Draw the world of a problem, or build it around arrays of your own."""
         check_dtype(dtype)
-        seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        check_arrays(problem, embeddings)
+        task = Task(problem.vocab, problem.length, seed)
         owned = embeddings is not None
         if embeddings is None:
-            embeddings = draw_embeddings(problem, seed, _NUMPY[dtype])
-        else:
-            embeddings.check(problem)
+            embeddings = draw_embeddings(problem, task.seed, _NUMPY[dtype])
         hidden_weights = None
         if problem.width is not None:
-            hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, _NUMPY[dtype])
+            hidden_weights = draw_hidden_weights(
+                problem.width, problem.dim, task.seed, _NUMPY[dtype]
+            )
 
         def tensor(array: np.ndarray) -> Tensor:
             # A copy of the user's own arrays, in case they change; what was drawn is ours already.
@@ -66,7 +72,7 @@ class World:
 
         return cls(
             problem=problem,
-            task=Task(problem.vocab, problem.length, seed),
+            task=task,
             tokens=tensor(embeddings.tokens),
             outputs=tensor(embeddings.outputs),
             trigger=tensor(embeddings.trigger),
