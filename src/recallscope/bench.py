@@ -1,6 +1,6 @@
 """Speed, as ratios of things measured side by side in one run.
 
-Three yardsticks: autograd over the same loss; the torch operations that an engine cannot do
+Three yardsticks: autograd over the literal loss; the torch operations that an engine cannot do
 without, bare, on samples already in memory; and for the literal engine its matrix products alone,
 dense and sparse, without the softmax between them. Drawing the samples counts against the engines.
 """
