@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
 
 _ROWS_AT_ONCE = 256
-_LABELS_AT_ONCE = 8192
+_LABELS_AT_ONCE = 2048
 
 
 def evaluate(world: World, learned: Learned, workers: Workers, test_samples: int) -> dict[str, Any]:

@@ -142,8 +142,8 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
     tiles = threads * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
     # A tree of sums over up to 2^40 tiles, and what the threads have ready for it.
     sums = 8 * (40 + 2 * threads) * (d * m + V)
-    logits = number * min(tile, 256) * min(V, 8192)
-    answers = 4 * threads * logits  # and what the products pack
+    logits = number * min(tile, 256) * min(V, 2048)
+    answers = 16 * threads * logits  # what products pack, and allocators keep, of each block
     table = 0.0
     if engine == "counts":
         table = V * V * max(number, 8 if N * L >= 2**31 else 4)
