@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from recallscope.problem import ProblemError as ProblemError
     from recallscope.record import Record as Record
     from recallscope.record import Status as Status
+    from recallscope.theory.capacity import phase_map as phase_map
+    from recallscope.theory.capacity import predict as predict
+    from recallscope.theory.capacity import solve as solve
+    from recallscope.theory.lower_bound import bound as bound
     from recallscope.world.datasets import RecallDataset as RecallDataset
     from recallscope.world.datasets import RecallStream as RecallStream
     from recallscope.world.embeddings import Embeddings as Embeddings
@@ -47,9 +51,13 @@ _HOME = {
     "Transformer": "network.transformer",
     "Workers": "learning.workers",
     "World": "world.world",
+    "bound": "theory.lower_bound",
     "learn": "learning.three_step",
+    "phase_map": "theory.capacity",
+    "predict": "theory.capacity",
     "predict_cost": "learning.cost",
     "run": "experiment",
+    "solve": "theory.capacity",
     "summarise": "intervals",
 }
 

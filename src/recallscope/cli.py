@@ -23,6 +23,8 @@ from recallscope.problem import (
 
 if TYPE_CHECKING:
     from recallscope.record import Record
+    from recallscope.theory.capacity import Prediction, Solution
+    from recallscope.theory.lower_bound import Bound
     from recallscope.world.embeddings import Embeddings
 
 app = typer.Typer(
@@ -59,6 +61,7 @@ Seeds = Annotated[str, typer.Option(metavar="COUNT", help="How many seeds, from 
 TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
 Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
+Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
@@ -186,6 +189,128 @@ def run(
 
 
 @app.command()
+def predict(
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the accuracies from closed forms, and say which noise binds.
+
+    \b
+    Examples:
+      recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
+      recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
+    """
+    from recallscope.theory import capacity
+
+    problem = _problem(
+        vocab=vocab,
+        samples=samples,
+        dim=dim,
+        length=length,
+        width=width,
+        activation=activation,
+        embedding=embedding,
+        trigger_in_values=trigger_in_values,
+    )
+    found = capacity.predict(problem)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        _print_prediction(found)
+
+
+@app.command()
+def solve(
+    quantity: Annotated[
+        str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
+    ],
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    target: Target = "0.5",
+    accuracy: Annotated[
+        str, typer.Option(metavar="NAME", help="recall, lock or one-step.")
+    ] = "recall",
+    as_json: Json = False,
+) -> int:
+    """Find the size that reaches a target accuracy, all else given.
+
+    The smallest samples, dim or width, or the largest vocab or length; exit 1 if there is none.
+
+    \b
+    Examples:
+      recallscope solve --for samples --target 0.9 --vocab 512 --dim 128 --length 16
+      recallscope solve --for vocab --samples 1e6 --dim 256 --length 64
+    """
+    from recallscope.record import Status
+    from recallscope.theory import capacity
+
+    sizes = {"vocab": vocab, "samples": samples, "dim": dim, "length": length, "width": width}
+    if quantity in sizes and sizes[quantity] is None:
+        # The size to be found needs some value that makes a problem.
+        sizes[quantity] = {"dim": "2", "vocab": "2"}.get(quantity, "1")
+        if embedding == "orthogonal" and quantity == "dim":
+            sizes[quantity] = str(int(float(vocab or 2)) + 1)
+    problem = _problem(
+        **sizes, activation=activation, embedding=embedding, trigger_in_values=trigger_in_values
+    )
+    name = f"{accuracy.replace('-', '_')}_accuracy"
+    found = capacity.solve(problem, quantity, _number(target), name)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        _print_solution(found)
+    return 0 if found.status is Status.OK else 1
+
+
+@app.command()
+def bound(
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    target: Target = "0.5",
+    as_json: Json = False,
+) -> None:
+    """Say what no reader of the first gradient can do better than.
+
+    \b
+    Examples:
+      recallscope bound --vocab 512 --samples 8192 --dim 64 --length 32
+      recallscope bound --vocab 512 --samples 8192 --dim 64 --length 16 --width 256 --target 0.9
+    """
+    from recallscope.theory import lower_bound
+
+    problem = _problem(vocab=vocab, samples=samples, dim=dim, length=length, width=width)
+    found = lower_bound.bound(problem, _number(target))
+    if as_json:
+        _print_json({"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()})
+    else:
+        _print_bound(problem, found)
+
+
+@app.command()
+def cite() -> None:
+    """Print BibTeX for the paper and for this software."""
+    from recallscope.citation import bibtex
+
+    print(bibtex(__version__))
+
+
+@app.command()
 def bench(
     vocab: Vocab = "4096",
     samples: Samples = "65536",
@@ -239,7 +364,7 @@ def _own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
     return arrays, arrays.name
 
 
-def _number(text: str) -> int | float | str:
+def _number(text: str) -> Any:
     for kind in (int, float):
         try:
             return kind(text)
@@ -257,11 +382,8 @@ def _print_run(problem: Problem, records: list[Record], summary: dict[str, Any])
     from rich.table import Table
 
     console = Console()
-    given = ", ".join(
-        f"{name}={value}" for name, value in problem.to_dict().items() if value is not None
-    )
     made = records[0].provenance
-    console.print(given, highlight=False, soft_wrap=True)
+    _print_problem(problem)
     console.print(
         f"key {problem.key}, {made.engine} engine, {made.dtype}, "
         f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s",
@@ -300,6 +422,75 @@ def _print_run(problem: Problem, records: list[Record], summary: dict[str, Any])
             f"Intervals are for the mean over all seeds, from {seeds} "
             f"tested on {tested[0].test_samples} fresh samples each."
         )
+
+
+def _print_prediction(found: Prediction) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    _print_problem(found.problem)
+    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+        print(f"{name.replace('_', ' '):18} {getattr(found, name):.4f}")
+    table = Table("noise", "one step", "lock", "recall")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
+        cells = [found.noise[stage].get(term) for stage in ("one_step", "lock", "recall")]
+        if any(cells):
+            shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
+            table.add_row(term.replace("_", " "), *shown)
+    Console().print(table)
+    stage, term = found.dominant
+    law = " ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
+    print(
+        "Variances in units of the squared signal. What binds: "
+        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, growing as {law or 'nothing'}."
+    )
+
+
+def _print_solution(found: Solution) -> None:
+    if found.value is None:
+        print(f"No {found.quantity} reaches it: {found.reason}.")
+        return
+    at = getattr(found.prediction, found.accuracy)
+    extreme = "smallest" if found.quantity in ("samples", "dim", "width") else "largest"
+    print(
+        f"{found.quantity} = {found.value}, the {extreme} that reaches "
+        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
+    )
+
+
+def _print_bound(problem: Problem, found: Bound) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    print(
+        f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
+        f"gradient needs N ≥ {found.samples:.6g}.\n"
+        f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}."
+    )
+    table = Table("bound", "samples")
+    table.columns[1].justify = "right"
+    for name in ("gradient", "counting", "coverage"):
+        binds = " (binds)" if name == found.binding else ""
+        table.add_row(name + binds, f"{getattr(found, f'{name}_samples'):.6g}")
+    Console().print(table)
+    print(
+        f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
+        f"tells at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
+        f"with a signal-to-noise of {found.signal_to_noise:.3g} each."
+    )
+    print(found.assumption)
+    print(found.not_covered)
+
+
+def _print_problem(problem: Problem) -> None:
+    from rich.console import Console
+
+    given = ", ".join(
+        f"{name}={value}" for name, value in problem.to_dict().items() if value is not None
+    )
+    Console().print(given, highlight=False, soft_wrap=True)
 
 
 def _print_bench(result: dict[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""Closed forms: what the experiments should give, each held against simulation."""

@@ -1,0 +1,230 @@
+"""From signal and noise to a probability: lock, recall and one-step accuracy.
+
+The one step that all three share is (34): a right answer beats the highest of many wrong ones whose
+scores are u·g for random directions u. It is exact for Gaussian noise but for the spread of |g|,
+kept to first order.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, pdtr  # type: ignore[import-untyped]
+
+from recallscope.theory.locking import Locking, cross_talk, locking
+from recallscope.theory.reading import Reading, means, one_step_reading, recall_reading, total
+from recallscope.theory.setting import Setting
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Array = Float[np.ndarray, ...]
+
+_TRIGGER_NODES, _weights = np.polynomial.hermite_e.hermegauss(7)
+_TRIGGER_WEIGHTS = _weights / _weights.sum()
+_COUNT_NODES, _weights = np.polynomial.hermite_e.hermegauss(8)
+_COUNT_WEIGHTS = _weights / _weights.sum()
+_legendre, _weights = np.polynomial.legendre.leggauss(4)
+_LEVELS, _LEVEL_WEIGHTS = (_legendre + 1) / 2, _weights / 2
+_ROWS_AT_ONCE = 8192
+
+
+class Accuracies(NamedTuple):
+    """Predicted accuracies, one of each for each problem."""
+
+    lock_accuracy: Array
+    recall_accuracy: Array
+    one_step_accuracy: Array
+
+
+class Analysis(NamedTuple):
+    """Everything the theory says about problems: accuracies, and what they come from."""
+
+    accuracies: Accuracies
+    locked_accuracy: Array  # of the third step if attention always locked
+    locking: Locking
+    recall: Reading
+    one_step: Reading
+
+
+def analyse(s: Setting) -> Analysis:
+    """All closed forms of all problems.
+
+    >>> from recallscope.theory.setting import setting
+    >>> found = analyse(setting(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
+    >>> found.accuracies.lock_accuracy.round(3)
+    array([1.   , 1.   , 0.999])
+    """
+    h = means(s)
+    scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
+    lock = lock_accuracy(s, scores)
+    locked = read_accuracy(s, recall)
+    return Analysis(
+        Accuracies(lock, lock * locked, read_accuracy(s, one_step)),
+        locked,
+        scores,
+        recall,
+        one_step,
+    )
+
+
+def accuracies(s: Setting) -> Accuracies:
+    """The accuracies alone, of any number of problems, a cacheful at a time.
+
+    >>> from recallscope.theory.setting import setting
+    >>> accuracies(setting(vocab=512, samples=8192, dim=64, length=32)).recall_accuracy.round(3)
+    array([0.317])
+    """
+    size, shape = s.vocab.size, s.vocab.shape
+    flat = Setting(*(field.reshape(-1) for field in s))
+    parts = [
+        analyse(flat.take(slice(start, start + _ROWS_AT_ONCE))).accuracies
+        for start in range(0, size, _ROWS_AT_ONCE)
+    ]
+    return Accuracies(*(np.concatenate(each).reshape(shape) for each in zip(*parts, strict=True)))
+
+
+def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
+    """Quantiles of the highest of `count` standard normals, at the nodes of an average over it.
+
+    >>> highest_of(np.array([1e3])).round(2)
+    array([[2.79, 3.06, 3.35, 3.8 ]])
+    """
+    tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1e-9)[..., None])
+    quantiles: Float[np.ndarray, "*n levels"] = -ndtri(tail)
+    return quantiles
+
+
+def on_sphere(normal: Array, dim: Array) -> Array:
+    """The quantile of √d times a coordinate of the unit sphere, from that of a normal. (35)
+
+    Wallace's approximation of Student's law, of which the sphere's is a transform.
+
+    >>> on_sphere(np.array(3.0), np.array(64.0)).round(4)
+    np.float64(2.9296)
+    """
+    freedom = np.maximum(dim - 1, 0.5)
+    stretched = normal * (8 * freedom + 3) / (8 * freedom + 1)
+    square = -np.expm1(-(stretched**2) / freedom)
+    return np.sign(normal) * np.sqrt(dim * square)
+
+
+def lock_accuracy(s: Setting, scores: Locking) -> Array:
+    """The probability that the marked position has the highest attention score. Equation (36)."""
+    noise = total(scores.terms)[..., None, None]
+    d = s.room[..., None, None]
+    # Of L - 1 distractors some are the same token; only different ones compete.
+    rivals = -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
+    normal = highest_of(rivals)[..., None, :]
+    highest = np.where(
+        s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
+    )
+    trigger = (
+        scores.signal[..., None] + np.sqrt(scores.trigger_variance)[..., None] * _TRIGGER_NODES
+    )
+    trigger = trigger[..., None]
+    variance = noise + cross_talk(trigger, d)
+    margin = trigger / np.sqrt(variance) - highest
+    spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
+    found: Array = ndtr(margin / np.sqrt(spread)) @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
+    return found
+
+
+def read_accuracy(s: Setting, reading: Reading) -> Array:
+    """The probability that the right label has the highest logit. Equations (34) and (37)."""
+    accuracy = np.empty_like(s.vocab)
+    counted = s.orthogonal & np.isinf(s.width) & ~s.marked
+    accuracy[counted] = _orthogonal_accuracy(s.take(counted), reading, counted)
+    # Few samples for each fact are counted one by one, many are as good as Gaussian.
+    bins = (0, 1.5, 3.5, 8, np.inf)
+    for low, high in pairwise(bins):
+        chosen = (s.per_token >= low) & (s.per_token < high) & ~counted
+        nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
+        if np.any(chosen):
+            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(reading, chosen), nodes)
+    return accuracy
+
+
+def _take(reading: Reading, where: Array) -> Reading:
+    terms = {name: values[where] for name, values in reading.terms.items()}
+    return Reading(terms, *(field[where] for field in reading[1:]))
+
+
+def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
+    d, few = s.dim[:, None], 1 / s.per_token[:, None]
+    wrong = total(reading.terms)[:, None]
+    crowding = (s.vocab / s.room)[:, None]
+    # What reaches a label through all others' outputs, and what through its own stored item.
+    common, own = wrong * crowding / (1 + crowding), wrong / (1 + crowding)
+    across = common * (1 - 1 / d) + own
+    normal = highest_of(s.vocab - 1)
+    third, fourth = _own_cumulants(reading, few)
+    # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
+    # lean on each other as if there were 1/(1/d + 1/V).
+    lean = 1 / (1 / d + 1 / s.vocab[:, None])
+    highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
+    highest = highest + third / across**1.5 * (normal**2 - 1) / 6
+    highest = highest + fourth / across**2 * (normal**3 - 3 * normal) / 24
+    limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)
+    threshold = highest * np.sqrt(across / np.maximum(1 - limit, 0.05))
+    spread = (threshold.mean(axis=1, keepdims=True) * common / across) ** 2 / (2 * lean)
+
+    count, weight = _counts(s.per_token, nodes)
+    signal = count + (count - 1) * reading.bias[:, None]
+    within = own - (reading.item_variance[:, None] * (1 + few) + reading.bias[:, None] ** 2 * few)
+    right = common + np.maximum(within, 0) * np.minimum(count, 1)
+    right = right + reading.token_variance[:, None] * signal**2
+    scale = 1 / np.sqrt(right + spread + 1e-300)
+    margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
+    found: Array = ((ndtr(margin) @ _LEVEL_WEIGHTS) * weight).sum(axis=1)
+    return found
+
+
+def _own_cumulants(reading: Reading, few: Array) -> tuple[Array, Array]:
+    """Third and fourth cumulant of a label's own stored item: its count times its kernel."""
+    item, bias = reading.item_variance[:, None], reading.bias[:, None]
+    third, fourth = reading.third[:, None], reading.fourth[:, None]
+    c2, c3 = 1 + few, 1 + 3 * few + few**2
+    c4 = 1 + 6 * few + 7 * few**2 + few**3
+    own_third = bias**3 * few**2 + 3 * bias * (c3 - c2) * item + c3 * third
+    own_fourth = (
+        bias**4 * (3 * few**2 + few**3)
+        + 6 * bias**2 * (c4 - 2 * c3 + c2) * item
+        + 4 * bias * (c4 - c3) * third
+        + c4 * (fourth + 3 * item**2)
+        - 3 * (bias**2 * few + item * c2) ** 2
+    )
+    return own_third + reading.spill_third[:, None], own_fourth + reading.spill_fourth[:, None]
+
+
+def _counts(per_token: Array, nodes: Array | None) -> tuple[Array, Array]:
+    """How often a fact was seen, over the mean, with weights: Poisson, or its Gaussian limit."""
+    rate = per_token[:, None]
+    if nodes is None:
+        root = 1 / np.sqrt(rate)
+        skewed = _COUNT_NODES + (_COUNT_NODES**2 - 1) * root / 6
+        return 1 + skewed * root, np.broadcast_to(_COUNT_WEIGHTS, (len(rate), len(_COUNT_NODES)))
+    weight = np.exp(nodes * np.log(rate) - rate - gammaln(nodes + 1))
+    return nodes / rate, weight / weight.sum(axis=1, keepdims=True)
+
+
+def _orthogonal_accuracy(s: Setting, reading: Reading, chosen: Array) -> Array:
+    """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (38)"""
+    has_distractors = "gradient_noise" in reading.terms
+    stray = np.where(has_distractors, s.per_token * (s.length - 1) / s.vocab, 0.0)[:, None]
+    rate = s.per_token[:, None] + stray
+    spread = 8 * np.sqrt(rate) + 8
+    count = np.floor(np.maximum(rate - spread, 0) + np.linspace(0, 1, 65) * 2 * spread)
+    # A grid of counts: each stands for those up to the next.
+    above = pdtr(np.append(count[:, 1:] - 1, np.full((len(count), 1), np.inf), axis=1), rate)
+    weight = above - np.where(count > 0, pdtr(np.maximum(count - 1, 0), rate), 0)
+    below = np.where(count > 0, pdtr(np.maximum(count - 1, 0), stray), 0)
+    up_to = pdtr(count, stray)
+    rivals = s.vocab[:, None]
+    tied = np.maximum(up_to - below, 1e-300)
+    wins = (up_to**rivals - below**rivals) / (rivals * tied)
+    wins = np.where(tied > 1e-12, wins, below ** (rivals - 1))
+    found: Array = (np.maximum(weight, 0) * wins).sum(axis=1)
+    return np.minimum(found, 1.0)

@@ -1,0 +1,339 @@
+"""The closed forms turned round: what size reaches a target, how it scales, what binds where."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.record import Status
+from recallscope.theory.accuracy import Accuracies, accuracies, analyse
+from recallscope.theory.noise import STAGES, TERMS, budget, dominant
+from recallscope.theory.setting import Setting, setting_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+SIZES = ("vocab", "samples", "dim", "length", "width")
+GROWS = {"samples": True, "dim": True, "width": True, "vocab": False, "length": False}
+"""Whether more of a size helps: then the smallest that will do is wanted, else the largest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """What the theory says of one problem.
+
+    Attributes:
+        noise: by stage and term, the variance in units of the squared signal.
+        dominant: the stage that limits recall and the noise that limits the stage.
+        exponents: of the dominant noise's leading term in each size; None without an MLP for width.
+        slopes: the same at these very sizes, corrections of finite size included.
+
+    >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(found.recall_accuracy, 2), found.dominant
+    (0.32, ('recall', 'interference'))
+    """
+
+    problem: Problem
+    lock_accuracy: float
+    recall_accuracy: float
+    one_step_accuracy: float
+    noise: dict[str, dict[str, float]]
+    dominant: tuple[str, str]
+    exponents: dict[str, float]
+    slopes: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: every term with its variance and its share of the stage."""
+        stage, term = self.dominant
+        return {
+            "problem": self.problem.to_dict() | {"key": self.problem.key},
+            "prediction": {name: getattr(self, name) for name in Accuracies._fields},
+            "noise": {
+                stage: {
+                    name: {"variance": variance, "share": variance / sum(terms.values())}
+                    for name, variance in terms.items()
+                }
+                for stage, terms in self.noise.items()
+            },
+            "dominant": {"stage": stage, "term": term},
+            "exponents": self.exponents,
+            "slopes": self.slopes,
+        }
+
+
+def predict(problem: Problem) -> Prediction:
+    """Lock, recall and one-step accuracy of a problem, and what limits them, without simulation.
+
+    For arrays of problems, see `recallscope.theory.accuracy.accuracies`.
+
+    >>> predict(Problem(vocab=10**9, samples=10**13, dim=16384, length=10**6)).dominant
+    ('recall', 'interference')
+    """
+    s = setting_of(problem)
+    found = analyse(s)
+    terms = budget(s, found)
+    stage, term = dominant(found, terms).names()
+    return Prediction(
+        problem=problem,
+        **{name: float(values[0]) for name, values in found.accuracies._asdict().items()},
+        noise={
+            stage: {name: float(variance[0]) for name, variance in named.items()}
+            for stage, named in terms.items()
+        },
+        dominant=(stage, term),
+        exponents=_exponents(problem, stage, term),
+        slopes=_slopes(s, stage, term),
+    )
+
+
+# The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
+_LAWS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
+    ("one_step", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
+    ("one_step", "gradient_noise"): ((2, -1, -2, 1, 0),),
+    ("one_step", "mean_bias"): ((0, -1, -2, 2, 0), (2, -1, -1, 0, 0)),
+    ("one_step", "kernel_interference"): ((1, 0, -3, 0, 0),),
+    ("one_step", "mlp_noise"): ((1, 0, -1, 0, -1), (2, -1, -1, 1, -1)),
+    ("one_step", "sampling"): ((1, -1, 0, 0, 0),),
+    ("lock", "gradient_noise"): (
+        (2, -2, -4, 3, 0),
+        (2, -2, -3, 2, 0),
+        (1, -1, -3, 1, 0),
+        (1, -1, -4, 2, 0),
+    ),
+    ("lock", "mean_bias"): ((1, -2, -3, 4, 0),),
+    ("lock", "mlp_noise"): ((2, -2, -2, 3, -1), (1, -2, -2, 4, -1), (2, -2, -3, 3, -1)),
+    ("lock", "interference"): ((0, 0, -3, 0, 0), (-1, 0, -1, 0, 0)),
+    ("lock", "cross_talk"): ((0, 0, -1, 0, 0),),
+    ("recall", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
+    ("recall", "kernel_interference"): ((1, 0, -3, 0, 0),),
+    ("recall", "mlp_noise"): ((1, 0, -1, 0, -1), (2, -1, -1, 0, -1)),
+    ("recall", "mean_bias"): ((2, -1, -1, 0, 0),),
+    ("recall", "sampling"): ((1, -1, 0, 0, 0),),
+}
+
+
+def _exponents(problem: Problem, stage: str, term: str) -> dict[str, float]:
+    """The powers of the law that is largest at these sizes."""
+    sizes = [problem.vocab, problem.samples, problem.dim, problem.length, problem.width or 1]
+    logs = np.log(np.minimum(sizes, 1e30))
+    law = max(_LAWS[stage, term], key=lambda powers: float(np.dot(powers, logs)))
+    powers = dict(zip(SIZES, map(float, law), strict=True))
+    return powers if problem.width else {**powers, "width": 0.0}
+
+
+def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
+    """Log-derivatives of one noise term by each size."""
+    step = 1e-4
+    names = [name for name in SIZES if name != "width" or np.isfinite(s.width[0])]
+    up, down = ([_scaled(s, name, by) for name in names] for by in (1 + step, 1 - step))
+    both = Setting(*(np.concatenate(arrays) for arrays in zip(*up, *down, strict=True)))
+    values = np.log(np.maximum(budget(both, analyse(both))[stage][term], 1e-300))
+    slopes = (values[: len(names)] - values[len(names) :]) / (2 * step)
+    return dict.fromkeys(SIZES, 0.0) | dict(zip(names, map(float, slopes), strict=True))
+
+
+def _scaled(s: Setting, name: str, factor: float) -> Setting:
+    return s._replace(**{name: getattr(s, name) * factor})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """The size that reaches a target, or why there is none.
+
+    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
+    1486
+    """
+
+    problem: Problem
+    quantity: str
+    target: float
+    accuracy: str
+    status: Status
+    value: int | None
+    reason: str | None
+    prediction: Prediction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: the prediction at the solved size, or at the end of the range."""
+        fields = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "prediction"
+        }
+        fields["status"] = str(self.status)
+        return self.prediction.to_dict() | fields | {"problem": self.problem.to_dict()}
+
+
+def solve(
+    problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall_accuracy"
+) -> Solution:
+    """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
+
+    The problem's own value of that size is not used. A target out of reach has status
+    `not_reached` and a reason that names the noise which stays.
+
+    >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
+    >>> found.status, found.value
+    (<Status.NOT_REACHED: 'not_reached'>, None)
+    """
+    if quantity not in SIZES:
+        raise ProblemError(f"can solve for {', '.join(SIZES)}, not {quantity!r}")
+    if accuracy not in Accuracies._fields:
+        raise ProblemError(f"accuracy must be one of {', '.join(Accuracies._fields)}")
+    if not isinstance(target, (int, float)) or not 0 < target < 1:
+        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
+    if quantity == "width" and problem.width is None:
+        raise ProblemError("attention alone has no width; give a problem with one, of any value")
+    grows = GROWS[quantity]
+    low, high = _range(problem, quantity)
+
+    def reached(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        s = setting_of(problem)
+        many = Setting(*(np.broadcast_to(field, sizes.shape) for field in s))
+        return getattr(accuracies(many._replace(**{quantity: sizes})), accuracy) >= target
+
+    # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
+    grid = np.unique(np.round(np.geomspace(low, high, 400)))
+    good = reached(grid)
+    if not np.any(good):
+        best = high if grows else low
+        return _not_reached(problem, quantity, target, accuracy, int(best))
+    first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
+    beyond = first - 1 if grows else first + 1
+    inside = int(grid[first])
+    outside = int(grid[beyond]) if 0 <= beyond < len(grid) else None
+    while outside is not None and abs(outside - inside) > 1:
+        middle = (inside + outside) // 2
+        if reached(np.array([float(middle)]))[0]:
+            inside = middle
+        else:
+            outside = middle
+    solved = problem.replace(**{quantity: inside})
+    return Solution(
+        problem=solved,
+        quantity=quantity,
+        target=target,
+        accuracy=accuracy,
+        status=Status.OK,
+        value=inside,
+        reason=None,
+        prediction=predict(solved),
+    )
+
+
+def _range(problem: Problem, quantity: str) -> tuple[int, int]:
+    """The sizes to search; orthogonal embeddings need a dimension for each token and one more."""
+    low = 2 if quantity == "vocab" else 1
+    high = LARGEST_SIZE
+    if problem.embedding == "orthogonal":
+        if quantity == "dim":
+            low = problem.vocab + 1
+        if quantity == "vocab":
+            high = problem.dim - 1
+    return low, high
+
+
+def _not_reached(
+    problem: Problem, quantity: str, target: float, accuracy: str, end: int
+) -> Solution:
+    at_end = predict(problem.replace(**{quantity: end}))
+    stage, term = at_end.dominant
+    far = f"{quantity} = {end}" if end < LARGEST_SIZE else f"any {quantity}"
+    reason = (
+        f"{accuracy.replace('_', ' ')} stays at {getattr(at_end, accuracy):.3g} with {far}: "
+        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage remains; {_remedy(term)}"
+    )
+    return Solution(
+        problem=problem,
+        quantity=quantity,
+        target=target,
+        accuracy=accuracy,
+        status=Status.NOT_REACHED,
+        value=None,
+        reason=reason,
+        prediction=at_end,
+    )
+
+
+def _remedy(term: str) -> str:
+    return {
+        "interference": "raise dim or lower vocab",
+        "kernel_interference": "raise dim, or choose an activation with less curvature",
+        "cross_talk": "raise dim or lower length",
+        "mlp_noise": "raise width or dim",
+        "mean_bias": "raise samples or dim, or choose an activation of mean 0",
+        "gradient_noise": "raise samples or dim, or lower length",
+        "sampling": "raise samples",
+    }[term]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseMap:
+    """A plane of two sizes: the accuracy predicted at each point, and the noise that binds there.
+
+    `stage` and `term` are names; rows follow `y`, columns follow `x`.
+    """
+
+    x: tuple[str, list[float]]
+    y: tuple[str, list[float]]
+    accuracy: Float[np.ndarray, "y x"]
+    stage: list[list[str]]
+    term: list[list[str]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row for each point."""
+        (x_name, xs), (y_name, ys) = self.x, self.y
+        return [
+            {
+                x_name: x,
+                y_name: y,
+                "recall_accuracy": float(self.accuracy[i, j]),
+                "stage": self.stage[i][j],
+                "term": self.term[i][j],
+            }
+            for i, y in enumerate(ys)
+            for j, x in enumerate(xs)
+        ]
+
+
+def phase_map(
+    problem: Problem, x: tuple[str, Sequence[float]], y: tuple[str, Sequence[float]]
+) -> PhaseMap:
+    """Which noise dominates where, over a plane of two sizes.
+
+    >>> plane = phase_map(
+    ...     Problem(vocab=1024, samples=1, dim=1, length=64),
+    ...     x=("dim", [32, 128, 512]), y=("samples", [2048, 2**20]))
+    >>> [row["term"] for row in plane.rows()]
+    ['interference', 'sampling', 'sampling', 'interference', 'interference', 'interference']
+    """
+    for name, _ in (x, y):
+        if name not in SIZES:
+            raise ProblemError(f"a phase map is over two of {', '.join(SIZES)}, not {name!r}")
+    if x[0] == y[0]:
+        raise ProblemError(f"a phase map is over two different sizes, not {x[0]!r} twice")
+    ys, xs = np.meshgrid(np.asarray(y[1], float), np.asarray(x[1], float), indexing="ij")
+    if "width" in (x[0], y[0]) and problem.width is None:
+        raise ProblemError("attention alone has no width; give a problem with one, of any value")
+    base = setting_of(problem)
+    s = Setting(*(np.broadcast_to(field, xs.size) for field in base))
+    s = s._replace(**{x[0]: xs.ravel(), y[0]: np.minimum(ys.ravel(), 1e30)})
+    if not all(np.all(size >= 1) for size in (s.vocab, s.samples, s.dim, s.length, s.width)):
+        raise ProblemError("the sizes of a phase map must be at least 1")
+    found = analyse(s)
+    binding = dominant(found, budget(s, found))
+    stages = [STAGES[index] for index in binding.stage]
+    terms = [TERMS[stage][index] for stage, index in zip(stages, binding.term, strict=True)]
+    shape = xs.shape
+    return PhaseMap(
+        x=(x[0], [float(value) for value in x[1]]),
+        y=(y[0], [float(value) for value in y[1]]),
+        accuracy=found.accuracies.recall_accuracy.reshape(shape),
+        stage=np.array(stages).reshape(shape).tolist(),
+        term=np.array(terms).reshape(shape).tolist(),
+    )

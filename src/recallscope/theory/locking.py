@@ -1,0 +1,247 @@
+"""The second step: what attention adds to the trigger's score, and the noise on all scores.
+
+Scores are in units of the signal that an ideal first step would give the trigger, 1/(V L²), as in a
+`Record`. Each function gives two variances: of the score over the tokens, and of the trigger's
+score over worlds. Each is a theorem as a function; the equations are in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recallscope.theory.reading import Means, positive
+from recallscope.theory.setting import Setting
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Array = Float[np.ndarray, ...]
+
+
+class Spread(NamedTuple):
+    """Variances of an attention score: over the tokens, and of the trigger's over worlds."""
+
+    tokens: Array
+    trigger: Array
+
+
+class Crowd(NamedTuple):
+    """Moments of the spectrum of the tokens' overlaps, by Marchenko and Pastur. Equation (24)."""
+
+    second: Array
+    third: Array
+    fourth: Array
+
+
+def crowd(vocab: Any, dim: Any) -> Crowd:
+    """tr K^j / V for the matrix K of overlaps of V random tokens in d dimensions, j = 2, 3, 4.
+
+    >>> crowd(512, 64)
+    Crowd(second=np.float64(9.0), third=np.float64(89.0), fourth=np.float64(945.0))
+    """
+    V, d = positive(vocab=vocab, dim=dim)
+    c = V / d
+    return Crowd(1 + c, 1 + 3 * c + c**2, 1 + 6 * c + 6 * c**2 + c**3)
+
+
+def memorisation(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Array:
+    """The signal a trigger in the values adds: each sample remembers its own. Equation (26).
+
+    (1 - 1/L) (V/N) (1 + (L - 1)/d). It helps attention to lock, and vanishes with the batch.
+
+    >>> memorisation(512, 2048, 64, 64).round(4)
+    np.float64(0.4883)
+    """
+    V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
+    return gain * (1 - 1 / L) * V / N * (1 + (L - 1) / d)
+
+
+def cross_talk(signal: Any, dim: Any) -> Array:
+    """A token overlaps the trigger by 1/√d and takes that share of its score. Equation (27).
+
+    >>> cross_talk(1.0, 64)
+    np.float64(0.015625)
+    """
+    (d,) = positive(dim=dim)
+    return np.square(signal) / d
+
+
+def mean_bias(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Spread:
+    """The mean token, which every sample pulls attention towards. Equation (28).
+
+    About (√V L² / (N d^(3/2)))² over the tokens. `gain` is 1 for attention alone.
+
+    >>> mean_bias(512, 2048, 64, 64).tokens.round(5)
+    np.float64(0.00988)
+    """
+    V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
+    m, c = crowd(V, d), V / d
+    pull = np.square(gain * (1 - 1 / L) * (L - 1) ** 2 / (N * V))
+    return Spread(
+        pull * (m.fourth - 2 * m.third + m.second - c**2), pull * c * (m.third - 2 * m.second + 1)
+    )
+
+
+def gradient_noise(
+    vocab: Any,
+    samples: Any,
+    dim: Any,
+    length: Any,
+    drift: Any = 1.0,
+    direct: Any = 1.0,
+    scatter: Any = 0.0,
+) -> Spread:
+    """What labels and distractors that met by chance do to the scores. Equations (29) to (31).
+
+    About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
+    tokens; over worlds the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
+    mean gradient and `direct` of a token's own are 1 for attention alone, `scatter`, what one
+    sample's gradient has besides, squared, is 0.
+
+    >>> noise = gradient_noise(512, 2048, 64, 64)
+    >>> noise.tokens.round(5), noise.trigger.round(5)
+    (np.float64(0.00363), np.float64(0.00923))
+    """
+    V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
+    m, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
+    drift, direct = np.square(drift), np.square(direct)
+    imbalance = drift * (keep * others) ** 2 * (1 + c) / (N * V**2)
+    imbalance = imbalance * ((1 + V / N) / V + others / N)
+    sample = direct * keep * others * (c + 2) / d * (1 + c) / (N * V)
+    sample = sample + drift * others**3 * (1 + c) ** 3 / (N * V) ** 2
+    sample = sample + (direct + scatter) * keep * others**2 * (1 + c) ** 3 / (N**2 * V)
+    sample = sample + direct * others**2 / d * (1 + c) * V / N**3
+    own = direct * others * (V / d**2 + 2 / d) / N * (1 + V / N) + direct * (others / d) ** 2 / N
+    own = own + scatter * L * (V / (N * d)) ** 2
+    return Spread(
+        imbalance * m.fourth + sample,
+        imbalance * m.third * c + sample * c / (1 + c) + keep**2 * own,
+    )
+
+
+def mlp_noise(
+    vocab: Any,
+    samples: Any,
+    dim: Any,
+    length: Any,
+    width: Any,
+    pull: Any,
+    scatter: Any,
+) -> Spread:
+    """What m random units add by not being infinitely many. Equation (32).
+
+    `pull` is the gain with which the mean of the hidden weights enters every gradient, `scatter`
+    that of the noise of one unit. The other noises grow by 1 + d/m besides.
+
+    >>> mlp_noise(512, 2048, 64, 64, 256, pull=0.05, scatter=0.25).tokens.round(5)
+    np.float64(0.00857)
+    """
+    V, N, d, L, w = positive(vocab=vocab, samples=samples, dim=dim, length=length, width=width)
+    m, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
+    drawn = np.square(keep * others * L * pull / N) / w
+    single = scatter * L * np.minimum(d, V) / w
+    sample = single * keep * others**2 * (1 + c) ** 3 / (N**2 * V)
+    return Spread(
+        drawn * m.third + sample,
+        drawn * c * m.second + sample * c / (1 + c) + keep**2 * single * L * (V / (N * d)) ** 2,
+    )
+
+
+def interference(vocab: Any, dim: Any, gain: Any = 1.0) -> Spread:
+    """What is left of the tokens' overlaps in an endless batch: 1/(V d) + 1/d³. Equation (33).
+
+    >>> interference(512, 64).tokens.round(6)
+    np.float64(3.4e-05)
+    """
+    V, d = positive(vocab=vocab, dim=dim)
+    return Spread(np.square(gain) * (1 / (V * d) + d**-3.0), np.square(gain) * 2 / d**2)
+
+
+class Locking(NamedTuple):
+    """The second step: signal, noise by name, and what the trigger's score does over worlds."""
+
+    signal: Array
+    terms: dict[str, Array]  # variances over the tokens, cross-talk apart
+    trigger_variance: Array
+
+
+class Gains(NamedTuple):
+    """How an MLP bends the terms of attention alone, for which all are 1 or 0. Equation (25)."""
+
+    signal: Array
+    drift: Array
+    direct: Array
+    scatter: Array
+    bias: Array  # per N, of a sample with itself and with samples of its label
+    pull: Array
+    single: Array
+    curvature: Array
+
+
+def gains(s: Setting, h: Means) -> Gains:
+    """The kernel's derivatives at the overlaps that the means of sequences have."""
+    a, moments = h.moments.coefficients, h.moments
+    base = h.shared / h.square
+    together = (h.shared + 1 / s.length**2) / h.square
+    j = np.arange(a.shape[-1] - 2)
+
+    def series(weights: Array, overlap: Array) -> Array:
+        return (weights * overlap[..., None] ** j).sum(axis=-1)
+
+    by_other = (j + 1) * a[..., 1:-1] ** 2 / h.square[..., None]
+    by_own = np.sqrt((j + 1) * (j + 2)) * a[..., 2:] * a[..., :-2] / h.square[..., None]
+    by_unit = np.sqrt(j + 1) * a[..., 1:-1] * a[..., :-2] / np.sqrt(h.square)[..., None]
+    direct, own = series(by_other, base), series(by_own, base)
+    signal = series(by_other, together)
+    same_label = signal - direct + series(by_own, together) - own
+    curvature = 2 * a[..., 2] ** 2 / h.square**2
+    return Gains(
+        signal=signal,
+        drift=direct + own,
+        direct=direct,
+        scatter=own**2 + (curvature / s.length) ** 2 / s.room,
+        bias=moments.square_slope + s.per_token * same_label,
+        pull=moments.value_times_slope
+        + s.per_token * (series(by_unit, together) - series(by_unit, base)),
+        single=np.maximum(moments.slope_square * moments.square - direct**2 / s.length, 0),
+        curvature=curvature,
+    )
+
+
+def locking(s: Setting, h: Means) -> Locking:
+    """Signal and noise of the attention scores."""
+    g = gains(s, h)
+    V, N, d, L, m = s.vocab, s.samples, s.room, s.length, s.width
+    c, keep, others = V / d, 1 - 1 / L, L - 1
+    # W_in^T W_in / m is not the identity: it stretches gradients by 1 + d/m in square.
+    stretch = 1 + np.minimum(s.dim, V) / m
+    remembered = np.where(s.marked, memorisation(V, N, d, L, g.bias), 0)
+    signal = keep * g.signal + remembered
+    pulled = mean_bias(V, N, d, L, g.bias)
+    wide = gradient_noise(V, N, d, L, g.drift, g.direct, g.scatter)
+    root = np.sqrt(stretch)
+    chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
+    few_units = mlp_noise(V, N, d, L, m, g.pull, g.single)
+    left = interference(V, d, g.signal)
+    # With the trigger in the values, labels that met by chance are remembered with it.
+    met = (others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V)) * g.drift**2
+    # How often each label occurs is random, and with it every sum over equal labels.
+    counts = 2 / V * (keep * V / N * g.signal + remembered) ** 2 + 2 / d * remembered**2
+    drawn = c * (g.drift * others / N) ** 2
+    curved = (keep * g.curvature / L) ** 2 * V / (N * d**3)
+    trigger = stretch * pulled.trigger + chance.trigger + few_units.trigger + left.trigger
+    trigger = trigger + curved + counts + np.where(s.marked, drawn, 0)
+    return Locking(
+        signal=signal,
+        terms={
+            "gradient_noise": wide.tokens + np.where(s.marked, met, 0),
+            "mean_bias": pulled.tokens,
+            "mlp_noise": few_units.tokens
+            + (stretch - 1) * pulled.tokens
+            + (chance.tokens - wide.tokens),
+            "interference": left.tokens,
+        },
+        trigger_variance=trigger + np.where(s.gaussian, 2 * signal**2 / s.dim, 0),
+    )

@@ -1,0 +1,329 @@
+"""How many samples a reader of the first gradient needs, whatever it does with it.
+
+The estimator sees the gradient of the value matrix at initialisation, G = mean_n q_n φ(W_in h_n)^T,
+knows every frozen weight, and guesses the label of every token. Three bounds, of which the largest
+counts; the derivation, with the numbers of its equations, is in docs/lower-bound.md.
+
+- gradient: G has few dimensions, and each carries little more signal than a sample does, one part
+  in L. Noise is taken to be Gaussian here, which is an assumption.
+- counting: a label says no more than that it belongs to one of the L tokens of its sequence.
+- coverage: of a label that never occurred nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import brentq  # type: ignore[import-untyped]
+
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ASSUMPTION = (
+    "The gradient bound takes the noise of the gradient, given the permutation and how often each "
+    "label occurs, to be Gaussian, with the covariance it has on average over permutations. Real "
+    "noise is a sum of whole multiples of known numbers, and an estimator of unlimited precision "
+    "could undo it. The counting and coverage bounds assume nothing."
+)
+NOT_COVERED = (
+    "Three-step descent uses two gradients more, and they see which position is marked: it may "
+    "pass below the gradient and counting bounds, though not below coverage. The bound says "
+    "nothing of interference between embeddings, of what a decoder can compute, or of noise far "
+    "from Gaussian, as when samples are few or dim is near vocab."
+)
+
+
+def information_needed(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
+    """Nats about the permutation without which no guess is right on that share of tokens (B3).
+
+    With K = aV tokens right, K log K − K + 1; nothing up to K = 1, which a blind guess reaches.
+
+    >>> round(float(information_needed(512, 0.5)), 1)
+    1164.6
+    >>> float(information_needed(512, 1 / 512))
+    0.0
+    """
+    right = _from("vocab", vocab, 2) * _share(accuracy)
+    right = np.maximum(right, 1.0)
+    return np.asarray(right * np.log(right) - right + 1)
+
+
+def gradient_rank(
+    vocab: ArrayLike, dim: ArrayLike, width: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The most dimensions in which the mean gradient can differ from one permutation to another.
+
+    >>> float(gradient_rank(512, 64)), float(gradient_rank(512, 64, width=1000))
+    (4096.0, 32704.0)
+    """
+    return np.asarray(_directions(vocab, dim) * _directions(vocab, dim if width is None else width))
+
+
+def signal_to_noise(
+    samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike, length: ArrayLike
+) -> NDArray[np.float64]:
+    """The most signal per dimension of the gradient, averaged over them, noise being 1 (B7).
+
+    About (N/V + 1)/(L − 1): a label occurs N/V times, and the marked token is one summand of L.
+
+    >>> round(float(signal_to_noise(8192, 512, 64, 32)), 3)
+    0.549
+    >>> float(signal_to_noise(8192, 512, 64, 1))
+    inf
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(_repeats(samples, vocab, dim) / (_from("length", length, 1) - 1))
+
+
+def gradient_information(
+    samples: ArrayLike,
+    vocab: ArrayLike,
+    dim: ArrayLike,
+    length: ArrayLike,
+    width: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """The most nats that the gradient tells about the permutation, noise being Gaussian (B8).
+
+    >>> round(float(gradient_information(8192, 512, 64, 32)), 1)
+    896.7
+    """
+    ratio = signal_to_noise(samples, vocab, dim, length)
+    return np.asarray(gradient_rank(vocab, dim, width) / 2 * np.log1p(ratio))
+
+
+def gradient_samples(
+    vocab: ArrayLike,
+    dim: ArrayLike,
+    length: ArrayLike,
+    width: ArrayLike | None = None,
+    accuracy: ArrayLike = 0.5,
+) -> NDArray[np.float64]:
+    """The samples from which the gradient could tell enough, noise being Gaussian (B9).
+
+    Exponential in the nats per dimension, so inf stands for anything beyond 1e308.
+
+    >>> round(float(gradient_samples(512, 64, 32)))
+    11621
+    >>> float(gradient_samples(10**9, 16, 32)), float(gradient_samples(512, 64, 1))
+    (inf, 0.0)
+    """
+    distractors = _from("length", length, 1) - 1
+    needed = 2 * information_needed(vocab, accuracy) / gradient_rank(vocab, dim, width)
+    with np.errstate(over="ignore"):
+        # Without distractors there is no noise, and any ratio comes for nothing.
+        ratio = np.where(distractors == 0, 0.0, np.expm1(needed))
+        return _samples_for(ratio * distractors, vocab, dim)
+
+
+def feature_information(samples: float, signals: ArrayLike, vocab: int, dim: int) -> float:
+    """`gradient_information` for features whose own signal-to-noise is known (B10).
+
+    Args:
+        samples: N.
+        signals: of one sample, in each direction of the features; at most 1/(L − 1).
+        vocab: V.
+        dim: d, the dimension of the outputs.
+
+    >>> round(feature_information(8192, [1 / 31] * 64, 512, 64), 1)
+    896.7
+    """
+    ratios = _repeats(samples, vocab, dim) * _from("signals", signals, 0)
+    return float(_directions(vocab, dim) / 2 * np.log1p(ratios).sum())
+
+
+def feature_samples(signals: ArrayLike, vocab: int, dim: int, accuracy: float = 0.5) -> float:
+    """`gradient_samples` for features whose own signal-to-noise is known: never fewer (B10).
+
+    >>> round(feature_samples([1 / 31] * 64, 512, 64))
+    11621
+    >>> round(feature_samples([1 / 31] * 32 + [1 / 62] * 32, 512, 64))
+    16072
+    """
+    strengths = _from("signals", signals, 0)
+    needed = float(2 * information_needed(vocab, accuracy) / _directions(vocab, dim))
+
+    def missing(log_repeats: float) -> float:
+        return float(np.logaddexp(0, log_repeats + np.log(strengths[strengths > 0])).sum()) - needed
+
+    if needed == 0:
+        return 0.0
+    if not strengths.any():
+        return math.inf
+    low = math.log(needed / strengths.sum())  # log(1 + x) is at most x
+    high = low + needed + 1
+    while missing(high) < 0:
+        high += high - low
+    with np.errstate(over="ignore"):
+        return float(_samples_for(np.exp(brentq(missing, low, high)), vocab, dim))
+
+
+def counting_samples(
+    vocab: ArrayLike, length: ArrayLike, accuracy: ArrayLike = 0.5
+) -> NDArray[np.float64]:
+    """The samples whose unmarked sequences and labels could tell enough (B12).
+
+    >>> round(float(counting_samples(512, 32)))
+    411
+    """
+    each = np.log1p((_from("vocab", vocab, 2) - 1) / _from("length", length, 1))
+    return np.asarray(information_needed(vocab, accuracy) / each)
+
+
+def coverage_samples(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
+    """The samples in which enough labels occur at all (B13).
+
+    >>> round(float(coverage_samples(512)))
+    353
+    """
+    chance = 1 / _from("vocab", vocab, 2)
+    missing = np.minimum(1 - _share(accuracy) + chance, 1.0)
+    return np.asarray(np.log(missing) / np.log1p(-chance))
+
+
+def smallest_samples(
+    vocab: ArrayLike,
+    dim: ArrayLike,
+    length: ArrayLike,
+    width: ArrayLike | None = None,
+    accuracy: ArrayLike = 0.5,
+) -> NDArray[np.float64]:
+    """The samples below which no reader of the first gradient reaches the accuracy.
+
+    >>> [round(float(smallest_samples(512, dim, 32))) for dim in (64, 128, 512)]
+    [11621, 1909, 411]
+    """
+    return np.maximum(
+        gradient_samples(vocab, dim, length, width, accuracy),
+        np.maximum(counting_samples(vocab, length, accuracy), coverage_samples(vocab, accuracy)),
+    )
+
+
+def largest_vocab(
+    samples: float, dim: int, length: int, width: int | None = None, accuracy: float = 0.5
+) -> float:
+    """The largest vocab that so many samples do not rule out; inf if that is beyond 2^53.
+
+    >>> largest_vocab(11_700, 64, 32), largest_vocab(math.inf, 64, 32)
+    (513, inf)
+    """
+
+    def allowed(vocab: int) -> bool:
+        return bool(smallest_samples(vocab, dim, length, width, accuracy) <= samples)
+
+    _from("samples", samples, 1)
+    if allowed(LARGEST_SIZE):
+        return math.inf
+    low, high = 1, LARGEST_SIZE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What no reader of the first gradient can do better than, and where that comes from.
+
+    >>> bound(Problem(vocab=512, samples=8192, dim=64, length=1)).binding
+    'coverage'
+    """
+
+    accuracy: float
+    samples: float
+    vocab: float
+    binding: str
+    gradient_samples: float
+    counting_samples: float
+    coverage_samples: float
+    information_needed: float
+    gradient_information: float
+    gradient_rank: float
+    signal_to_noise: float
+    assumption: str = ASSUMPTION
+    not_covered: str = NOT_COVERED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON: what is infinite is written 'inf'."""
+        return {name: "inf" if value == math.inf else value for name, value in asdict(self).items()}
+
+
+def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
+    """The least samples for the problem's vocab, and the most vocab for its samples.
+
+    Args:
+        problem: its samples matter only to `vocab`, `gradient_information`, `signal_to_noise`.
+        accuracy: the share of tokens whose label is to be right, on average.
+
+    >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(found.samples), found.vocab, found.binding
+    (11621, 448, 'gradient')
+    """
+    vocab, dim, length, width = problem.vocab, problem.dim, problem.length, problem.width
+    parts = {
+        "gradient": float(gradient_samples(vocab, dim, length, width, accuracy)),
+        "counting": float(counting_samples(vocab, length, accuracy)),
+        "coverage": float(coverage_samples(vocab, accuracy)),
+    }
+    binding = max(parts, key=parts.__getitem__)
+    return Bound(
+        accuracy=float(accuracy),
+        samples=parts[binding],
+        vocab=largest_vocab(problem.samples, dim, length, width, accuracy),
+        binding=binding,
+        gradient_samples=parts["gradient"],
+        counting_samples=parts["counting"],
+        coverage_samples=parts["coverage"],
+        information_needed=float(information_needed(vocab, accuracy)),
+        gradient_information=float(
+            gradient_information(problem.samples, vocab, dim, length, width)
+        ),
+        gradient_rank=float(gradient_rank(vocab, dim, width)),
+        signal_to_noise=float(signal_to_noise(problem.samples, vocab, dim, length)),
+    )
+
+
+def _directions(vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
+    """In how many directions the vectors of all tokens can differ from their mean."""
+    return np.minimum(_from("dim", dim, 1), _from("vocab", vocab, 2) - 1)
+
+
+def _repeats(samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
+    """How many samples of one label a dimension of the outputs holds at most, on average (B6)."""
+    count, tokens = _from("samples", samples, 1), _from("vocab", vocab, 2)
+    repeats = np.minimum((count - 1) / tokens + 1, count / _directions(vocab, dim))
+    return np.asarray(repeats * tokens / (tokens - 1))
+
+
+def _samples_for(repeats: ArrayLike, vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
+    """The inverse of `_repeats`."""
+    tokens = _from("vocab", vocab, 2)
+    repeats = np.asarray(repeats) * (tokens - 1) / tokens
+    return np.maximum((repeats - 1) * tokens + 1, repeats * _directions(vocab, dim))
+
+
+def _from(name: str, value: ArrayLike, smallest: int) -> NDArray[np.float64]:
+    number = _numbers(name, value)
+    if not bool(np.all(number >= smallest)):
+        raise ProblemError(f"{name} must be at least {smallest}, not {value!r}")
+    if name != "samples" and not bool(np.all(number <= LARGEST_SIZE)):
+        raise ProblemError(f"{name} must be at most 2^53, not {value!r}")
+    return number
+
+
+def _share(accuracy: ArrayLike) -> NDArray[np.float64]:
+    number = _numbers("accuracy", accuracy)
+    if not bool(np.all((number > 0) & (number <= 1))):
+        raise ProblemError(f"accuracy must be above 0 and at most 1, not {accuracy!r}")
+    return number
+
+
+def _numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be a number, not {value!r}") from None

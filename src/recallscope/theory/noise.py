@@ -1,0 +1,88 @@
+"""The noise budget: at each stage, which noise there is, how much of it, and which one binds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recallscope.theory.accuracy import Analysis
+from recallscope.theory.locking import cross_talk
+from recallscope.theory.setting import Setting
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+    Array = Float[np.ndarray, ...]
+
+STAGES = ("one_step", "lock", "recall")
+
+TERMS = {
+    "one_step": (
+        "interference",
+        "kernel_interference",
+        "gradient_noise",
+        "mlp_noise",
+        "mean_bias",
+        "sampling",
+    ),
+    "lock": ("gradient_noise", "mean_bias", "mlp_noise", "interference", "cross_talk"),
+    "recall": ("interference", "kernel_interference", "mlp_noise", "mean_bias", "sampling"),
+}
+"""The terms of each stage. `sampling` is how unevenly a batch shows the facts; it moves the right
+label, the other terms the wrong ones."""
+
+
+def budget(s: Setting, found: Analysis) -> dict[str, dict[str, Array]]:
+    """Variances by stage and term, all in units of the squared signal of the stage.
+
+    >>> from recallscope.theory.accuracy import analyse
+    >>> from recallscope.theory.setting import setting
+    >>> s = setting(vocab=512, samples=8192, dim=64, length=32)
+    >>> terms = budget(s, analyse(s))["one_step"]
+    >>> {name: float(variance[0].round(3)) for name, variance in terms.items()}
+    {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.062}
+    """
+    scores = found.locking
+    squared = np.maximum(scores.signal, 1e-300) ** 2
+    lock = {name: variance / squared for name, variance in scores.terms.items()}
+    lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + scores.trigger_variance / squared)
+    stages = {"lock": lock}
+    for stage, reading in (("one_step", found.one_step), ("recall", found.recall)):
+        sampling = (1 + reading.bias) ** 2 / s.per_token
+        stages[stage] = reading.terms | {"sampling": sampling}
+    return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
+
+
+class Dominant(NamedTuple):
+    """Which stage limits recall, and which noise limits that stage, as indices and by name."""
+
+    stage: Int64[np.ndarray, "*n"]  # index into STAGES
+    term: Int64[np.ndarray, "*n"]  # index into TERMS of the stage
+
+    def names(self, index: int = 0) -> tuple[str, str]:
+        """The stage and the term of one problem."""
+        stage = STAGES[self.stage.flat[index]]
+        return stage, TERMS[stage][self.term.flat[index]]
+
+
+def dominant(found: Analysis, terms: dict[str, dict[str, Array]]) -> Dominant:
+    """The binding noise: of locking if that fails more often than the read does, else of the read.
+
+    >>> from recallscope.theory.accuracy import analyse
+    >>> from recallscope.theory.setting import setting
+    >>> s = setting(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
+    >>> found = analyse(s)
+    >>> binding = dominant(found, budget(s, found))
+    >>> binding.names(0), binding.names(1)
+    (('lock', 'mean_bias'), ('recall', 'interference'))
+    """
+    largest = {
+        stage: np.argmax(np.stack(list(terms[stage].values())), axis=0)
+        for stage in ("lock", "recall")
+    }
+    locks_worse = found.accuracies.lock_accuracy < found.locked_accuracy
+    return Dominant(
+        np.where(locks_worse, STAGES.index("lock"), STAGES.index("recall")),
+        np.where(locks_worse, largest["lock"], largest["recall"]),
+    )
