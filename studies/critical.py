@@ -2,8 +2,8 @@
 
     python studies/critical.py        # writes studies/critical.csv and prints the comparison
 
-Problems are drawn like those of design.py, and kept if simulation, not theory, finds the crossing
-between N = V and N = 100 V.
+Problems are drawn like those of design.py with V up to 512, and kept if simulation, not theory,
+finds the crossing between N = V and N = 100 V.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from recallscope import Problem, run, solve
 
 HERE = Path(__file__).parent
 PROBLEMS, DESIGN_SEED, TARGET = 30, 77, 0.5
-ROUGH_SEEDS, SEEDS = 4, 24
+SHOWN = ("vocab", "dim", "length", "width", "activation", "embedding", "trigger_in_values")
+ROUGH_SEEDS, SEEDS_AT_ONCE, MOST_SEEDS = 6, 8, 200
+WANTED_ERROR = 0.025
 
 
 def recall(problem: Problem, samples: float, seeds: range) -> np.ndarray:
@@ -29,41 +31,53 @@ def recall(problem: Problem, samples: float, seeds: range) -> np.ndarray:
     return np.array([run(at, seed, dtype="float32").recall_accuracy for seed in seeds])
 
 
-def simulated(problem: Problem) -> tuple[float, float] | None:
-    """N* and its standard error: halve in log N, then one weighted line through five points."""
+def simulated(problem: Problem) -> tuple[float, float, int] | None:
+    """log N*, its standard error and the seeds it took.
+
+    Halve in log N with a few seeds, then draw a line through two points about the crossing, with
+    seeds until the error is small. Worlds are shared by all N of a seed, so slopes are paired.
+    """
     torch.set_num_threads(1)
     low, high = math.log(problem.vocab), math.log(100 * problem.vocab)
-    ends = [recall(problem, math.exp(x), range(ROUGH_SEEDS)).mean() for x in (low, high)]
-    if not ends[0] < TARGET < ends[1]:
-        return None
-    while high - low > 0.3:
+    for end, crosses in ((low, np.less), (high, np.greater)):
+        if not crosses(recall(problem, math.exp(end), range(ROUGH_SEEDS)).mean(), TARGET):
+            return None
+    while high - low > 0.2:
         middle = (low + high) / 2
         below = recall(problem, math.exp(middle), range(ROUGH_SEEDS)).mean() < TARGET
         low, high = (middle, high) if below else (low, middle)
-    points = (low + high) / 2 + np.array([-0.3, -0.15, 0.0, 0.15, 0.3])
-    # Worlds are shared by all N of a seed, so each seed gives a crossing of its own line.
-    rates = np.stack([recall(problem, math.exp(x), range(SEEDS)) for x in points])
-    lines = [np.polyfit(points, rates[:, seed] - TARGET, 1) for seed in range(SEEDS)]
-    slope, height = np.mean(lines, axis=0)
-    crossing = -height / slope
-    error = np.std([a * crossing + b for a, b in lines], ddof=1) / math.sqrt(SEEDS) / slope
-    return math.exp(crossing), float(error)
+    points = (low - 0.1, high + 0.1)
+    rates = np.empty((2, 0))
+    while True:
+        more = range(rates.shape[1], rates.shape[1] + SEEDS_AT_ONCE)
+        rates = np.hstack([rates, [recall(problem, math.exp(x), more) for x in points]])
+        means = rates.mean(axis=1)
+        slope = (means[1] - means[0]) / (points[1] - points[0])
+        crossing = points[0] + (TARGET - means[0]) / slope
+        share = (crossing - points[0]) / (points[1] - points[0])
+        at_crossing = (1 - share) * rates[0] + share * rates[1]
+        error = at_crossing.std(ddof=1) / math.sqrt(rates.shape[1]) / slope
+        if error < WANTED_ERROR or rates.shape[1] >= MOST_SEEDS:
+            return crossing, float(error), rates.shape[1]
 
 
 def main() -> None:
-    candidates = draw_design(400, DESIGN_SEED)
+    candidates = [p for p in draw_design(800, DESIGN_SEED) if p.vocab <= 512]
     rows = []
     with ProcessPoolExecutor(2) as pool:
         for problem, found in zip(candidates, pool.map(simulated, candidates), strict=True):
             if found is None:
                 continue
+            crossing, error, seeds = found
             solved = solve(problem, "samples", TARGET).value or math.inf
+            ratio = solved / math.exp(crossing)
+            sizes = problem.to_dict()
             rows.append(
-                problem.to_dict()
-                | {"simulated": round(found[0]), "error": found[1], "solved": solved}
-                | {"ratio": solved / found[0]}
+                {name: sizes[name] for name in SHOWN}
+                | {"simulated": round(math.exp(crossing)), "error": f"{error:.4f}", "seeds": seeds}
+                | {"solved": solved, "ratio": f"{ratio:.4f}"}
             )
-            print(f"{len(rows)}: {rows[-1]['ratio']:.3f} ± {found[1]:.3f} {problem}", flush=True)
+            print(f"{len(rows)}: {ratio:.3f} ± {error:.3f} {problem}", flush=True)
             if len(rows) == PROBLEMS:
                 pool.shutdown(wait=False, cancel_futures=True)
                 break
@@ -71,7 +85,7 @@ def main() -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    ratios = np.array([row["ratio"] for row in rows])
+    ratios = np.array([float(row["ratio"]) for row in rows])
     within = int((np.abs(ratios - 1) <= 0.1).sum())
     print(f"solved N* within 10 % of simulated N* for {within} of {len(rows)}")
 

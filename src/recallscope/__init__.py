@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recallscope.check import check as check
     from recallscope.experiment import run as run
     from recallscope.intervals import summarise as summarise
     from recallscope.learning.cost import Cost as Cost
@@ -52,6 +53,7 @@ _HOME = {
     "Workers": "learning.workers",
     "World": "world.world",
     "bound": "theory.lower_bound",
+    "check": "check",
     "learn": "learning.three_step",
     "phase_map": "theory.capacity",
     "predict": "theory.capacity",

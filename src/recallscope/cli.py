@@ -22,6 +22,7 @@ from recallscope.problem import (
 )
 
 if TYPE_CHECKING:
+    from recallscope.check import CheckReport
     from recallscope.record import Record
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
@@ -62,6 +63,9 @@ TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples t
 Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
 Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
+Figure = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
@@ -303,6 +307,58 @@ def bound(
 
 
 @app.command()
+def check(
+    vocab: Vocab = "256",
+    samples: Samples = "1024",
+    dim: Dim = "32",
+    length: Length = "48",
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    seeds: Seeds = "16",
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Hold every closed form against its Monte-Carlo twin, around one small problem.
+
+    Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.
+
+    \b
+    Examples:
+      recallscope check --figure check.png
+      recallscope check --width 256 --trigger-in-values --json
+    """
+    from recallscope.check import check as run_check
+    from recallscope.progress import ProgressDisplay
+
+    problem = _problem(
+        vocab=vocab,
+        samples=samples,
+        dim=dim,
+        length=length,
+        width=width,
+        activation=activation,
+        embedding=embedding,
+        trigger_in_values=trigger_in_values,
+    )
+    count = whole_number("seeds", _number(seeds), 2)
+    path = _figure_path(figure)
+    with ProgressDisplay(f"{count} seeds") as display:
+        report = run_check(problem, count, display.update)
+    if path is not None:
+        from recallscope.pictures.check import check_figure
+        from recallscope.pictures.style import save
+
+        save(check_figure(report), path)
+    if as_json:
+        _print_json(report.to_dict())
+    else:
+        _print_check(report)
+    return 1 if report.failed else 0
+
+
+@app.command()
 def cite() -> None:
     """Print BibTeX for the paper and for this software."""
     from recallscope.citation import bibtex
@@ -482,6 +538,47 @@ def _print_bound(problem: Problem, found: Bound) -> None:
     )
     print(found.assumption)
     print(found.not_covered)
+
+
+def _figure_path(figure: str | None) -> Path | None:
+    """Where a figure goes, checked before the work begins."""
+    if figure is None:
+        return None
+    from recallscope.pictures.style import check_path
+
+    return check_path(figure)
+
+
+def _print_check(report: CheckReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    _print_problem(report.problem)
+    table = Table("noise", "along", "ratio", "slope", "theory", "verdict")
+    for column in table.columns[2:5]:
+        column.justify = "right"
+    last = None
+    for c in report.comparisons:
+        name = f"{c.stage}: {c.term}".replace("_", " ")
+        table.add_row(
+            "" if name == last else name,
+            c.size,
+            f"{c.ratio:.2f}",
+            f"{c.measured_slope:.2f} ± {c.slope_error:.2f}",
+            f"{c.predicted_slope:.2f}",
+            str(c.verdict),
+        )
+        last = name
+    Console().print(table)
+    print(
+        f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
+        f"means over {report.seeds} worlds; beside it the theory's."
+    )
+    if report.failed:
+        names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
+        print(f"FAILED: {names.replace('_', ' ')}.")
+    else:
+        print("No closed form failed.")
 
 
 def _print_problem(problem: Problem) -> None:

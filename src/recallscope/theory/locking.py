@@ -150,19 +150,22 @@ def mlp_noise(
 
 
 def interference(vocab: Any, dim: Any, gain: Any = 1.0) -> Spread:
-    """What is left of the tokens' overlaps in an endless batch: 1/(V d) + 1/d³. Equation (33).
+    """What is left of the tokens' overlaps in an endless batch: (1 + d/V) / d³. Equation (33).
 
-    >>> interference(512, 64).tokens.round(6)
-    np.float64(3.4e-05)
+    `gain` is squared; the trigger in the values doubles it.
+
+    >>> interference(512, 64).tokens.round(7)
+    np.float64(4.3e-06)
     """
     V, d = positive(vocab=vocab, dim=dim)
-    return Spread(np.square(gain) * (1 / (V * d) + d**-3.0), np.square(gain) * 2 / d**2)
+    return Spread(gain * (1 / d + 1 / V) / d**2, gain * 2 / d**2)
 
 
 class Locking(NamedTuple):
     """The second step: signal, noise by name, and what the trigger's score does over worlds."""
 
     signal: Array
+    remembered: Array  # the part of the signal that is memorisation
     terms: dict[str, Array]  # variances over the tokens, cross-talk apart
     trigger_variance: Array
 
@@ -224,7 +227,7 @@ def locking(s: Setting, h: Means) -> Locking:
     root = np.sqrt(stretch)
     chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
     few_units = mlp_noise(V, N, d, L, m, g.pull, g.single)
-    left = interference(V, d, g.signal)
+    left = interference(V, d, g.signal**2 * np.where(s.marked, 2, 1))
     # With the trigger in the values, labels that met by chance are remembered with it.
     met = (others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V)) * g.drift**2
     # How often each label occurs is random, and with it every sum over equal labels.
@@ -235,6 +238,7 @@ def locking(s: Setting, h: Means) -> Locking:
     trigger = trigger + curved + counts + np.where(s.marked, drawn, 0)
     return Locking(
         signal=signal,
+        remembered=remembered,
         terms={
             "gradient_noise": wide.tokens + np.where(s.marked, met, 0),
             "mean_bias": pulled.tokens,

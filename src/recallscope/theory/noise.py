@@ -8,6 +8,7 @@ import numpy as np
 
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk
+from recallscope.theory.reading import sampling
 from recallscope.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def budget(s: Setting, found: Analysis) -> dict[str, dict[str, Array]]:
     lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + scores.trigger_variance / squared)
     stages = {"lock": lock}
     for stage, reading in (("one_step", found.one_step), ("recall", found.recall)):
-        sampling = (1 + reading.bias) ** 2 / s.per_token
-        stages[stage] = reading.terms | {"sampling": sampling}
+        uneven = sampling(s.vocab, s.samples, reading.bias)
+        stages[stage] = reading.terms | {"sampling": uneven}
     return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
 
 

@@ -77,6 +77,16 @@ def mean_bias(vocab: Any, samples: Any, dim: Any, ratio: Any) -> Array:
     return np.square(ratio) * (1 + V / d) * V / N
 
 
+def sampling(vocab: Any, samples: Any, ratio: Any = 0.0) -> Array:
+    """A batch shows the facts unevenly: (1 + `ratio`)² V/N, of the right label. Equation (23).
+
+    >>> sampling(512, 8192)
+    np.float64(0.0625)
+    """
+    V, N = positive(vocab=vocab, samples=samples)
+    return np.square(1 + np.asarray(ratio)) * V / N
+
+
 def mlp_noise(vocab: Any, samples: Any, dim: Any, width: Any, variance: Any) -> Array:
     """A kernel of m random units is not its expectation: `variance` (1 + V/N)(1 + V/d) / m. (18)
 
@@ -163,11 +173,9 @@ def _plain_items(s: Setting) -> dict[str, Array]:
     overlap4 = 3 * overlap2 / (s.room + 2)
     mean = a[..., 0] ** 2 + a[..., 2] ** 2 * overlap2 + a[..., 4] ** 2 * overlap4
     signal = c["square"] - mean
-    linear = a[..., 1] ** 4 / s.dim
-    # a_2² ρ² and a_1² ρ · 2 a_3² ρ³: what bends the kernel at overlaps of 1/√d
-    bent = (
-        a[..., 2] ** 4 * (overlap4 - overlap2**2) + 2 * a[..., 1] ** 2 * a[..., 3] ** 2 * overlap4
-    )
+    # a_3² ρ³ goes along with a_1² ρ, as ρ⁴ has a mean; a_2² ρ² bends the kernel.
+    linear = (a[..., 1] ** 4 + 6 * (a[..., 1] * a[..., 3]) ** 2 / (s.dim + 2)) / s.dim
+    bent = a[..., 2] ** 4 * (overlap4 - overlap2**2)
     lengths = np.where(s.gaussian, a[..., 0] ** 2 * a[..., 2] ** 2 / s.dim, 0)
     mlp = c["square"] * (c["square"] - a[..., 0] ** 2)
     total = np.where(s.orthogonal, 0, linear + bent + lengths) + mlp / s.width
@@ -273,15 +281,21 @@ def one_step_reading(s: Setting, h: Means) -> Reading:
     linear = (slope / (L * signal)) ** 2
     curved = (curve / (2 * L**2)) ** 2 * 2 / d**2
     curved = curved + np.where(s.gaussian, (length_slope / L**2) ** 2 * 2 / d, 0)
-    # Of the features' variance, this is due to which token was marked; the rest to distractors.
+    # Of the features' variance, one part is due to which token was marked, and one is shared by all
+    # sequences; the rest is due to distractors.
     marked_square = 1 / (L**2 * h.square)
     between = sum(stored[..., j] ** 2 * marked_square**j for j in range(1, 7))
-    within = np.maximum(h.moments.square - stored[..., 0] ** 2 - between, 0)
+    base = h.shared / h.square
+    shared = sum(stored[..., j] ** 2 * base**j for j in range(1, 7))
+    within = np.maximum(h.moments.square - stored[..., 0] ** 2 - shared - between, 0)
     bent_noise = 0.5 * (curve * others / (L**2 * d)) ** 2 + length_slope**2 * np.where(
         s.gaussian, 2 / (L**2 * d), 2 * others / (L**3 * d)
     )
-    bias = mean / signal
-    loose = linear * ((others / V) ** 2 * (1 + V / d) + np.where(s.marked, 1 / d, 0))
+    # The mean of V tokens overlaps each by 1/V on average, and by 1/√(V d) more or less.
+    bias = mean / signal + np.sqrt(linear) * others / V
+    loose = linear * ((others / V) ** 2 * V / d + np.where(s.marked, 1 / d, 0))
+    drawn = c["square"] * shared + (c["square"] - asked[..., 0] ** 2) * stored[..., 0] ** 2
+    loose = loose + drawn / m / signal**2
     weights = np.stack([stored[..., j] * marked_square ** (j / 2) for j in (1, 2, 3)], axis=-1)
     token = np.einsum("...i,...ij,...j->...", weights, c["weighted"], weights) - signal**2
     token = np.maximum(token, 0) / m / signal**2 + np.where(s.gaussian, 2.5 / s.dim, 0)

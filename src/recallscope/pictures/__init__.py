@@ -1,0 +1,1 @@
+"""Figures, from results that are there; no picture runs an experiment."""

@@ -1,0 +1,49 @@
+"""How all figures look: readable in print, for the colour-blind, and without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+FORMATS = (".pdf", ".png", ".svg")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own, in inches; no global state and no window."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def tidy(axes: Axes) -> None:
+    """Small text, no box, a faint grid."""
+    axes.tick_params(labelsize=7)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.grid(True, which="major", linewidth=0.4, alpha=0.4)
+
+
+def check_path(path: str | Path) -> Path:
+    """The path of a figure to be written, or an error before anything is computed."""
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise ProblemError(f"a figure is written as {', '.join(FORMATS)}, not {path.name!r}")
+    if not path.parent.is_dir():
+        raise ProblemError(f"there is no folder {str(path.parent)!r} to write the figure to")
+    return path
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure; text stays text in PDF and SVG."""
+    figure.savefig(check_path(path), dpi=200)
