@@ -1,11 +1,14 @@
 """Problems drawn at random, simulated until the error of the mean is small.
 
-    python studies/design.py                  # draw, simulate, write studies/design.csv, report
-    python studies/design.py --processes 2    # the same, sooner
-    python studies/design.py --report         # hold the theory against the file that is there
+    python studies/design.py                    # simulate, write studies/design.csv, report
+    python studies/design.py holdout            # the same for problems the theory had not seen
+    python studies/design.py --processes 2      # sooner
+    python studies/design.py --report           # hold the theory against the file that is there
+
+The theory was worked out with the problems of `design` at hand; `holdout` was drawn afterwards.
 
 A record is a pure function of its problem and seed, so the study can be stopped and started at
-will: each finished seed is one line of design-records.csv and is never run again.
+will: each finished seed is one line of a file of records and is never run again.
 """
 
 from __future__ import annotations
@@ -24,15 +27,13 @@ from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.setting import setting_of
 
-RECORDS, SUMMARY = (Path(__file__).with_name(name) for name in ("design-records.csv", "design.csv"))
-# The theory was worked out on the problems of seed 20261115. These it had not seen.
-PROBLEMS, DESIGN_SEED = 420, 20261116
+STUDIES = {"design": (420, 20261115), "holdout": (150, 20261116)}  # problems, seed
 MOST_SEEDS = 400
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
 
 
-def draw_design(count: int = PROBLEMS, seed: int = DESIGN_SEED) -> list[Problem]:
+def draw_design(count: int, seed: int) -> list[Problem]:
     """Sizes log-uniform in their ranges, options by the toss of a coin."""
     rng = np.random.default_rng(seed)
 
@@ -83,20 +84,20 @@ def simulate(index: int, problem: Problem, seed: int) -> dict[str, float]:
     return {"problem": index, "seed": seed} | {name: getattr(record, name) for name in MEASURED}
 
 
-def load(path: Path) -> dict[int, list[dict[str, float]]]:
+def load(records: Path) -> dict[int, list[dict[str, float]]]:
     rows: dict[int, list[dict[str, float]]] = defaultdict(list)
-    if path.exists():
-        with path.open() as lines:
+    if records.exists():
+        with records.open() as lines:
             for row in csv.DictReader(lines):
                 rows[int(row["problem"])].append({name: float(row[name]) for name in row})
     return rows
 
 
-def simulate_all(problems: list[Problem], path: Path, processes: int) -> None:
-    rows = load(path)
+def simulate_all(problems: list[Problem], records: Path, processes: int) -> None:
+    rows = load(records)
     fields = ["problem", "seed", *MEASURED]
-    fresh = not path.exists()
-    with path.open("a", newline="") as file, ProcessPoolExecutor(processes) as pool:
+    fresh = not records.exists()
+    with records.open("a", newline="") as file, ProcessPoolExecutor(processes) as pool:
         writer = csv.DictWriter(file, fields)
         if fresh:
             writer.writeheader()
@@ -129,9 +130,13 @@ def keep(pending: set, rows: dict[int, list[dict[str, float]]], writer: csv.Dict
     return pending
 
 
-def summarise(problems: list[Problem], rows: dict[int, list[dict[str, float]]]) -> None:
+def path(study: str, kind: str = "") -> Path:
+    return Path(__file__).with_name(f"{study}{kind}.csv")
+
+
+def summarise(study: str, problems: list[Problem], rows: dict[int, list[dict[str, float]]]) -> None:
     """One line for each problem: its fields, the seeds, the means and their standard errors."""
-    with SUMMARY.open("w", newline="") as file:
+    with path(study).open("w", newline="") as file:
         names = [f"{name}{suffix}" for name in MEASURED for suffix in ("", "_error")]
         writer = csv.DictWriter(file, [*problems[0].to_dict(), "seeds", *names])
         writer.writeheader()
@@ -144,9 +149,9 @@ def summarise(problems: list[Problem], rows: dict[int, list[dict[str, float]]]) 
             writer.writerow(line)
 
 
-def load_summary() -> tuple[list[Problem], list[dict[str, str]]]:
-    """The problems of design.csv and what was measured of them."""
-    with SUMMARY.open() as file:
+def load_summary(study: str = "design") -> tuple[list[Problem], list[dict[str, str]]]:
+    """The problems of a study and what was measured of them."""
+    with path(study).open() as file:
         lines = list(csv.DictReader(file))
     options = ("embedding", "activation")
     problems = [
@@ -161,9 +166,9 @@ def load_summary() -> tuple[list[Problem], list[dict[str, str]]]:
     return problems, lines
 
 
-def report() -> None:
+def report(study: str) -> None:
     """Predicted minus simulated accuracy: its mean, its size, and the 20 worst problems."""
-    problems, lines = load_summary()
+    problems, lines = load_summary(study)
     predicted = accuracies(setting_of(problems))._asdict()
     for name in ACCURACIES:
         measured = np.array([float(line[name]) for line in lines])
@@ -188,14 +193,17 @@ def report() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", nargs="?", choices=STUDIES, default="design")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
+    study = arguments.study
     if not arguments.report:
-        problems = draw_design()
-        simulate_all(problems, RECORDS, arguments.processes)
-        summarise(problems, load(RECORDS))
-    report()
+        problems = draw_design(*STUDIES[study])
+        records = path(study, "-records")
+        simulate_all(problems, records, arguments.processes)
+        summarise(study, problems, load(records))
+    report(study)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,10 @@ SLOPE_TOLERANCE = 0.25
 """A wrong exponent is wrong by at least one half."""
 
 NEGLIGIBLE = 0.02
-"""A noise of less than this share of its stage is not judged, unless it is measured well."""
+"""A noise of less than this share of its stage is shown but not judged."""
 
 
 _ROUNDING = 1e-12
-_MEASURED_WELL = 0.12  # a slope's error with which one half is four errors away
 
 
 class Verdict(StrEnum):
@@ -118,6 +117,8 @@ def measure_around(
             f"the check is for random embeddings, not {problem.embedding!r}; "
             "over orthogonal ones there are no overlaps to measure"
         )
+    if problem.length < 2:
+        raise ProblemError("the check needs a length of at least 2: one token has nothing to lock")
     if math.isinf(problem.samples) or problem.samples * problem.vocab > 2e8:
         raise ProblemError(
             "the check holds samples × vocab numbers and wants at most 2·10^8 of them, "
@@ -140,8 +141,8 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
     predicted = {one: predicted_terms(one) for one in measured}
     for one, found in measured.items():
         # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
-        score = np.sqrt(max(0.0, float(np.mean([each["lock", "trigger"] for each in found]))))
-        room = setting_of(one).room
+        square = float(np.mean([each["lock", "trigger"] for each in found]))
+        score, room = math.sqrt(max(square, 0.0)), setting_of(one).room
         predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, room)[0])
     shares = _shares(predicted[problem])
     comparisons = [
@@ -184,8 +185,6 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
     terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
     scores = found.locking
     terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
-    if problem.width is not None:
-        terms["lock", "gradient_noise"] += terms.pop(("lock", "interference"))
     terms["lock", "cross_talk"] = float(locking.cross_talk(scores.signal, s.room)[0])
     terms["lock", "signal"] = float((scores.signal - scores.remembered)[0])
     terms["lock", "memorisation"] = float(scores.remembered[0])
@@ -193,7 +192,7 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
 
 
 def _scaled(problem: Problem, name: str, factor: float) -> Problem:
-    smallest = 2 if name == "vocab" else 1
+    smallest = 2 if name in ("vocab", "length") else 1  # one token has nothing to lock
     return problem.replace(**{name: max(smallest, round(getattr(problem, name) * factor))})
 
 
@@ -249,7 +248,7 @@ def _compare(
 def _verdict(
     slope: float, slope_error: float, level: float, level_error: float, negligible: bool
 ) -> Verdict:
-    if negligible and slope_error > _MEASURED_WELL:
+    if negligible:
         return Verdict.NEGLIGIBLE
     if slope > SLOPE_TOLERANCE + 2 * slope_error or level > LEVEL_TOLERANCE + 2 * level_error:
         return Verdict.FAIL

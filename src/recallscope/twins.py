@@ -34,7 +34,7 @@ Term = tuple[str, str]
 def measure(problem: Problem, seed: int) -> dict[Term, float]:
     """The variance of each noise in one world, in units of the squared signal of its stage.
 
-    Locking is in units of 1/(V L²) instead and has its signal beside it, the squared score of the
+    Locking is in units of 1/(V L²) instead and has beside it the signal, the squared score of the
     trigger, and with the trigger in the values memorisation, which is the rest of the signal.
 
     >>> found = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
@@ -220,53 +220,39 @@ def _of_lock(draws: list[_Draw]) -> dict[Term, float]:
     overlap = one.tokens @ one.tokens.T
     # Where the mean token pulls: (K² − K) 1 for the matrix K of overlaps.
     along_mean = overlap @ overlap.sum(dim=1) - overlap.sum(dim=1)
-    columns = torch.stack([along_trigger, along_mean], dim=1)
-    columns = columns - columns.mean(dim=0)
+    along = [direction - direction.mean() for direction in (along_trigger, along_mean)]
 
-    def apart(scores: Float[Tensor, " V"]) -> tuple[Float[Tensor, " 2"], Float[Tensor, " V"]]:
-        scores = scores - scores.mean()
-        slopes = torch.linalg.lstsq(columns, scores[:, None]).solution[:, 0]
-        return slopes, scores - columns @ slopes
+    def apart(scores: Float[Tensor, " V"]) -> tuple[list[Tensor], Float[Tensor, " V"]]:
+        """What lies along the trigger, then along the mean token, and the rest."""
+        rest, parts = scores - scores.mean(), []
+        for direction in along:
+            parts.append(direction * (direction @ rest) / (direction @ direction))
+            rest = rest - parts[-1]
+        return parts, rest
 
     (scores, bonus), (other_scores, other_bonus) = _scores(one), _scores(two)
-    (slopes, rest), (other_slopes, other_rest) = apart(scores), apart(other_scores)
-    signal = (bonus + other_bonus) / 2
-    # The slopes have errors, and their squares would count these as signal.
+    (parts, rest), (other_parts, other_rest) = apart(scores), apart(other_scores)
+    # Noise leans to either direction by chance, a part in V of its variance.
     common = float((rest * other_rest).sum() / (len(rest) - 3))
-    cross, pull = (columns.var(dim=0) * slopes * other_slopes - common / len(rest)).tolist()
-    difference = (columns * (slopes - other_slopes)).var(dim=0).sum() / 2
+    cross, pull = (
+        float((part * other).mean()) - common / len(rest)
+        for part, other in zip(parts, other_parts, strict=True)
+    )
+    signal = (bonus + other_bonus) / 2
     found = {
-        "mlp_noise": float((rest - other_rest).var() / 2 + difference),
+        "gradient_noise": common,
+        "mlp_noise": float((scores - other_scores).var() / 2),
         "mean_bias": pull,
         "cross_talk": cross,
         "trigger": bonus * other_bonus,
         "signal": signal,
     }
-    if one.hidden is None:
-        # What an endless batch would leave is interference; the rest is due to this one.
-        _, left = apart(_endless_scores(one))
-        found["interference"] = float(left.var())
-        found["gradient_noise"] = float((rest - left).var())
-    else:
-        found["gradient_noise"] = common
     if problem.trigger_in_values:
         without = replace(problem, trigger_in_values=False)
         bare = [_scores(draw._replace(problem=without))[1] for draw in (one, two)]
         found["signal"] = sum(bare) / 2
         found["memorisation"] = signal - found["signal"]
     return {("lock", name): value for name, value in found.items()}
-
-
-def _endless_scores(draw: _Draw) -> Float[Tensor, " V"]:
-    """z·α for the expectation over all batches; attention alone. Equation (8) of the derivation."""
-    length = draw.problem.length
-    gradients = draw.centred @ (draw.centred.T @ draw.tokens)  # V L b_v
-    mean = draw.tokens.mean(dim=0)
-    shift = draw.trigger if draw.problem.trigger_in_values else torch.zeros_like(mean)
-    marked = ((draw.tokens + shift - mean) * gradients).sum(dim=1)
-    pulled = (draw.tokens * gradients).sum(dim=1).mean()
-    alpha = (marked[:, None] * (draw.tokens + draw.trigger)).mean(dim=0) - pulled * mean
-    return draw.tokens @ alpha * (length - 1) / length
 
 
 def _scores(draw: _Draw) -> tuple[Float[Tensor, " V"], float]:

@@ -92,7 +92,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
     >>> highest_of(np.array([1e3])).round(2)
     array([[2.79, 3.06, 3.35, 3.8 ]])
     """
-    tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1e-9)[..., None])
+    tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])
     quantiles: Float[np.ndarray, "*n levels"] = -ndtri(tail)
     return quantiles
 
@@ -125,18 +125,23 @@ def lock_accuracy(s: Setting, scores: Locking) -> Array:
         scores.signal[..., None] + np.sqrt(scores.trigger_variance)[..., None] * _TRIGGER_NODES
     )
     trigger = trigger[..., None]
-    variance = noise + cross_talk(trigger, d)
+    # A sequence of one token has no noise, and locks.
+    alone = (s.length == 1)[..., None, None]
+    variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))
     margin = trigger / np.sqrt(variance) - highest
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
-    found: Array = ndtr(margin / np.sqrt(spread)) @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
-    return found
+    locked: Array = ndtr(margin / np.sqrt(spread)) @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
+    return np.where(s.length == 1, 1.0, locked)
 
 
 def read_accuracy(s: Setting, reading: Reading) -> Array:
     """The probability that the right label has the highest logit. Equations (34) and (37)."""
     accuracy = np.empty_like(s.vocab)
-    counted = s.orthogonal & np.isinf(s.width) & ~s.marked
-    accuracy[counted] = _orthogonal_accuracy(s.take(counted), reading, counted)
+    counted = s.orthogonal & np.isinf(s.width)
+    if np.any(counted):
+        accuracy[counted] = _orthogonal_accuracy(
+            s.take(counted), third_step="gradient_noise" not in reading.terms
+        )
     # Few samples for each fact are counted one by one, many are as good as Gaussian.
     bins = (0, 1.5, 3.5, 8, np.inf)
     for low, high in pairwise(bins):
@@ -158,15 +163,14 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     crowding = (s.vocab / s.room)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
     common, own = wrong * crowding / (1 + crowding), wrong / (1 + crowding)
-    across = common * (1 - 1 / d) + own
+    across = np.maximum(common * (1 - 1 / d) + own, 1e-100)
     normal = highest_of(s.vocab - 1)
     third, fourth = _own_cumulants(reading, few)
     # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
     # lean on each other as if there were 1/(1/d + 1/V).
     lean = 1 / (1 / d + 1 / s.vocab[:, None])
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
-    highest = highest + third / across**1.5 * (normal**2 - 1) / 6
-    highest = highest + fourth / across**2 * (normal**3 - 3 * normal) / 24
+    highest = highest + _tail_shift(normal, third / across**1.5, fourth / across**2)
     limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)
     threshold = highest * np.sqrt(across / np.maximum(1 - limit, 0.05))
     spread = (threshold.mean(axis=1, keepdims=True) * common / across) ** 2 / (2 * lean)
@@ -180,6 +184,19 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
     found: Array = ((ndtr(margin) @ _LEVEL_WEIGHTS) * weight).sum(axis=1)
     return found
+
+
+def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
+    """What skewness and kurtosis add to a normal quantile. Equation (38).
+
+    Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where series
+    do not, and to first order the kurtosis that a gamma law does not have already.
+    """
+    skewness = np.clip(skewness, 1e-6, 10)
+    cube = 1 + skewness * normal / 6 - skewness**2 / 36
+    gamma = 2 / skewness * (cube**3 - 1)
+    excess = np.clip(kurtosis - 1.5 * skewness**2, -1, 1)  # where first order is of use
+    return gamma - normal + excess * (normal**3 - 3 * normal) / 24
 
 
 def _own_cumulants(reading: Reading, few: Array) -> tuple[Array, Array]:
@@ -205,26 +222,52 @@ def _counts(per_token: Array, nodes: Array | None) -> tuple[Array, Array]:
     if nodes is None:
         root = 1 / np.sqrt(rate)
         skewed = _COUNT_NODES + (_COUNT_NODES**2 - 1) * root / 6
-        return 1 + skewed * root, np.broadcast_to(_COUNT_WEIGHTS, (len(rate), len(_COUNT_NODES)))
+        count = np.maximum(1 + skewed * root, 0)
+        return count, np.broadcast_to(_COUNT_WEIGHTS, (len(rate), len(_COUNT_NODES)))
     weight = np.exp(nodes * np.log(rate) - rate - gammaln(nodes + 1))
     return nodes / rate, weight / weight.sum(axis=1, keepdims=True)
 
 
-def _orthogonal_accuracy(s: Setting, reading: Reading, chosen: Array) -> Array:
-    """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (38)"""
-    has_distractors = "gradient_noise" in reading.terms
-    stray = np.where(has_distractors, s.per_token * (s.length - 1) / s.vocab, 0.0)[:, None]
-    rate = s.per_token[:, None] + stray
-    spread = 8 * np.sqrt(rate) + 8
-    count = np.floor(np.maximum(rate - spread, 0) + np.linspace(0, 1, 65) * 2 * spread)
-    # A grid of counts: each stands for those up to the next.
-    above = pdtr(np.append(count[:, 1:] - 1, np.full((len(count), 1), np.inf), axis=1), rate)
-    weight = above - np.where(count > 0, pdtr(np.maximum(count - 1, 0), rate), 0)
-    below = np.where(count > 0, pdtr(np.maximum(count - 1, 0), stray), 0)
-    up_to = pdtr(count, stray)
-    rivals = s.vocab[:, None]
-    tied = np.maximum(up_to - below, 1e-300)
-    wins = (up_to**rivals - below**rivals) / (rivals * tied)
-    wins = np.where(tied > 1e-12, wins, below ** (rivals - 1))
+def _orthogonal_accuracy(s: Setting, third_step: bool) -> Array:
+    """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (39)
+
+    A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor,
+    and n times more if the token is its own. In the third step there are no distractors; with the
+    trigger in the values each label then counts n, and that of the token 2n.
+    """
+    rate = s.per_token
+    met = np.zeros_like(rate) if third_step else (s.length - 1) / s.vocab
+    shared = (s.marked & third_step).astype(float)
+    mean = rate * (1 + shared + met)
+    reach = 8 * np.sqrt(mean * (1 + shared + met)) + 8
+    count = _whole_grid(mean, reach)
+    upto = _met_up_to(count, rate, shared + 1, met)
+    weight = np.diff(upto, axis=1, prepend=0)
+    reached = _met_up_to(count, rate, shared, met)
+    below = _met_up_to(count - 1, rate, shared, met)
+    vocab, tied = s.vocab[:, None], np.maximum(reached - below, 1e-300)
+    wins = np.where(
+        tied > 1e-12, (reached**vocab - below**vocab) / (vocab * tied), below ** (vocab - 1)
+    )
     found: Array = (np.maximum(weight, 0) * wins).sum(axis=1)
     return np.minimum(found, 1.0)
+
+
+def _whole_grid(mean: Array, reach: Array) -> Float[np.ndarray, "n 97"]:
+    """Whole numbers about a mean: all of them if they are few, else evenly spread."""
+    low = np.maximum(np.floor(mean - reach), 0)[:, None]
+    return np.floor(
+        low + np.linspace(0, 1, 97) * np.maximum(mean[:, None] + reach[:, None] - low, 96)
+    )
+
+
+def _met_up_to(count: Array, rate: Array, times: Array, met: Array) -> Array:
+    """P(times · n + Poisson(met · n) ≤ count) for n ~ Poisson(rate)."""
+    occurred = _whole_grid(rate, 8 * np.sqrt(rate) + 8)
+    cumulative = pdtr(occurred, rate[:, None])
+    weight = np.diff(cumulative, axis=1, prepend=0)[:, None, :]
+    left = count[:, :, None] - times[:, None, None] * occurred[:, None, :]
+    mean = np.maximum(met[:, None, None] * occurred[:, None, :], 1e-300)
+    within = np.where(left < 0, 0.0, pdtr(np.maximum(left, 0), mean))
+    found: Array = (weight * within).sum(axis=2)
+    return found

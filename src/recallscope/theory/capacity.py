@@ -55,7 +55,7 @@ class Prediction:
             "prediction": {name: getattr(self, name) for name in Accuracies._fields},
             "noise": {
                 stage: {
-                    name: {"variance": variance, "share": variance / sum(terms.values())}
+                    name: {"variance": variance, "share": variance / (sum(terms.values()) or 1.0)}
                     for name, variance in terms.items()
                 }
                 for stage, terms in self.noise.items()
@@ -107,7 +107,6 @@ _LAWS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
     ),
     ("lock", "mean_bias"): ((1, -2, -3, 4, 0),),
     ("lock", "mlp_noise"): ((2, -2, -2, 3, -1), (1, -2, -2, 4, -1), (2, -2, -3, 3, -1)),
-    ("lock", "interference"): ((0, 0, -3, 0, 0), (-1, 0, -1, 0, 0)),
     ("lock", "cross_talk"): ((0, 0, -1, 0, 0),),
     ("recall", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
     ("recall", "kernel_interference"): ((1, 0, -3, 0, 0),),
@@ -128,17 +127,14 @@ def _exponents(problem: Problem, stage: str, term: str) -> dict[str, float]:
 
 def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
     """Log-derivatives of one noise term by each size."""
-    step = 1e-4
+    step = 1e-5
     names = [name for name in SIZES if name != "width" or np.isfinite(s.width[0])]
-    up, down = ([_scaled(s, name, by) for name in names] for by in (1 + step, 1 - step))
-    both = Setting(*(np.concatenate(arrays) for arrays in zip(*up, *down, strict=True)))
+    # Upwards only, as no size may fall below 1.
+    more = [s._replace(**{name: getattr(s, name) * (1 + step)}) for name in names]
+    both = Setting(*(np.concatenate(arrays) for arrays in zip(s, *more, strict=True)))
     values = np.log(np.maximum(budget(both, analyse(both))[stage][term], 1e-300))
-    slopes = (values[: len(names)] - values[len(names) :]) / (2 * step)
+    slopes = (values[1:] - values[0]) / np.log1p(step)
     return dict.fromkeys(SIZES, 0.0) | dict(zip(names, map(float, slopes), strict=True))
-
-
-def _scaled(s: Setting, name: str, factor: float) -> Setting:
-    return s._replace(**{name: getattr(s, name) * factor})
 
 
 @dataclass(frozen=True, kw_only=True)

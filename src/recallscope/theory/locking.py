@@ -77,11 +77,10 @@ def mean_bias(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) 
     np.float64(0.00988)
     """
     V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
-    m, c = crowd(V, d), V / d
+    c = V / d
     pull = np.square(gain * (1 - 1 / L) * (L - 1) ** 2 / (N * V))
-    return Spread(
-        pull * (m.fourth - 2 * m.third + m.second - c**2), pull * c * (m.third - 2 * m.second + 1)
-    )
+    # The variance of (K² - K) 1 over the tokens, and its square along a random direction.
+    return Spread(pull * (c + 3 * c**2 + c**3), pull * c**2 * (1 + c))
 
 
 def gradient_noise(
@@ -147,18 +146,6 @@ def mlp_noise(
         drawn * m.third + sample,
         drawn * c * m.second + sample * c / (1 + c) + keep**2 * single * L * (V / (N * d)) ** 2,
     )
-
-
-def interference(vocab: Any, dim: Any, gain: Any = 1.0) -> Spread:
-    """What is left of the tokens' overlaps in an endless batch: (1 + d/V) / d³. Equation (33).
-
-    `gain` is squared; the trigger in the values doubles it.
-
-    >>> interference(512, 64).tokens.round(7)
-    np.float64(4.3e-06)
-    """
-    V, d = positive(vocab=vocab, dim=dim)
-    return Spread(gain * (1 / d + 1 / V) / d**2, gain * 2 / d**2)
 
 
 class Locking(NamedTuple):
@@ -227,14 +214,15 @@ def locking(s: Setting, h: Means) -> Locking:
     root = np.sqrt(stretch)
     chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
     few_units = mlp_noise(V, N, d, L, m, g.pull, g.single)
-    left = interference(V, d, g.signal**2 * np.where(s.marked, 2, 1))
     # With the trigger in the values, labels that met by chance are remembered with it.
     met = (others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V)) * g.drift**2
     # How often each label occurs is random, and with it every sum over equal labels.
     counts = 2 / V * (keep * V / N * g.signal + remembered) ** 2 + 2 / d * remembered**2
     drawn = c * (g.drift * others / N) ** 2
     curved = (keep * g.curvature / L) ** 2 * V / (N * d**3)
-    trigger = stretch * pulled.trigger + chance.trigger + few_units.trigger + left.trigger
+    # Facts overlap in tokens and in outputs, each by 1/√d: this stays in an endless batch.
+    overlaps = 2 * (g.signal / d) ** 2
+    trigger = stretch * pulled.trigger + chance.trigger + few_units.trigger + overlaps
     trigger = trigger + curved + counts + np.where(s.marked, drawn, 0)
     return Locking(
         signal=signal,
@@ -245,7 +233,6 @@ def locking(s: Setting, h: Means) -> Locking:
             "mlp_noise": few_units.tokens
             + (stretch - 1) * pulled.tokens
             + (chance.tokens - wide.tokens),
-            "interference": left.tokens,
         },
         trigger_variance=trigger + np.where(s.gaussian, 2 * signal**2 / s.dim, 0),
     )

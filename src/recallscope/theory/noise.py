@@ -27,7 +27,7 @@ TERMS = {
         "mean_bias",
         "sampling",
     ),
-    "lock": ("gradient_noise", "mean_bias", "mlp_noise", "interference", "cross_talk"),
+    "lock": ("gradient_noise", "mean_bias", "mlp_noise", "cross_talk"),
     "recall": ("interference", "kernel_interference", "mlp_noise", "mean_bias", "sampling"),
 }
 """The terms of each stage. `sampling` is how unevenly a batch shows the facts; it moves the right
@@ -42,12 +42,15 @@ def budget(s: Setting, found: Analysis) -> dict[str, dict[str, Array]]:
     >>> s = setting(vocab=512, samples=8192, dim=64, length=32)
     >>> terms = budget(s, analyse(s))["one_step"]
     >>> {name: float(variance[0].round(3)) for name, variance in terms.items()}
-    {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.062}
+    {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.07}
     """
     scores = found.locking
-    squared = np.maximum(scores.signal, 1e-300) ** 2
+    # A sequence of one token has nothing to lock, no signal and no noise.
+    alone = s.length == 1
+    squared = np.where(alone, 1.0, scores.signal**2)
     lock = {name: variance / squared for name, variance in scores.terms.items()}
     lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + scores.trigger_variance / squared)
+    lock = {name: np.where(alone, 0.0, variance) for name, variance in lock.items()}
     stages = {"lock": lock}
     for stage, reading in (("one_step", found.one_step), ("recall", found.recall)):
         uneven = sampling(s.vocab, s.samples, reading.bias)

@@ -270,11 +270,12 @@ def one_step_reading(s: Setting, h: Means) -> Reading:
     # The overlap of the token with a mean, over the lengths: shifted by 1/(L r) if it is in it.
     shift = 1 / (L * radius)
     variance = others / (L**2 * d * h.square)
-    there = _gaussian_moments(shift, variance)
-    elsewhere = _gaussian_moments(np.zeros_like(shift), variance + shift**2 / d)
-    products = [asked[..., j] * stored[..., j] for j in range(len(there))]
-    mean = sum(p * moment for p, moment in zip(products, elsewhere, strict=True))
-    signal = sum(p * moment for p, moment in zip(products, there, strict=True)) - mean
+    elsewhere = variance + shift**2 / d
+    products = [asked[..., j] * stored[..., j] for j in range(7)]
+    mean = products[0] + products[2] * elsewhere + 3 * products[4] * elsewhere**2
+    signal = sum(
+        p * gain for p, gain in zip(products[1:], _shifts(shift, variance, d), strict=True)
+    )
     slope, curve = products[1] / radius, 2 * products[2] / h.square
     length_slope = asked[..., 0] * stored[..., 2] / (np.sqrt(2) * h.square)
 
@@ -295,7 +296,7 @@ def one_step_reading(s: Setting, h: Means) -> Reading:
     bias = mean / signal + np.sqrt(linear) * others / V
     loose = linear * ((others / V) ** 2 * V / d + np.where(s.marked, 1 / d, 0))
     drawn = c["square"] * shared + (c["square"] - asked[..., 0] ** 2) * stored[..., 0] ** 2
-    loose = loose + drawn / m / signal**2
+    loose = loose + np.maximum(drawn, 0) / m / signal**2
     weights = np.stack([stored[..., j] * marked_square ** (j / 2) for j in (1, 2, 3)], axis=-1)
     token = np.einsum("...i,...ij,...j->...", weights, c["weighted"], weights) - signal**2
     token = np.maximum(token, 0) / m / signal**2 + np.where(s.gaussian, 2.5 / s.dim, 0)
@@ -320,9 +321,17 @@ def one_step_reading(s: Setting, h: Means) -> Reading:
     )
 
 
-def _gaussian_moments(mean: Array, variance: Array) -> list[Array]:
-    """E x^j of a Gaussian for j = 0 … 6."""
-    moments = [np.ones_like(mean), mean]
-    for power in range(2, 7):
-        moments.append(mean * moments[-1] + (power - 1) * variance * moments[-2])
-    return moments
+def _shifts(shift: Array, variance: Array, dim: Array) -> list[Array]:
+    """What E x^j gains, j = 1 … 6, if x ~ N(0, variance) is shifted, over shift²/d more variance.
+
+    Written out, for the difference of the moments themselves would be lost to rounding.
+    """
+    a, v, e = shift, variance, shift**2 / dim
+    return [
+        a,
+        a**2 - e,
+        a**3 + 3 * a * v,
+        a**4 + 6 * a**2 * v - 6 * v * e - 3 * e**2,
+        a**5 + 10 * a**3 * v + 15 * a * v**2,
+        a**6 + 15 * a**4 * v + 45 * a**2 * v**2 - 15 * (3 * v**2 * e + 3 * v * e**2 + e**3),
+    ]

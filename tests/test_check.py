@@ -1,0 +1,149 @@
+"""The check passes on both models, and names the term whose formula is wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recallscope import Problem, ProblemError
+from recallscope.check import Measured, Verdict, check, compare, measure_around
+from recallscope.pictures.check import check_figure
+from recallscope.pictures.style import check_path, save
+from recallscope.theory import locking, reading
+from recallscope.twins import measure
+
+BASE = {"vocab": 192, "samples": 768, "dim": 32, "length": 40}
+PROBLEMS = {
+    "attention": Problem(**BASE, trigger_in_values=True),
+    "long": Problem(**(BASE | {"length": 80})),
+    "mlp": Problem(**BASE, width=128, activation="relu"),
+    "tanh": Problem(**BASE, width=64, activation="tanh"),
+}
+PROBLEMS["quadratic"] = Problem(
+    vocab=192, samples=4096, dim=20, length=8, width=512, activation="quadratic"
+)
+SEEDS = {"quadratic": 8}
+
+
+@cache
+def _measured(name: str) -> Measured:
+    return measure_around(PROBLEMS[name], SEEDS.get(name, 16))
+
+
+def measured(name: str) -> Measured:
+    return copy.deepcopy(_measured(name))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_closed_forms_pass(name: str) -> None:
+    report = compare(PROBLEMS[name], measured(name))
+    assert report.failed == []
+    verdicts = [c.verdict for c in report.comparisons]
+    assert verdicts.count(Verdict.PASS) > len(verdicts) / 2
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+# For each closed form: where it lives, a problem in which it matters, and the size whose power is
+# made wrong by one. The names must come out, and in the stages where it is measured.
+WRONG = [
+    (reading, "interference", "attention", "samples", {("recall", "interference")}),
+    (reading, "kernel_interference", "quadratic", "dim", {("recall", "kernel_interference")}),
+    (reading, "gradient_noise", "attention", "samples", {("one_step", "gradient_noise")}),
+    (reading, "mean_bias", "attention", "samples", {("recall", "mean_bias")}),
+    (reading, "mlp_noise", "mlp", "width", {("recall", "mlp_noise")}),
+    (reading, "sampling", "attention", "samples", {("recall", "sampling")}),
+    (locking, "memorisation", "attention", "samples", {("lock", "memorisation")}),
+    (locking, "cross_talk", "attention", "dim", {("lock", "cross_talk")}),
+    (locking, "mean_bias", "long", "length", {("lock", "mean_bias")}),
+    (locking, "gradient_noise", "long", "length", {("lock", "gradient_noise")}),
+    (locking, "mlp_noise", "mlp", "length", {("lock", "mlp_noise")}),
+]
+
+
+@pytest.mark.parametrize(("module", "term", "name", "size", "expected"), WRONG)
+def test_a_wrong_exponent_fails_by_name(
+    monkeypatch: pytest.MonkeyPatch,
+    module: Any,
+    term: str,
+    name: str,
+    size: str,
+    expected: set[tuple[str, str]],
+) -> None:
+    problem = PROBLEMS[name]
+    right = getattr(module, term)
+    names = right.__code__.co_varnames[: right.__code__.co_argcount]
+
+    def wrong(*args: Any, **keywords: Any) -> Any:
+        given = dict(zip(names, args, strict=False)) | keywords
+        factor = np.asarray(given[size]) / getattr(problem, size)
+        value = right(*args, **keywords)
+        if isinstance(value, locking.Spread):
+            return locking.Spread(value.tokens * factor, value.trigger * factor)
+        return value * factor
+
+    monkeypatch.setattr(module, term, wrong)
+    # Two other modules hold these by name.
+    if term in ("cross_talk", "sampling"):
+        monkeypatch.setattr(f"recallscope.theory.noise.{term}", wrong)
+    failed = set(compare(problem, measured(name)).failed)
+    assert expected <= failed
+    # Nothing else is blamed but the same term of another stage.
+    assert {found for _, found in failed} == {term}
+
+
+def test_the_signal_fails_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    right: Callable[..., Any] = locking.gains
+
+    def wrong(s: Any, h: Any) -> Any:
+        gains = right(s, h)
+        return gains._replace(signal=gains.signal * (s.dim / 32))
+
+    monkeypatch.setattr(locking, "gains", wrong)
+    assert ("lock", "signal") in compare(PROBLEMS["attention"], measured("attention")).failed
+
+
+def test_too_few_seeds_are_unclear_not_passed() -> None:
+    report = check(Problem(vocab=64, samples=256, dim=8, length=16), seeds=2)
+    assert Verdict.UNCLEAR in {c.verdict for c in report.comparisons}
+
+
+def test_twins_are_a_function_of_problem_and_seed() -> None:
+    problem = Problem(vocab=64, samples=256, dim=8, length=4, width=16)
+    assert measure(problem, 3) == measure(problem, 3)
+    assert measure(problem, 3) != measure(problem, 4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"embedding": "orthogonal", "dim": 65}, "random embeddings"),
+        ({"samples": 10**8}, "choose a smaller problem"),
+        ({"length": 1}, "length of at least 2"),
+        ({"samples": float("inf")}, "choose a smaller problem"),
+    ],
+)
+def test_problems_that_cannot_be_checked(fields: dict, sentence: str) -> None:
+    problem = Problem(**({"vocab": 64, "samples": 256, "dim": 8, "length": 4} | fields))
+    with pytest.raises(ProblemError, match=sentence):
+        check(problem, seeds=2)
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_the_figure_is_written(tmp_path, suffix: str) -> None:
+    report = compare(PROBLEMS["mlp"], measured("mlp"))
+    path = tmp_path / f"check.{suffix}"
+    save(check_figure(report), path)
+    assert path.stat().st_size > 10_000
+
+
+def test_figures_go_where_they_can(tmp_path) -> None:
+    with pytest.raises(ProblemError, match=r"written as \.pdf, \.png, \.svg, not 'a.gif'"):
+        check_path(tmp_path / "a.gif")
+    with pytest.raises(ProblemError, match="there is no folder"):
+        check_path(tmp_path / "nowhere" / "a.png")

@@ -1,0 +1,339 @@
+"""The closed forms against simulation, and against themselves where they must be monotone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from recallscope import Problem, ProblemError, phase_map, predict, run, solve
+from recallscope.record import Status
+from recallscope.theory import hermite
+from recallscope.theory.accuracy import accuracies, analyse, on_sphere
+from recallscope.theory.capacity import SIZES
+from recallscope.theory.locking import crowd
+from recallscope.theory.noise import STAGES, TERMS
+from recallscope.theory.setting import setting, setting_of
+
+STUDIES = Path(__file__).parents[1] / "studies"
+sys.path.insert(0, str(STUDIES))
+
+from design import load_summary  # noqa: E402
+
+ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+
+
+@pytest.mark.parametrize("study", ["design", "holdout"])
+@pytest.mark.parametrize("name", ACCURACIES)
+def test_random_problems_are_predicted(study: str, name: str) -> None:
+    """Hundreds of problems, simulated by studies/design.py, and no constant fitted to them."""
+    problems, lines = load_summary(study)
+    assert len(problems) >= {"design": 400, "holdout": 150}[study]
+    error = getattr(accuracies(setting_of(problems)), name) - [float(line[name]) for line in lines]
+    assert np.abs(error).mean() <= 0.010
+    assert np.quantile(np.abs(error), 0.95) <= 0.04
+    assert abs(error.mean()) <= 0.005
+
+
+def test_critical_batches_are_predicted() -> None:
+    """N* at recall one half, simulated by studies/critical.py and solved here."""
+    with (STUDIES / "critical.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 30
+    within = 0
+    for row in rows:
+        problem = Problem(
+            **{size: int(row[size]) for size in ("vocab", "dim", "length")},
+            samples=1,
+            width=int(row["width"]) if row["width"] else None,
+            activation=row["activation"] or None,
+            embedding=row["embedding"],
+            trigger_in_values=row["trigger_in_values"] == "True",
+        )
+        solved = solve(problem, "samples", 0.5).value
+        within += solved is not None and abs(solved / int(row["simulated"]) - 1) <= 0.1
+    assert within >= 27
+
+
+FRESH = [
+    {"vocab": 512, "samples": 8192, "dim": 64, "length": 32},
+    {"vocab": 512, "samples": 2048, "dim": 96, "length": 8, "embedding": "gaussian"},
+    {"vocab": 300, "samples": 30000, "dim": 150, "length": 8, "trigger_in_values": True},
+    {"vocab": 400, "samples": 8000, "dim": 100, "length": 6, "width": 300},
+    {"vocab": 400, "samples": 8000, "dim": 60, "length": 6, "width": 300, "activation": "tanh"},
+    {"vocab": 256, "samples": 1024, "dim": 300, "length": 64, "embedding": "orthogonal"},
+    {"vocab": 256, "samples": 600, "dim": 300, "length": 16, "embedding": "orthogonal"}
+    | {"trigger_in_values": True},
+    {"vocab": 256, "samples": 2048, "dim": 300, "length": 16, "embedding": "orthogonal"}
+    | {"width": 256},
+]
+
+
+@pytest.mark.parametrize("fields", FRESH, ids=lambda fields: "-".join(map(str, fields.values())))
+def test_fresh_runs_are_predicted(fields: dict) -> None:
+    problem = Problem(**fields)
+    records = [run(problem, seed) for seed in range(100, 108)]
+    predicted = predict(problem)
+    for name in ACCURACIES:
+        values = np.array([getattr(record, name) for record in records])
+        error = values.std(ddof=1) / math.sqrt(len(values))
+        assert abs(getattr(predicted, name) - values.mean()) < 0.025 + 3 * error, name
+
+
+def test_more_samples_can_hurt_near_capacity() -> None:
+    """The one exception to "more helps", in theory and in simulation: uneven exposure."""
+    few, many = (Problem(vocab=2048, samples=2048 * c, dim=110, length=2) for c in (4, 64))
+    assert predict(few).recall_accuracy > predict(many).recall_accuracy + 0.02
+    seen = [
+        np.mean([run(p, s, dtype="float32").recall_accuracy for s in range(6)]) for p in (few, many)
+    ]
+    assert seen[0] > seen[1] + 0.01
+
+
+# Where the theory is meant for: the ranges of the design and well beyond.
+problems = st.fixed_dictionaries(
+    {
+        "vocab": st.integers(256, 65536),
+        "dim": st.integers(16, 2048),
+        "length": st.integers(2, 1024),
+        "samples": st.floats(1, 1000),
+        "width": st.one_of(st.none(), st.integers(64, 8192)),
+        "activation": st.sampled_from(["relu", "gelu", "tanh", "quadratic"]),
+        "embedding": st.sampled_from(["sphere", "gaussian"]),
+        "trigger_in_values": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(fields=problems, factor=st.floats(1.05, 4))
+def test_prediction_is_monotone(fields: dict, factor: float) -> None:
+    """More d or m never predicts less recall, more V or L never more; N apart, see above.
+
+    Half a percent is allowed for the seams between approximations.
+    """
+    sizes = dict(fields)
+    sizes["dim"] = min(sizes["dim"], sizes["vocab"] - 1)
+    sizes["length"] = min(sizes["length"], sizes["vocab"] // 2)
+    sizes["samples"] = round(sizes["vocab"] * sizes["samples"])
+
+    def recall(**changes: float) -> tuple[float, float]:
+        found = analyse(setting(**(sizes | changes)))
+        return float(found.accuracies.recall_accuracy[0]), float(found.accuracies.lock_accuracy[0])
+
+    now, lock = recall()
+    for name in ("dim", "width", "vocab", "length", "samples"):
+        if sizes[name] is None:
+            continue
+        more, more_lock = recall(**{name: math.ceil(sizes[name] * factor)})
+        if name == "samples":
+            # Locking gains from every sample; reading may lose to even exposure, a little.
+            assert more_lock >= lock - 0.01
+            assert more >= now - 0.03
+        elif name in ("dim", "width"):
+            assert more >= now - 0.005, name
+        else:
+            assert more <= now + 0.005, name
+
+
+@pytest.mark.parametrize("embedding", ["sphere", "gaussian", "rademacher", "orthogonal"])
+@pytest.mark.parametrize("width", [None, 1, 40_000])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "quadratic", "identity"])
+@pytest.mark.parametrize("marked", [False, True])
+def test_extreme_sizes_are_finite(
+    embedding: str, width: int | None, activation: str, marked: bool
+) -> None:
+    options = {"embedding": embedding, "width": width, "trigger_in_values": marked}
+    if width is not None:
+        options["activation"] = activation
+    sizes = [
+        {"vocab": 10**9, "samples": 10**13, "dim": 16384, "length": 10**6},
+        {"vocab": 2, "samples": 1, "dim": 1, "length": 1},
+        {"vocab": 2, "samples": 1, "dim": 3, "length": 2},
+        {"vocab": 1000, "samples": math.inf, "dim": 20, "length": 2},
+        {"vocab": 2**53, "samples": 2**53, "dim": 2**53, "length": 2**53},
+        {"vocab": 2**40, "samples": 1, "dim": 1, "length": 1},
+    ]
+    for size in sizes:
+        if embedding == "orthogonal" and size["dim"] <= size["vocab"]:
+            size["vocab"], size["dim"] = min(size["vocab"], 2**52), min(size["vocab"], 2**52) + 1
+        document = predict(Problem(**size, **options)).to_dict()
+        json.dumps(document, allow_nan=False)
+        assert all(0 <= value <= 1 for value in document["prediction"].values())
+
+
+def test_sensible_far_outside() -> None:
+    far = {"vocab": 10**9, "samples": 10**13, "dim": 16384, "length": 10**6}
+    found = predict(Problem(**far))
+    assert found.lock_accuracy > 0.99
+    assert found.dominant == ("recall", "interference")
+    assert predict(Problem(**(far | {"vocab": 10**6}))).recall_accuracy > 0.99
+
+
+def test_predictions_are_fast() -> None:
+    """A prediction costs no more than some hundred evaluations of Φ, timed in the same run."""
+    rng = np.random.default_rng(0)
+    count = 50_000
+    vocab = rng.integers(256, 4096, count)
+    many = setting(
+        vocab=vocab,
+        samples=vocab * rng.integers(1, 100, count),
+        dim=rng.integers(16, 256, count),
+        length=rng.integers(2, 256, count),
+        width=np.where(rng.random(count) < 0.5, np.inf, rng.integers(64, 4096, count)),
+        activation=rng.choice(["relu", "gelu", "tanh", "quadratic"], count),
+    )
+    x = rng.standard_normal(10**6)
+
+    def seconds(work) -> float:
+        best = math.inf
+        for _ in range(3):
+            started = time.perf_counter()
+            work()
+            best = min(best, time.perf_counter() - started)
+        return best
+
+    one_phi = seconds(lambda: ndtr(x)) / len(x)
+    one_prediction = seconds(lambda: accuracies(many)) / count
+    assert one_prediction < 1500 * one_phi
+
+
+def test_hermite_coefficients_give_the_kernel() -> None:
+    """κ(ρ) by its series against draws of wide random features."""
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal((2, 400_000))
+    for activation, value in hermite.VALUE.items():
+        for overlap in (0.0, 0.3, 0.8):
+            drawn = value(x) * value(overlap * x + math.sqrt(1 - overlap**2) * y)
+            error = drawn.std() / math.sqrt(len(drawn))
+            assert abs(hermite.kernel(activation, overlap, 60) - drawn.mean()) < 5 * error
+
+
+def test_moments_of_overlaps_are_marchenko_and_pastur() -> None:
+    rng = np.random.default_rng(2)
+    tokens = rng.standard_normal((600, 200)) / math.sqrt(200)
+    eigenvalues = np.linalg.eigvalsh(tokens.T @ tokens)
+    found = [(eigenvalues**power).sum() / 600 for power in (2, 3, 4)]
+    np.testing.assert_allclose(found, crowd(600, 200), rtol=0.03)
+
+
+@pytest.mark.parametrize("dim", [16, 64, 512])
+def test_quantiles_on_the_sphere(dim: int) -> None:
+    rng = np.random.default_rng(3)
+    points = rng.standard_normal((200_000, dim))
+    coordinate = np.sqrt(dim) * points[:, 0] / np.linalg.norm(points, axis=1)
+    normal = np.array([0.5, 1.5, 2.5])
+    drawn = np.quantile(coordinate, ndtr(normal))
+    np.testing.assert_allclose(on_sphere(normal, np.full(3, float(dim))), drawn, atol=0.03)
+
+
+def test_prediction_as_json() -> None:
+    problem = Problem(vocab=512, samples=8192, dim=64, length=16, width=256)
+    document = predict(problem).to_dict()
+    assert set(document) >= {"problem", "prediction", "noise", "dominant", "exponents"}
+    assert tuple(document["noise"]) == STAGES
+    for stage, terms in document["noise"].items():
+        assert tuple(terms) == TERMS[stage]
+        assert sum(term["share"] for term in terms.values()) == pytest.approx(1)
+    assert set(document["exponents"]) == set(SIZES)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # deep in a regime the slopes at finite size come close to the law
+        ({"vocab": 10**6, "samples": 10**9, "dim": 500, "length": 4}, ("recall", "interference")),
+        (
+            {"vocab": 10**6, "samples": 5 * 10**6, "dim": 10**4, "length": 10**5},
+            ("lock", "mean_bias"),
+        ),
+        ({"vocab": 2000, "samples": 3000, "dim": 1900, "length": 2}, ("recall", "sampling")),
+        (
+            {"vocab": 10**5, "samples": 10**8, "dim": 2000, "length": 2, "width": 200}
+            | {"activation": "tanh"},
+            ("recall", "mlp_noise"),
+        ),
+    ],
+)
+def test_exponents_are_the_limits_of_slopes(fields: dict, expected: tuple[str, str]) -> None:
+    found = predict(Problem(**fields))
+    assert found.dominant == expected
+    for name in SIZES:
+        assert found.slopes[name] == pytest.approx(found.exponents[name], abs=0.2), name
+
+
+@pytest.mark.parametrize("quantity", ["samples", "dim", "width", "vocab", "length"])
+def test_solution_is_the_edge(quantity: str) -> None:
+    """The solved size reaches the target and the next one does not."""
+    problem = Problem(vocab=512, samples=20000, dim=128, length=32, width=512, activation="tanh")
+    found = solve(problem, quantity, target=0.7)
+    assert found.status is Status.OK
+    step = -1 if quantity in ("samples", "dim", "width") else 1
+    beyond = found.problem.replace(**{quantity: found.value + step})
+    assert predict(found.problem).recall_accuracy >= 0.7 > predict(beyond).recall_accuracy
+
+
+def test_no_solution_says_why() -> None:
+    found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
+    assert found.status is Status.NOT_REACHED
+    assert found.value is None
+    assert "interference of the recall stage remains; raise dim or lower vocab" in found.reason
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_solving_for_locking() -> None:
+    problem = Problem(vocab=1000, samples=1, dim=64, length=200)
+    lock = solve(problem, "samples", 0.9, "lock_accuracy").value
+    assert predict(problem.replace(samples=lock)).lock_accuracy == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda p: solve(p, "depth"), "can solve for vocab, samples, dim, length, width"),
+        (lambda p: solve(p, "width"), "attention alone has no width"),
+        (lambda p: solve(p, "dim", 1.5), "between 0 and 1, not 1.5"),
+        (lambda p: solve(p, "dim", 0.5, "speed"), "accuracy must be one of"),
+        (lambda p: predict(p.replace(regime="literal", eta=1.0, gamma=1.0)), "limit regime"),
+        (lambda p: predict(p.replace(embedding="arrays:0123456789abcdef")), "no closed form"),
+        (lambda p: phase_map(p, ("dim", [8]), ("dim", [8])), "two different sizes"),
+        (lambda p: phase_map(p, ("dim", [8]), ("depth", [8])), "not 'depth'"),
+        (lambda p: phase_map(p, ("dim", [8]), ("width", [8])), "attention alone has no width"),
+        (lambda p: phase_map(p, ("dim", [0]), ("vocab", [8])), "at least 1"),
+    ],
+)
+def test_bad_questions(call, sentence: str) -> None:
+    with pytest.raises(ProblemError, match=sentence):
+        call(Problem(vocab=64, samples=512, dim=16, length=4))
+
+
+def test_bad_sizes_are_named() -> None:
+    with pytest.raises(ProblemError, match="dim must be from 1 to 2\\^53, not 0"):
+        setting(vocab=10, samples=10, dim=[4, 0], length=2)
+    with pytest.raises(ProblemError, match="activation must be one of"):
+        setting(vocab=10, samples=10, dim=4, length=2, width=8, activation="sine")
+    with pytest.raises(ProblemError, match="embedding must be one of"):
+        setting(vocab=10, samples=10, dim=4, length=2, embedding="cubes")
+    with pytest.raises(ProblemError, match="dim >= vocab \\+ 1"):
+        setting(vocab=10, samples=10, dim=4, length=2, embedding="orthogonal")
+
+
+def test_phase_map_of_width_and_dim() -> None:
+    """The plane of m and d: noises named after the paper's regimes take turns."""
+    problem = Problem(vocab=4096, samples=80_000, dim=1, length=16, width=1, activation="relu")
+    plane = phase_map(
+        problem, x=("dim", np.geomspace(16, 2048, 15)), y=("width", np.geomspace(16, 65536, 15))
+    )
+    seen = {(row["stage"], row["term"]) for row in plane.rows()}
+    assert {("recall", "mean_bias"), ("recall", "mlp_noise")} <= seen
+    assert plane.accuracy.shape == (15, 15)
+    assert plane.accuracy[-1, -1] > plane.accuracy[0, 0]
