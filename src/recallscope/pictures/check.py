@@ -76,7 +76,7 @@ def _draw(axes: Axes, comparisons: list[Comparison], sizes: list[str]) -> None:
     axes.set_yscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([0.5, 1, 2], ["½", "1", "2"])
     verdicts = [comparison.verdict for comparison in comparisons]
