@@ -3,7 +3,7 @@
     python studies/critical.py        # writes studies/critical.csv and prints the comparison
 
 Problems are drawn like those of design.py with V up to 512, and kept if simulation, not theory,
-finds the crossing between N = V and N = 100 V.
+finds the crossing between N = V and N = 40 V.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from recallscope import Problem, run, solve
 HERE = Path(__file__).parent
 PROBLEMS, DESIGN_SEED, TARGET = 30, 77, 0.5
 SHOWN = ("vocab", "dim", "length", "width", "activation", "embedding", "trigger_in_values")
-ROUGH_SEEDS, SEEDS_AT_ONCE, MOST_SEEDS = 6, 8, 200
+ROUGH_SEEDS, SEEDS_AT_ONCE, MOST_SEEDS = 6, 8, 120
+MOST_PER_TOKEN = 40
 WANTED_ERROR = 0.025
 
 
@@ -38,7 +39,7 @@ def simulated(problem: Problem) -> tuple[float, float, int] | None:
     seeds until the error is small. Worlds are shared by all N of a seed, so slopes are paired.
     """
     torch.set_num_threads(1)
-    low, high = math.log(problem.vocab), math.log(100 * problem.vocab)
+    low, high = math.log(problem.vocab), math.log(MOST_PER_TOKEN * problem.vocab)
     for end, crosses in ((low, np.less), (high, np.greater)):
         if not crosses(recall(problem, math.exp(end), range(ROUGH_SEEDS)).mean(), TARGET):
             return None

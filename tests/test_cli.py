@@ -207,6 +207,97 @@ def test_an_interrupt_stops_at_once():
     assert "Traceback" not in err
 
 
+def test_predict_prints_one_json_document(command):
+    done = command("predict", *options(width="32", activation="gelu"), "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["problem"]["activation"] == "gelu"
+    assert set(document["prediction"]) == {
+        "lock_accuracy",
+        "recall_accuracy",
+        "one_step_accuracy",
+    }
+    assert set(document["noise"]) == {"one_step", "lock", "recall"}
+    for terms in document["noise"].values():
+        assert all(set(term) == {"variance", "share"} for term in terms.values())
+    assert set(document["dominant"]) == {"stage", "term"}
+    assert set(document["exponents"]) == {"vocab", "samples", "dim", "length", "width"}
+
+
+def test_predict_for_people_and_far_away(command):
+    far = options(vocab="1e9", samples="1e13", dim="16384", length="1e6")
+    done = command("predict", *far)
+    assert done.returncode == 0, done.stderr
+    assert "What binds: interference of recall, growing as vocab^1 dim^-2" in done.stdout
+
+
+def test_solve_finds_a_size_or_says_why_not(command):
+    sizes = options(vocab="512", samples=None, dim="128", length="16")
+    done = command("solve", "--for", "samples", "--target", "0.9", *sizes, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["status"] == "ok"
+    assert document["problem"]["samples"] == document["value"] > 512
+    assert document["prediction"]["recall_accuracy"] >= 0.9
+    done = command("solve", "--for", "samples", "--target", "0.999", *options(vocab="4096"))
+    assert done.returncode == 1
+    assert "raise dim or lower vocab" in done.stdout
+    done = command(
+        "solve", "--for", "samples", "--target", "0.999", *options(vocab="4096"), "--json"
+    )
+    assert json.loads(done.stdout)["status"] == "not_reached"
+
+
+def test_bound_tells_its_parts_and_what_it_leaves_out(command):
+    done = command("bound", *options(), "--json")
+    assert done.returncode == 0, done.stderr
+    bound = json.loads(done.stdout)["bound"]
+    assert bound["samples"] == max(
+        bound["gradient_samples"], bound["counting_samples"], bound["coverage_samples"]
+    )
+    assert "Three-step descent" in bound["not_covered"]
+    assert "needs N ≥" in command("bound", *options()).stdout
+
+
+def test_check_writes_a_table_and_a_figure(command, tmp_path):
+    figure = tmp_path / "check.svg"
+    done = command("check", *options(), "--seeds", "2", "--figure", str(figure))
+    assert done.returncode in (0, 1), done.stderr
+    assert "Ratio: measured over predicted" in done.stdout
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_cite_is_bibtex(command):
+    done = command("cite")
+    assert done.returncode == 0
+    assert "2603.15923" in done.stdout
+    assert done.stdout.count("{") == done.stdout.count("}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["predict", *options(dim="0")], "dim must be a whole number"),
+        (["predict", *options(regime="literal", eta="1", gamma="1")], "limit regime"),
+        (["predict", *options(embedding="arrays:0123456789abcdef")], "no closed form"),
+        (["solve", *options()], "--for"),
+        (["solve", "--for", "depth", *options()], "can solve for"),
+        (["solve", "--for", "dim", *options(target="2")], "between 0 and 1"),
+        (["solve", "--for", "dim", *options(target="high")], "between 0 and 1"),
+        (["solve", "--for", "dim", *options(accuracy="speed")], "accuracy must be one of"),
+        (["bound", *options(target="0")], "accuracy"),
+        (["check", *options(seeds="1")], "seeds must be a whole number"),
+        (["check", *options(figure="check.gif")], "written as"),
+        (["check", *options(samples="1e9")], "choose a smaller problem"),
+    ],
+)
+def test_malformed_questions_to_the_theory(command, arguments, sentence):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_bench_prints_the_ratios(command):
     done = command("bench", *options(), "--json")
     assert done.returncode == 0, done.stderr

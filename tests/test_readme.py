@@ -27,11 +27,11 @@ def test_the_readme_has_something_to_run():
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_commands(line):
+def test_commands(line, tmp_path):
     name, *arguments = shlex.split(line)
     assert name == "recallscope"
     command = [sys.executable, "-m", "recallscope", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -43,10 +43,12 @@ def test_python(code):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_table_shown_is_the_table_printed():
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_table_shown_is_the_table_printed(place):
     """All but the time it took."""
-    shown = blocks("text")[0].splitlines()
-    command = [sys.executable, "-m", "recallscope", *shlex.split(COMMANDS[0])[1:]]
+    shown = blocks("text")[place].splitlines()
+    line = next(line for line in COMMANDS if f" {('run', 'predict')[place]} " in line)
+    command = [sys.executable, "-m", "recallscope", *shlex.split(line)[1:]]
     printed = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
     assert [line for line in shown if "engine" not in line] == [
         line for line in printed if "engine" not in line

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from recallscope import Problem, ProblemError, phase_map, predict, run, solve
+from recallscope.pictures.phase import phase_figure
+from recallscope.pictures.style import save
 from recallscope.record import Status
 from recallscope.theory import hermite
 from recallscope.theory.accuracy import accuracies, analyse, on_sphere
@@ -327,7 +329,7 @@ def test_bad_sizes_are_named() -> None:
         setting(vocab=10, samples=10, dim=4, length=2, embedding="orthogonal")
 
 
-def test_phase_map_of_width_and_dim() -> None:
+def test_phase_map_of_width_and_dim(tmp_path: Path) -> None:
     """The plane of m and d: noises named after the paper's regimes take turns."""
     problem = Problem(vocab=4096, samples=80_000, dim=1, length=16, width=1, activation="relu")
     plane = phase_map(
@@ -337,3 +339,5 @@ def test_phase_map_of_width_and_dim() -> None:
     assert {("recall", "mean_bias"), ("recall", "mlp_noise")} <= seen
     assert plane.accuracy.shape == (15, 15)
     assert plane.accuracy[-1, -1] > plane.accuracy[0, 0]
+    save(phase_figure(plane), tmp_path / "phase.pdf")
+    assert (tmp_path / "phase.pdf").stat().st_size > 5_000

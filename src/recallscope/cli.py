@@ -202,6 +202,9 @@ def predict(
     activation: Activation = None,
     embedding: Embedding = "sphere",
     trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
     as_json: Json = False,
 ) -> None:
     """Predict the accuracies from closed forms, and say which noise binds.
@@ -222,6 +225,9 @@ def predict(
         activation=activation,
         embedding=embedding,
         trigger_in_values=trigger_in_values,
+        regime=regime,
+        eta=eta,
+        gamma=gamma,
     )
     found = capacity.predict(problem)
     if as_json:

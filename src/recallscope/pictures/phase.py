@@ -1,0 +1,58 @@
+"""The picture of a phase map: which noise binds where, and where recall succeeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from recallscope.pictures.style import COLOURS, new_figure
+from recallscope.theory.capacity import PhaseMap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LEVELS = (0.1, 0.5, 0.9)
+_LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
+
+
+def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
+    """Regions by binding noise, with lines of equal predicted recall."""
+    (x_name, xs), (y_name, ys) = plane.x, plane.y
+    names = [
+        [f"{stage}: {term}".replace("_", " ") for stage, term in zip(*row, strict=True)]
+        for row in zip(plane.stage, plane.term, strict=True)
+    ]
+    kinds = sorted({name for row in names for name in row})
+    codes = np.array([[kinds.index(name) for name in row] for row in names])
+    figure = new_figure(5.4, 3.6)
+    axes = figure.subplots()
+    axes.pcolormesh(
+        xs,
+        ys,
+        codes,
+        cmap=ListedColormap(COLOURS[: len(kinds)]),
+        vmin=-0.5,
+        vmax=len(kinds) - 0.5,
+        alpha=0.45,
+        rasterized=True,
+    )
+    lines = axes.contour(
+        xs, ys, plane.accuracy, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
+    )
+    axes.clabel(lines, fmt="%g", fontsize=7)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xlabel(f"{_LETTERS[x_name]}, {x_name}", fontsize=8)
+    axes.set_ylabel(f"{_LETTERS[y_name]}, {y_name}", fontsize=8)
+    axes.tick_params(labelsize=7)
+    lines_say = "Lines: predicted recall. Colours: the noise that binds."
+    figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
+    patches = [
+        Patch(facecolor=colour, alpha=0.45, label=kind)
+        for colour, kind in zip(COLOURS, kinds, strict=False)
+    ]
+    figure.legend(handles=patches, loc="outside right center", fontsize=7, frameon=False)
+    return figure

@@ -1,0 +1,19 @@
+"""The phase map of the attention-MLP over m and d, from closed forms: docs/phase.png.
+
+python studies/phase.py
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from recallscope import Problem, phase_map
+from recallscope.pictures.phase import phase_figure
+from recallscope.pictures.style import save
+
+problem = Problem(vocab=4096, samples=200_000, dim=1, length=64, width=1, activation="relu")
+plane = phase_map(
+    problem, x=("dim", np.geomspace(16, 2048, 120)), y=("width", np.geomspace(16, 65536, 120))
+)
+title = "Closed forms at V=4096, N=200,000, L=64, ReLU MLP, sphere embeddings"
+save(phase_figure(plane, title), Path(__file__).parents[1] / "docs" / "phase.png")
