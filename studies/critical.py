@@ -1,6 +1,7 @@
 """The batch at which recall crosses one half: solved from closed forms, and found by simulation.
 
-    python studies/critical.py        # writes studies/critical.csv and prints the comparison
+    python studies/critical.py             # simulate, write studies/critical.csv, report
+    python studies/critical.py --report    # hold the theory against the file that is there
 
 Problems are drawn like those of design.py with V up to 512, and kept if simulation, not theory,
 finds the crossing between N = V and N = 40 V.
@@ -8,6 +9,7 @@ finds the crossing between N = V and N = 40 V.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +21,7 @@ from design import draw_design
 
 from recallscope import Problem, run, solve
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).with_name("critical.csv")
 PROBLEMS, DESIGN_SEED, TARGET = 30, 77, 0.5
 SHOWN = ("vocab", "dim", "length", "width", "activation", "embedding", "trigger_in_values")
 ROUGH_SEEDS, SEEDS_AT_ONCE, MOST_SEEDS = 6, 8, 120
@@ -62,7 +64,7 @@ def simulated(problem: Problem) -> tuple[float, float, int] | None:
             return crossing, float(error), rates.shape[1]
 
 
-def main() -> None:
+def simulate() -> None:
     candidates = [p for p in draw_design(800, DESIGN_SEED) if p.vocab <= 512]
     rows = []
     with ProcessPoolExecutor(2) as pool:
@@ -70,25 +72,48 @@ def main() -> None:
             if found is None:
                 continue
             crossing, error, seeds = found
-            solved = solve(problem, "samples", TARGET).value or math.inf
-            ratio = solved / math.exp(crossing)
             sizes = problem.to_dict()
             rows.append(
                 {name: sizes[name] for name in SHOWN}
                 | {"simulated": round(math.exp(crossing)), "error": f"{error:.4f}", "seeds": seeds}
-                | {"solved": solved, "ratio": f"{ratio:.4f}"}
             )
-            print(f"{len(rows)}: {ratio:.3f} ± {error:.3f} {problem}", flush=True)
+            print(f"{len(rows)}: {rows[-1]}", flush=True)
             if len(rows) == PROBLEMS:
                 pool.shutdown(wait=False, cancel_futures=True)
                 break
-    with (HERE / "critical.csv").open("w", newline="") as file:
+    with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    ratios = np.array([float(row["ratio"]) for row in rows])
-    within = int((np.abs(ratios - 1) <= 0.1).sum())
-    print(f"solved N* within 10 % of simulated N* for {within} of {len(rows)}")
+
+
+def ratios() -> list[float]:
+    """Solved over simulated N* of every problem of the study."""
+    with RESULTS.open() as file:
+        rows = list(csv.DictReader(file))
+    found = []
+    for row in rows:
+        problem = Problem(
+            **{size: int(row[size]) for size in ("vocab", "dim", "length")},
+            samples=1,
+            width=int(row["width"]) if row["width"] else None,
+            activation=row["activation"] or None,
+            embedding=row["embedding"],
+            trigger_in_values=row["trigger_in_values"] == "True",
+        )
+        found.append((solve(problem, "samples", TARGET).value or math.inf) / int(row["simulated"]))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--report", action="store_true")
+    if not parser.parse_args().report:
+        simulate()
+    found = ratios()
+    within = sum(abs(ratio - 1) <= 0.1 for ratio in found)
+    print(" ".join(f"{ratio:.3f}" for ratio in sorted(found)))
+    print(f"solved N* within 10 % of simulated N* for {within} of {len(found)}")
 
 
 if __name__ == "__main__":

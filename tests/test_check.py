@@ -125,6 +125,10 @@ def test_twins_are_a_function_of_problem_and_seed() -> None:
         ({"embedding": "orthogonal", "dim": 65}, "random embeddings"),
         ({"samples": 10**8}, "choose a smaller problem"),
         ({"length": 1}, "length of at least 2"),
+        ({"dim": 2}, "dim of at least 4"),
+        ({"samples": 32}, "samples of at least 64"),
+        ({"length": 10**6}, "choose a smaller problem"),
+        ({"width": 10**6}, "choose a smaller problem"),
         ({"samples": float("inf")}, "choose a smaller problem"),
     ],
 )

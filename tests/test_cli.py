@@ -228,7 +228,7 @@ def test_predict_for_people_and_far_away(command):
     far = options(vocab="1e9", samples="1e13", dim="16384", length="1e6")
     done = command("predict", *far)
     assert done.returncode == 0, done.stderr
-    assert "What binds: interference of recall, growing as vocab^1 dim^-2" in done.stdout
+    assert "What binds: interference of recall, as vocab^1 · dim^-2." in done.stdout
 
 
 def test_solve_finds_a_size_or_says_why_not(command):
@@ -289,6 +289,10 @@ def test_cite_is_bibtex(command):
         (["check", *options(seeds="1")], "seeds must be a whole number"),
         (["check", *options(figure="check.gif")], "written as"),
         (["check", *options(samples="1e9")], "choose a smaller problem"),
+        (["check", *options(vocab="4", samples="100")], "vocab of at least 16"),
+        (["check", *options(figure="/proc/check.png")], "figure"),
+        (["predict", *options(embedding="own.npz")], "no closed form"),
+        (["solve", "--for", "dim", *options(vocab="abc", embedding="orthogonal")], "vocab must be"),
     ],
 )
 def test_malformed_questions_to_the_theory(command, arguments, sentence):

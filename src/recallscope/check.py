@@ -23,6 +23,7 @@ from recallscope.theory.setting import setting_of
 from recallscope.twins import Term, measure
 
 FACTORS = (0.5, 1.0, 2.0)
+LARGEST_ARRAY = 5e7
 LEVEL_TOLERANCE = math.log(1.5)
 SLOPE_TOLERANCE = 0.25
 """A wrong exponent is wrong by at least one half."""
@@ -94,7 +95,7 @@ def check(
     """Measure every noise of a problem and around it, and compare it with its closed form.
 
     Run this first when you have changed the model or a formula. Nine to eleven problems are run at
-    each seed, each densely, in about V² (d + N/V) memory: choose a small one.
+    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one.
 
     >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
     >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}
@@ -117,12 +118,18 @@ def measure_around(
             f"the check is for random embeddings, not {problem.embedding!r}; "
             "over orthogonal ones there are no overlaps to measure"
         )
-    if problem.length < 2:
-        raise ProblemError("the check needs a length of at least 2: one token has nothing to lock")
-    if math.isinf(problem.samples) or problem.samples * problem.vocab > 2e8:
+    smallest = {"vocab": 16, "samples": problem.vocab, "dim": 4, "length": 2}
+    for name, size in smallest.items():
+        if getattr(problem, name) < size:
+            raise ProblemError(
+                f"the check needs {name} of at least {size}, not {getattr(problem, name):g}: "
+                "smaller worlds have too few facts to tell noises apart"
+            )
+    numbers = _largest_array(problem)
+    if not numbers <= LARGEST_ARRAY:
         raise ProblemError(
-            "the check holds samples × vocab numbers and wants at most 2·10^8 of them, "
-            f"not {problem.samples:g} × {problem.vocab}; choose a smaller problem"
+            f"the check would hold {numbers:.2g} numbers at once and stops at "
+            f"{LARGEST_ARRAY:.0e}; choose a smaller problem"
         )
     different = list(dict.fromkeys(_around(problem).values()))
     measured: Measured = {}
@@ -140,6 +147,8 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
     problems = _around(problem)
     predicted = {one: predicted_terms(one) for one in measured}
     for one, found in measured.items():
+        if ("lock", "trigger") not in found[0]:
+            continue
         # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
         square = float(np.mean([each["lock", "trigger"] for each in found]))
         score, room = math.sqrt(max(square, 0.0)), setting_of(one).room
@@ -155,7 +164,8 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
             negligible=shares[term] < NEGLIGIBLE,
         )
         for term in measured[problem][0]
-        if term != ("lock", "trigger") and shares[term] > _ROUNDING
+        if term in predicted[problem] and shares[term] > _ROUNDING
+        if all(predicted[one][term] > 0 for one in predicted)
         for name in dict.fromkeys(name for name, _ in problems)
     ]
     return CheckReport(problem=problem, seeds=len(measured[problem]), comparisons=comparisons)
@@ -194,6 +204,15 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
 def _scaled(problem: Problem, name: str, factor: float) -> Problem:
     smallest = 2 if name in ("vocab", "length") else 1  # one token has nothing to lock
     return problem.replace(**{name: max(smallest, round(getattr(problem, name) * factor))})
+
+
+def _largest_array(problem: Problem) -> float:
+    """Numbers in the largest array of a twin, when each size is doubled in its turn."""
+    V, N, d, L, m = (
+        float(getattr(problem, name) or 1)
+        for name in ("vocab", "samples", "dim", "length", "width")
+    )
+    return 2 * max(N * V, 2 * V * V, N * L, N * m, N * d, V * m, V * d, m * d)
 
 
 def _shares(terms: dict[Term, float]) -> dict[Term, float]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +19,7 @@ from recallscope.problem import (
     ACTIVATIONS,
     FAMILIES,
     LARGEST_SEED,
+    LARGEST_SIZE,
     REGIMES,
     Problem,
     ProblemError,
@@ -69,7 +74,50 @@ Figure = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
+_PROBLEM = {
+    "vocab": (Vocab, None),
+    "samples": (Samples, None),
+    "dim": (Dim, None),
+    "length": (Length, None),
+    "width": (Width, None),
+    "activation": (Activation, None),
+    "embedding": (Embedding, "sphere"),
+    "trigger_in_values": (TriggerInValues, False),
+    "regime": (Regime, "limit"),
+    "eta": (Eta, None),
+    "gamma": (Gamma, None),
+}
+
 _INTERRUPTED = 130
+
+
+def _asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a problem, and hand them over as one dictionary."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        shared = [
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
+            )
+            for name, (kind, default) in _PROBLEM.items()
+        ]
+        asked = signature(command, eval_str=True)
+        own = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for name, parameter in asked.parameters.items()
+            if name != "options"
+        ]
+
+        @wraps(command)
+        def with_options(**given: Any) -> Any:
+            options = {name: given.pop(name) for name in _PROBLEM}
+            return command(options, **given)
+
+        with_options.__signature__ = asked.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
+        return with_options
+
+    return decorate
 
 
 def main() -> None:
@@ -112,18 +160,9 @@ def _common(
 
 
 @app.command()
+@_asks_for_a_problem()
 def run(
-    vocab: Vocab = None,
-    samples: Samples = None,
-    dim: Dim = None,
-    length: Length = None,
-    width: Width = None,
-    activation: Activation = None,
-    embedding: Embedding = "sphere",
-    trigger_in_values: TriggerInValues = False,
-    regime: Regime = "limit",
-    eta: Eta = None,
-    gamma: Gamma = None,
+    options: dict[str, Any],
     engine: Engine = "auto",
     seed: Seed = "0",
     seeds: Seeds = "1",
@@ -145,20 +184,8 @@ def run(
     from recallscope.progress import ProgressDisplay
     from recallscope.record import Status
 
-    arrays, embedding = _own_arrays(embedding)
-    problem = _problem(
-        vocab=vocab,
-        samples=samples,
-        dim=dim,
-        length=length,
-        width=width,
-        activation=activation,
-        embedding=embedding,
-        trigger_in_values=trigger_in_values,
-        regime=regime,
-        eta=eta,
-        gamma=gamma,
-    )
+    arrays, options["embedding"] = _own_arrays(options["embedding"])
+    problem = _problem(**options)
     count = whole_number("seeds", _number(seeds), 1, 10**6)
     first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
     tests = whole_number("test-samples", _number(test_samples), 1)
@@ -193,18 +220,9 @@ def run(
 
 
 @app.command()
+@_asks_for_a_problem()
 def predict(
-    vocab: Vocab = None,
-    samples: Samples = None,
-    dim: Dim = None,
-    length: Length = None,
-    width: Width = None,
-    activation: Activation = None,
-    embedding: Embedding = "sphere",
-    trigger_in_values: TriggerInValues = False,
-    regime: Regime = "limit",
-    eta: Eta = None,
-    gamma: Gamma = None,
+    options: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Predict the accuracies from closed forms, and say which noise binds.
@@ -216,19 +234,7 @@ def predict(
     """
     from recallscope.theory import capacity
 
-    problem = _problem(
-        vocab=vocab,
-        samples=samples,
-        dim=dim,
-        length=length,
-        width=width,
-        activation=activation,
-        embedding=embedding,
-        trigger_in_values=trigger_in_values,
-        regime=regime,
-        eta=eta,
-        gamma=gamma,
-    )
+    problem = _closed_form_problem(options)
     found = capacity.predict(problem)
     if as_json:
         _print_json(found.to_dict())
@@ -237,18 +243,12 @@ def predict(
 
 
 @app.command()
+@_asks_for_a_problem()
 def solve(
+    options: dict[str, Any],
     quantity: Annotated[
         str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
     ],
-    vocab: Vocab = None,
-    samples: Samples = None,
-    dim: Dim = None,
-    length: Length = None,
-    width: Width = None,
-    activation: Activation = None,
-    embedding: Embedding = "sphere",
-    trigger_in_values: TriggerInValues = False,
     target: Target = "0.5",
     accuracy: Annotated[
         str, typer.Option(metavar="NAME", help="recall, lock or one-step.")
@@ -267,16 +267,14 @@ def solve(
     from recallscope.record import Status
     from recallscope.theory import capacity
 
-    sizes = {"vocab": vocab, "samples": samples, "dim": dim, "length": length, "width": width}
-    if quantity in sizes and sizes[quantity] is None:
+    if quantity in capacity.SIZES:
         # The size to be found needs some value that makes a problem.
-        sizes[quantity] = {"dim": "2", "vocab": "2"}.get(quantity, "1")
-        if embedding == "orthogonal" and quantity == "dim":
-            sizes[quantity] = str(int(float(vocab or 2)) + 1)
-    problem = _problem(
-        **sizes, activation=activation, embedding=embedding, trigger_in_values=trigger_in_values
-    )
-    name = f"{accuracy.replace('-', '_')}_accuracy"
+        options[quantity] = "2" if quantity == "vocab" else "1"
+        if options["embedding"] == "orthogonal" and quantity == "dim" and options["vocab"]:
+            vocab = whole_number("vocab", _number(options["vocab"]), 2, LARGEST_SIZE - 1)
+            options["dim"] = str(vocab + 1)
+    problem = _closed_form_problem(options)
+    name = f"{accuracy.replace('-', '_').removesuffix('_accuracy')}_accuracy"
     found = capacity.solve(problem, quantity, _number(target), name)
     if as_json:
         _print_json(found.to_dict())
@@ -286,12 +284,9 @@ def solve(
 
 
 @app.command()
+@_asks_for_a_problem()
 def bound(
-    vocab: Vocab = None,
-    samples: Samples = None,
-    dim: Dim = None,
-    length: Length = None,
-    width: Width = None,
+    options: dict[str, Any],
     target: Target = "0.5",
     as_json: Json = False,
 ) -> None:
@@ -304,7 +299,9 @@ def bound(
     """
     from recallscope.theory import lower_bound
 
-    problem = _problem(vocab=vocab, samples=samples, dim=dim, length=length, width=width)
+    # The bound on N needs no N; with one, it also says how much V that N allows.
+    options["samples"] = options["samples"] or "inf"
+    problem = _closed_form_problem(options)
     found = lower_bound.bound(problem, _number(target))
     if as_json:
         _print_json({"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()})
@@ -313,15 +310,9 @@ def bound(
 
 
 @app.command()
+@_asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
 def check(
-    vocab: Vocab = "256",
-    samples: Samples = "1024",
-    dim: Dim = "32",
-    length: Length = "48",
-    width: Width = None,
-    activation: Activation = None,
-    embedding: Embedding = "sphere",
-    trigger_in_values: TriggerInValues = False,
+    options: dict[str, Any],
     seeds: Seeds = "16",
     figure: Figure = None,
     as_json: Json = False,
@@ -338,16 +329,7 @@ def check(
     from recallscope.check import check as run_check
     from recallscope.progress import ProgressDisplay
 
-    problem = _problem(
-        vocab=vocab,
-        samples=samples,
-        dim=dim,
-        length=length,
-        width=width,
-        activation=activation,
-        embedding=embedding,
-        trigger_in_values=trigger_in_values,
-    )
+    problem = _closed_form_problem(options)
     count = whole_number("seeds", _number(seeds), 2)
     path = _figure_path(figure)
     with ProgressDisplay(f"{count} seeds") as display:
@@ -414,6 +396,13 @@ def _problem(**options: Any) -> Problem:
         if value is not None
     }
     return Problem.from_dict(fields)
+
+
+def _closed_form_problem(options: dict[str, Any]) -> Problem:
+    """A problem to predict; arrays of one's own have no closed form."""
+    if Path(options["embedding"]).suffix == ".npz":
+        raise ProblemError("arrays of your own have no closed form; use recallscope run")
+    return _problem(**options)
 
 
 def _own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
@@ -503,19 +492,23 @@ def _print_prediction(found: Prediction) -> None:
             table.add_row(term.replace("_", " "), *shown)
     Console().print(table)
     stage, term = found.dominant
-    law = " ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
+    law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
     print(
         "Variances in units of the squared signal. What binds: "
-        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, growing as {law or 'nothing'}."
+        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
     )
+    if not found.in_tested_range:
+        print("Not held against simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
 
 
 def _print_solution(found: Solution) -> None:
     if found.value is None:
-        print(f"No {found.quantity} reaches it: {found.reason}.")
+        print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
         return
     at = getattr(found.prediction, found.accuracy)
-    extreme = "smallest" if found.quantity in ("samples", "dim", "width") else "largest"
+    from recallscope.theory.capacity import GROWS
+
+    extreme = "smallest" if GROWS[found.quantity] else "largest"
     print(
         f"{found.quantity} = {found.value}, the {extreme} that reaches "
         f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
@@ -528,9 +521,10 @@ def _print_bound(problem: Problem, found: Bound) -> None:
 
     print(
         f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
-        f"gradient needs N ≥ {found.samples:.6g}.\n"
-        f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}."
+        f"gradient needs N ≥ {math.ceil(found.samples) if found.samples < 1e15 else found.samples}."
     )
+    if math.isfinite(problem.samples):
+        print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
     table = Table("bound", "samples")
     table.columns[1].justify = "right"
     for name in ("gradient", "counting", "coverage"):
@@ -580,6 +574,9 @@ def _print_check(report: CheckReport) -> None:
         f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
         f"means over {report.seeds} worlds; beside it the theory's."
     )
+    unclear = sum(str(c.verdict) == "unclear" for c in report.comparisons)
+    if unclear:
+        print(f"{unclear} of {len(report.comparisons)} comparisons are unclear: take more seeds.")
     if report.failed:
         names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
         print(f"FAILED: {names.replace('_', ' ')}.")

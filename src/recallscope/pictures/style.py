@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,18 @@ def tidy(axes: Axes) -> None:
 def check_path(path: str | Path) -> Path:
     """The path of a figure to be written, or an error before anything is computed."""
     path = Path(path)
-    if path.suffix not in FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise ProblemError(f"a figure is written as {', '.join(FORMATS)}, not {path.name!r}")
     if not path.parent.is_dir():
         raise ProblemError(f"there is no folder {str(path.parent)!r} to write the figure to")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ProblemError(f"the figure cannot be written to {str(path)!r}")
     return path
 
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; text stays text in PDF and SVG."""
-    figure.savefig(check_path(path), dpi=200)
+    try:
+        figure.savefig(check_path(path), dpi=200)
+    except OSError as error:
+        raise ProblemError(f"the figure was not written: {error}") from None

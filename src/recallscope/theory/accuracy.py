@@ -26,9 +26,11 @@ _TRIGGER_NODES, _weights = np.polynomial.hermite_e.hermegauss(7)
 _TRIGGER_WEIGHTS = _weights / _weights.sum()
 _COUNT_NODES, _weights = np.polynomial.hermite_e.hermegauss(8)
 _COUNT_WEIGHTS = _weights / _weights.sum()
-_legendre, _weights = np.polynomial.legendre.leggauss(4)
+_legendre, _weights = np.polynomial.legendre.leggauss(3)
 _LEVELS, _LEVEL_WEIGHTS = (_legendre + 1) / 2, _weights / 2
 _ROWS_AT_ONCE = 8192
+_BINS = 129
+_MANY = 1e12  # samples for each fact; more make no difference
 
 
 class Accuracies(NamedTuple):
@@ -90,7 +92,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
     """Quantiles of the highest of `count` standard normals, at the nodes of an average over it.
 
     >>> highest_of(np.array([1e3])).round(2)
-    array([[2.79, 3.06, 3.35, 3.8 ]])
+    array([[2.85, 3.2 , 3.67]])
     """
     tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])
     quantiles: Float[np.ndarray, "*n levels"] = -ndtri(tail)
@@ -131,7 +133,7 @@ def lock_accuracy(s: Setting, scores: Locking) -> Array:
     margin = trigger / np.sqrt(variance) - highest
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
     locked: Array = ndtr(margin / np.sqrt(spread)) @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
-    return np.where(s.length == 1, 1.0, locked)
+    return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
 
 
 def read_accuracy(s: Setting, reading: Reading) -> Array:
@@ -172,8 +174,11 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
     highest = highest + _tail_shift(normal, third / across**1.5, fourth / across**2)
     limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)
-    threshold = highest * np.sqrt(across / np.maximum(1 - limit, 0.05))
-    spread = (threshold.mean(axis=1, keepdims=True) * common / across) ** 2 / (2 * lean)
+    # In very few dimensions some wrong label always points the same way, and the right one loses.
+    threshold = highest * np.sqrt(across / np.maximum(1 - limit, 1e-9))
+    limit = np.minimum(limit, 0.95)
+    typical = np.mean(highest / np.sqrt(1 - limit), axis=1, keepdims=True)
+    spread = (typical * common) ** 2 / across / (2 * lean)
 
     count, weight = _counts(s.per_token, nodes)
     signal = count + (count - 1) * reading.bias[:, None]
@@ -183,7 +188,7 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     scale = 1 / np.sqrt(right + spread + 1e-300)
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
     found: Array = ((ndtr(margin) @ _LEVEL_WEIGHTS) * weight).sum(axis=1)
-    return found
+    return np.minimum(found, 1.0)
 
 
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
@@ -235,16 +240,21 @@ def _orthogonal_accuracy(s: Setting, third_step: bool) -> Array:
     and n times more if the token is its own. In the third step there are no distractors; with the
     trigger in the values each label then counts n, and that of the token 2n.
     """
-    rate = s.per_token
-    met = np.zeros_like(rate) if third_step else (s.length - 1) / s.vocab
-    shared = (s.marked & third_step).astype(float)
-    mean = rate * (1 + shared + met)
-    reach = 8 * np.sqrt(mean * (1 + shared + met)) + 8
-    count = _whole_grid(mean, reach)
-    upto = _met_up_to(count, rate, shared + 1, met)
-    weight = np.diff(upto, axis=1, prepend=0)
-    reached = _met_up_to(count, rate, shared, met)
-    below = _met_up_to(count - 1, rate, shared, met)
+    rate = np.minimum(s.per_token, _MANY)
+    if third_step:
+        times, weight = _poisson_bins(rate)
+        shared = s.marked[:, None]
+        count = np.where(shared, 2 * times, times)
+        rival = np.where(shared, rate[:, None], 0.0)
+        reached, below = _up_to(count, rival), _up_to(count - 1, rival)
+    else:
+        met = (s.length - 1) / s.vocab
+        count, edges = _bins(rate * (1 + met), rate * (1 + met) * (1 + met))
+        upto = _met_up_to(edges, rate, np.ones_like(rate), met)
+        weight = np.diff(upto, axis=1, prepend=0)
+        nothing = np.zeros_like(rate)
+        reached = _met_up_to(count, rate, nothing, met)
+        below = _met_up_to(count - 1, rate, nothing, met)
     vocab, tied = s.vocab[:, None], np.maximum(reached - below, 1e-300)
     wins = np.where(
         tied > 1e-12, (reached**vocab - below**vocab) / (vocab * tied), below ** (vocab - 1)
@@ -253,21 +263,33 @@ def _orthogonal_accuracy(s: Setting, third_step: bool) -> Array:
     return np.minimum(found, 1.0)
 
 
-def _whole_grid(mean: Array, reach: Array) -> Float[np.ndarray, "n 97"]:
-    """Whole numbers about a mean: all of them if they are few, else evenly spread."""
+def _bins(mean: Array, variance: Array) -> tuple[Array, Array]:
+    """The middles and the upper ends of bins about a mean: single numbers, if they are few."""
+    reach = 8 * np.sqrt(variance) + 8
     low = np.maximum(np.floor(mean - reach), 0)[:, None]
-    return np.floor(
-        low + np.linspace(0, 1, 97) * np.maximum(mean[:, None] + reach[:, None] - low, 96)
-    )
+    width = np.maximum((mean + reach)[:, None] - low, _BINS - 1)
+    edges = np.floor(low + np.arange(_BINS) * width / (_BINS - 1) + 1e-9)
+    before = np.concatenate([low - 1, edges[:, :-1]], axis=1)
+    return np.floor((before + 1 + edges) / 2), edges
+
+
+def _poisson_bins(rate: Array) -> tuple[Array, Array]:
+    """How often labels occur, with weights."""
+    count, edges = _bins(rate, rate)
+    return count, np.diff(_up_to(edges, rate[:, None]), axis=1, prepend=0)
+
+
+def _up_to(count: Array, rate: Array) -> Array:
+    """The probability that a Poisson number is at most `count`."""
+    probability: Array = pdtr(np.maximum(count, 0), np.maximum(rate, 1e-300))
+    return np.where(count < 0, 0.0, probability)
 
 
 def _met_up_to(count: Array, rate: Array, times: Array, met: Array) -> Array:
     """P(times · n + Poisson(met · n) ≤ count) for n ~ Poisson(rate)."""
-    occurred = _whole_grid(rate, 8 * np.sqrt(rate) + 8)
-    cumulative = pdtr(occurred, rate[:, None])
-    weight = np.diff(cumulative, axis=1, prepend=0)[:, None, :]
-    left = count[:, :, None] - times[:, None, None] * occurred[:, None, :]
-    mean = np.maximum(met[:, None, None] * occurred[:, None, :], 1e-300)
-    within = np.where(left < 0, 0.0, pdtr(np.maximum(left, 0), mean))
-    found: Array = (weight * within).sum(axis=2)
+    occurred, weight = _poisson_bins(rate)
+    found = np.empty_like(count)
+    for row in range(len(count)):  # a row is a table of bins by bins
+        left = count[row][:, None] - times[row] * occurred[row]
+        found[row] = _up_to(left, met[row] * occurred[row]) @ weight[row]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
 from recallscope.record import Status
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
-from recallscope.theory.setting import Setting, setting_of
+from recallscope.theory.setting import Setting, setting, setting_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 SIZES = ("vocab", "samples", "dim", "length", "width")
+_OPTIONS = ("activation", "embedding", "trigger_in_values")
 GROWS = {"samples": True, "dim": True, "width": True, "vocab": False, "length": False}
 """Whether more of a size helps: then the smallest that will do is wanted, else the largest."""
 
@@ -30,7 +32,7 @@ class Prediction:
     Attributes:
         noise: by stage and term, the variance in units of the squared signal.
         dominant: the stage that limits recall and the noise that limits the stage.
-        exponents: of the dominant noise's leading term in each size; None without an MLP for width.
+        exponents: the powers of each size with which the dominant noise goes, far into its regime.
         slopes: the same at these very sizes, corrections of finite size included.
 
     >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
@@ -63,7 +65,14 @@ class Prediction:
             "dominant": {"stage": stage, "term": term},
             "exponents": self.exponents,
             "slopes": self.slopes,
+            "tested_range": self.in_tested_range,
         }
+
+    @property
+    def in_tested_range(self) -> bool:
+        """Whether problems of such sizes were held against simulation: V ≥ 256, d ≥ 16, m ≥ 64."""
+        p = self.problem
+        return p.vocab >= 256 and p.dim >= 16 and (p.width is None or p.width >= 64)
 
 
 def predict(problem: Problem) -> Prediction:
@@ -78,17 +87,23 @@ def predict(problem: Problem) -> Prediction:
     found = analyse(s)
     terms = budget(s, found)
     stage, term = dominant(found, terms).names()
+    slopes = _slopes(s, stage, term)
     return Prediction(
         problem=problem,
         **{name: float(values[0]) for name, values in found.accuracies._asdict().items()},
         noise={
-            stage: {name: float(variance[0]) for name, variance in named.items()}
+            stage: {name: _rounded(variance[0]) for name, variance in named.items()}
             for stage, named in terms.items()
         },
         dominant=(stage, term),
-        exponents=_exponents(problem, stage, term),
-        slopes=_slopes(s, stage, term),
+        exponents=_exponents(slopes, stage, term),
+        slopes=slopes,
     )
+
+
+def _rounded(variance: float) -> float:
+    """A variance as it is shown: what an endless batch leaves of order 1/N is 0."""
+    return float(variance) if variance > 1e-60 else 0.0
 
 
 # The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
@@ -116,13 +131,14 @@ _LAWS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
 }
 
 
-def _exponents(problem: Problem, stage: str, term: str) -> dict[str, float]:
-    """The powers of the law that is largest at these sizes."""
-    sizes = [problem.vocab, problem.samples, problem.dim, problem.length, problem.width or 1]
-    logs = np.log(np.minimum(sizes, 1e30))
-    law = max(_LAWS[stage, term], key=lambda powers: float(np.dot(powers, logs)))
-    powers = dict(zip(SIZES, map(float, law), strict=True))
-    return powers if problem.width else {**powers, "width": 0.0}
+def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, float]:
+    """The law that the slopes come closest to; if to none, the slopes to the nearest half."""
+    here = np.array([slopes[name] for name in SIZES])
+    laws = np.array(_LAWS[stage, term], dtype=float)
+    law = laws[np.argmin(np.abs(laws - here).max(axis=1))]
+    if np.abs(law - here).max() > 0.45:
+        law = np.round(2 * here) / 2
+    return dict(zip(SIZES, (law + 0.0).tolist(), strict=True))
 
 
 def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
@@ -141,8 +157,10 @@ def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
 class Solution:
     """The size that reaches a target, or why there is none.
 
+    `problem` and `prediction` are those of the solved size, or of the one that comes closest.
+
     >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
-    1486
+    1478
     """
 
     problem: Problem
@@ -161,8 +179,9 @@ class Solution:
             for field in dataclasses.fields(self)
             if field.name != "prediction"
         }
+        del fields["problem"]
         fields["status"] = str(self.status)
-        return self.prediction.to_dict() | fields | {"problem": self.problem.to_dict()}
+        return self.prediction.to_dict() | fields
 
 
 def solve(
@@ -181,31 +200,32 @@ def solve(
         raise ProblemError(f"can solve for {', '.join(SIZES)}, not {quantity!r}")
     if accuracy not in Accuracies._fields:
         raise ProblemError(f"accuracy must be one of {', '.join(Accuracies._fields)}")
-    if not isinstance(target, (int, float)) or not 0 < target < 1:
+    if not isinstance(target, Real) or not 0 < target < 1:
         raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
     if quantity == "width" and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
     grows = GROWS[quantity]
     low, high = _range(problem, quantity)
+    base = setting_of(problem)
 
     def reached(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        s = setting_of(problem)
-        many = Setting(*(np.broadcast_to(field, sizes.shape) for field in s))
-        return getattr(accuracies(many._replace(**{quantity: sizes})), accuracy) >= target
+        many = Setting(*(np.broadcast_to(field, sizes.shape) for field in base))
+        return getattr(accuracies(many._replace(**{quantity: sizes})), accuracy)
 
     # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
     grid = np.unique(np.round(np.geomspace(low, high, 400)))
-    good = reached(grid)
+    values = reached(grid)
+    good = values >= target
     if not np.any(good):
-        best = high if grows else low
-        return _not_reached(problem, quantity, target, accuracy, int(best))
+        best = int(grid[np.argmax(values)])
+        return _not_reached(problem.replace(**{quantity: best}), quantity, target, accuracy)
     first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
     beyond = first - 1 if grows else first + 1
     inside = int(grid[first])
     outside = int(grid[beyond]) if 0 <= beyond < len(grid) else None
     while outside is not None and abs(outside - inside) > 1:
         middle = (inside + outside) // 2
-        if reached(np.array([float(middle)]))[0]:
+        if reached(np.array([float(middle)]))[0] >= target:
             inside = middle
         else:
             outside = middle
@@ -213,7 +233,7 @@ def solve(
     return Solution(
         problem=solved,
         quantity=quantity,
-        target=target,
+        target=float(target),
         accuracy=accuracy,
         status=Status.OK,
         value=inside,
@@ -234,38 +254,44 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
     return low, high
 
 
-def _not_reached(
-    problem: Problem, quantity: str, target: float, accuracy: str, end: int
-) -> Solution:
-    at_end = predict(problem.replace(**{quantity: end}))
-    stage, term = at_end.dominant
-    far = f"{quantity} = {end}" if end < LARGEST_SIZE else f"any {quantity}"
+def _not_reached(problem: Problem, quantity: str, target: float, accuracy: str) -> Solution:
+    """The best there is, and what is in its way."""
+    best = predict(problem)
+    stage, term = best.dominant
+    if accuracy != "recall_accuracy":
+        stage = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}[accuracy]
+        term = max(best.noise[stage], key=best.noise[stage].__getitem__)
+    size = getattr(problem, quantity)
+    far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
+    remedies = [f"{verb} {name}" for verb, name in _REMEDIES[term] if name != quantity]
+    if problem.width is None:
+        remedies = [remedy for remedy in remedies if "width" not in remedy]
     reason = (
-        f"{accuracy.replace('_', ' ')} stays at {getattr(at_end, accuracy):.3g} with {far}: "
-        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage remains; {_remedy(term)}"
+        f"{accuracy.replace('_', ' ')} is at most {getattr(best, accuracy):.3g}, {far}: "
+        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is in the way; "
+        + " or ".join(remedies)
     )
     return Solution(
         problem=problem,
         quantity=quantity,
-        target=target,
+        target=float(target),
         accuracy=accuracy,
         status=Status.NOT_REACHED,
         value=None,
         reason=reason,
-        prediction=at_end,
+        prediction=best,
     )
 
 
-def _remedy(term: str) -> str:
-    return {
-        "interference": "raise dim or lower vocab",
-        "kernel_interference": "raise dim, or choose an activation with less curvature",
-        "cross_talk": "raise dim or lower length",
-        "mlp_noise": "raise width or dim",
-        "mean_bias": "raise samples or dim, or choose an activation of mean 0",
-        "gradient_noise": "raise samples or dim, or lower length",
-        "sampling": "raise samples",
-    }[term]
+_REMEDIES = {
+    "interference": (("raise", "dim"), ("lower", "vocab")),
+    "kernel_interference": (("raise", "dim"), ("lower", "vocab")),
+    "cross_talk": (("raise", "dim"), ("lower", "length")),
+    "mlp_noise": (("raise", "width"), ("raise", "dim")),
+    "mean_bias": (("raise", "samples"), ("raise", "dim")),
+    "gradient_noise": (("raise", "samples"), ("raise", "dim"), ("lower", "length")),
+    "sampling": (("raise", "samples"), ("lower", "vocab")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,14 +339,11 @@ def phase_map(
             raise ProblemError(f"a phase map is over two of {', '.join(SIZES)}, not {name!r}")
     if x[0] == y[0]:
         raise ProblemError(f"a phase map is over two different sizes, not {x[0]!r} twice")
-    ys, xs = np.meshgrid(np.asarray(y[1], float), np.asarray(x[1], float), indexing="ij")
     if "width" in (x[0], y[0]) and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
-    base = setting_of(problem)
-    s = Setting(*(np.broadcast_to(field, xs.size) for field in base))
-    s = s._replace(**{x[0]: xs.ravel(), y[0]: np.minimum(ys.ravel(), 1e30)})
-    if not all(np.all(size >= 1) for size in (s.vocab, s.samples, s.dim, s.length, s.width)):
-        raise ProblemError("the sizes of a phase map must be at least 1")
+    fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
+    ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
+    s = setting(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
     found = analyse(s)
     binding = dominant(found, budget(s, found))
     stages = [STAGES[index] for index in binding.stage]

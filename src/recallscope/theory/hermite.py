@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr  # type: ignore[import-untyped]
 
+from recallscope.problem import ProblemError
+
 if TYPE_CHECKING:
     from jaxtyping import Float
 
@@ -89,6 +91,14 @@ def features(activation: str, radius: Float[np.ndarray, "*n"] | float) -> Featur
     (np.float64(0.5), np.float64(0.5))
     """
     radius = np.asarray(radius, dtype=float)
+    if activation not in VALUE:
+        raise ProblemError(f"activation must be one of {', '.join(VALUE)}, not {activation!r}")
+    if not np.all(radius > 0):
+        raise ProblemError("a radius must be positive")
+    if activation == "identity":  # attention alone, half of all questions
+        one, nothing = np.ones_like(radius), np.zeros_like(radius)
+        linear = radius[..., None] * np.eye(DEGREES)[1]
+        return Features(linear, radius**2, one, one, nothing)
     inputs = radius[..., None] * NODES
     value = VALUE[activation](inputs)
     slope = SLOPE[activation](inputs)
@@ -214,5 +224,7 @@ def kernel(activation: str, overlap: float, degrees: int = 40) -> float:
     >>> round(kernel("quadratic", 0.5), 6)          # 1 + 2 ρ²
     1.5
     """
+    if not abs(overlap) <= 1:
+        raise ProblemError(f"an overlap is between -1 and 1, not {overlap:g}")
     a = features_to_degree(activation, 1.0, degrees)
     return float((a**2 * overlap ** np.arange(degrees)).sum())

@@ -104,7 +104,7 @@ def gradient_noise(
     (np.float64(0.00363), np.float64(0.00923))
     """
     V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
-    m, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
+    overlaps, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
     drift, direct = np.square(drift), np.square(direct)
     imbalance = drift * (keep * others) ** 2 * (1 + c) / (N * V**2)
     imbalance = imbalance * ((1 + V / N) / V + others / N)
@@ -115,8 +115,8 @@ def gradient_noise(
     own = direct * others * (V / d**2 + 2 / d) / N * (1 + V / N) + direct * (others / d) ** 2 / N
     own = own + scatter * L * (V / (N * d)) ** 2
     return Spread(
-        imbalance * m.fourth + sample,
-        imbalance * m.third * c + sample * c / (1 + c) + keep**2 * own,
+        imbalance * overlaps.fourth + sample,
+        imbalance * overlaps.third * c + sample * c / (1 + c) + keep**2 * own,
     )
 
 
@@ -138,13 +138,15 @@ def mlp_noise(
     np.float64(0.00857)
     """
     V, N, d, L, w = positive(vocab=vocab, samples=samples, dim=dim, length=length, width=width)
-    m, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
+    overlaps, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
     drawn = np.square(keep * others * L * pull / N) / w
     single = scatter * L * np.minimum(d, V) / w
     sample = single * keep * others**2 * (1 + c) ** 3 / (N**2 * V)
     return Spread(
-        drawn * m.third + sample,
-        drawn * c * m.second + sample * c / (1 + c) + keep**2 * single * L * (V / (N * d)) ** 2,
+        drawn * overlaps.third + sample,
+        drawn * c * overlaps.second
+        + sample * c / (1 + c)
+        + keep**2 * single * L * (V / (N * d)) ** 2,
     )
 
 

@@ -113,12 +113,14 @@ class Reading(NamedTuple):
 
 
 def positive(**sizes: Any) -> list[Array]:
-    """The arguments as arrays, or an error that names the one which is not positive."""
+    """The arguments as arrays, or an error that names the one which is too small."""
     arrays = []
     for name, value in sizes.items():
         array = np.asarray(value, dtype=float)
-        if not np.all(array > 0):
-            raise ProblemError(f"{name} must be positive, not {array[~(array > 0)].flat[0]:g}")
+        fine = array >= 1 if name == "length" else array > 0
+        if not np.all(fine):
+            smallest = "at least 1" if name == "length" else "positive"
+            raise ProblemError(f"{name} must be {smallest}, not {array[~fine].flat[0]:g}")
         arrays.append(array)
     return arrays
 
@@ -221,6 +223,7 @@ def _marked_items(s: Setting) -> dict[str, Array]:
     linear = (c["overlap_slope"] ** 2 + by_trigger**2) / s.dim
     curved = 2 * c["overlap_curvature"] ** 2 / s.dim**2
     curved = curved + np.where(s.gaussian, 2 * c["length_slope"] ** 2 / s.dim, 0)
+    # Lengths as for attention alone, whose signal goes with the square and noise with the length.
     token = c["signal_variance"] / s.width / signal**2 + np.where(s.gaussian, 2.5 / s.dim, 0)
     nothing = np.zeros_like(s.vocab)
     return {

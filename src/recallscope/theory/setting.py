@@ -12,7 +12,7 @@ from recallscope.problem import ACTIVATIONS, FAMILIES, LARGEST_SIZE, Problem, Pr
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
 
-_ENDLESS = 1e30
+ENDLESS = 1e100
 """Stands for an endless batch: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
@@ -60,10 +60,10 @@ def setting(
     embedding: Any = "sphere",
     trigger_in_values: Any = False,
 ) -> Setting:
-    """Broadcast sizes and options to arrays of one shape, checked as `Problem` checks them.
+    """Broadcast sizes and options to arrays of one shape, and check their ranges.
 
-    Names are those of `Problem`. A width of None or infinity is attention alone. Numbers become
-    arrays of one element.
+    Names are those of `Problem`. A width of None or infinity is attention alone, whatever the
+    activation. Sizes need not be whole. Numbers become arrays of one element.
 
     >>> s = setting(vocab=512, samples=[1e3, 1e4], dim=64, length=32)
     >>> s.per_token.round(2), s.room
@@ -79,7 +79,7 @@ def setting(
             ("width", np.inf if width is None else width, 1),
         )
     }
-    sizes["samples"] = np.minimum(sizes["samples"], _ENDLESS)
+    sizes["samples"] = np.minimum(sizes["samples"], ENDLESS)
     codes = _codes(activation)
     family = np.asarray(embedding)
     for name in np.unique(family):
@@ -129,7 +129,10 @@ def setting_of(problems: Problem | Iterable[Problem]) -> Setting:
 
 
 def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:
-    sizes = np.asarray(value, dtype=float)
+    try:
+        sizes = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be numbers, not {value!r}") from None
     endless = name in ("samples", "width")
     fine = (sizes >= smallest) & ((sizes <= LARGEST_SIZE) | (endless & np.isinf(sizes)))
     if not np.all(fine):
