@@ -27,8 +27,8 @@ from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.setting import setting_of
 
-STUDIES = {"design": (420, 20261115), "holdout": (150, 20261116)}  # problems, seed
-MOST_SEEDS = 400
+# How many problems, from which seed, and at most how many worlds of each.
+STUDIES = {"design": (420, 20261115, 400), "holdout": (150, 20261116, 48)}
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
 
@@ -93,7 +93,7 @@ def load(records: Path) -> dict[int, list[dict[str, float]]]:
     return rows
 
 
-def simulate_all(problems: list[Problem], records: Path, processes: int) -> None:
+def simulate_all(problems: list[Problem], records: Path, processes: int, most_seeds: int) -> None:
     rows = load(records)
     fields = ["problem", "seed", *MEASURED]
     fresh = not records.exists()
@@ -103,7 +103,7 @@ def simulate_all(problems: list[Problem], records: Path, processes: int) -> None
             writer.writeheader()
         pending: set = set()
         # First a few seeds of every problem, then more where the mean is not known well enough.
-        for seed in range(MOST_SEEDS):
+        for seed in range(most_seeds):
             for index, problem in enumerate(problems):
                 done = {row["seed"] for row in rows[index]}
                 if seed in done or enough(rows[index]):
@@ -199,9 +199,10 @@ def main() -> None:
     arguments = parser.parse_args()
     study = arguments.study
     if not arguments.report:
-        problems = draw_design(*STUDIES[study])
+        count, seed, most_seeds = STUDIES[study]
+        problems = draw_design(count, seed)
         records = path(study, "-records")
-        simulate_all(problems, records, arguments.processes)
+        simulate_all(problems, records, arguments.processes, most_seeds)
         summarise(study, problems, load(records))
     report(study)
 

@@ -217,7 +217,8 @@ def solve(
     values = reached(grid)
     good = values >= target
     if not np.any(good):
-        best = int(grid[np.argmax(values)])
+        near = grid[values >= values.max() - 1e-3]
+        best = int(near[0] if grows else near[-1])
         return _not_reached(problem.replace(**{quantity: best}), quantity, target, accuracy)
     first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
     beyond = first - 1 if grows else first + 1
@@ -257,10 +258,14 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
 def _not_reached(problem: Problem, quantity: str, target: float, accuracy: str) -> Solution:
     """The best there is, and what is in its way."""
     best = predict(problem)
-    stage, term = best.dominant
-    if accuracy != "recall_accuracy":
-        stage = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}[accuracy]
-        term = max(best.noise[stage], key=best.noise[stage].__getitem__)
+    stage = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}.get(
+        accuracy, best.dominant[0]
+    )
+    # The largest noise that more (or less) of this size does nothing about.
+    noises = sorted(best.noise[stage], key=best.noise[stage].__getitem__, reverse=True)
+    term = next(
+        (n for n in noises if quantity not in [name for _, name in _REMEDIES[n]]), noises[0]
+    )
     size = getattr(problem, quantity)
     far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
     remedies = [f"{verb} {name}" for verb, name in _REMEDIES[term] if name != quantity]
