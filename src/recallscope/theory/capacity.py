@@ -217,7 +217,7 @@ def solve(
     values = reached(grid)
     good = values >= target
     if not np.any(good):
-        near = grid[values >= values.max() - 1e-3]
+        near = grid[values >= 0.999 * values.max()]
         best = int(near[0] if grows else near[-1])
         return _not_reached(problem.replace(**{quantity: best}), quantity, target, accuracy)
     first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
