@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from recallscope import Problem, ProblemError
-from recallscope.check import Measured, Verdict, check, compare, measure_around
+from recallscope.checks import Measured, Verdict, check, compare, measure_around
 from recallscope.pictures.check import check_figure
 from recallscope.pictures.style import check_path, save
 from recallscope.theory import locking, reading

@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recallscope.check import check as check
+    from recallscope.checks import check as check
     from recallscope.experiment import run as run
     from recallscope.intervals import summarise as summarise
     from recallscope.learning.cost import Cost as Cost
@@ -53,7 +53,7 @@ _HOME = {
     "Workers": "learning.workers",
     "World": "world.world",
     "bound": "theory.lower_bound",
-    "check": "check",
+    "check": "checks",
     "learn": "learning.three_step",
     "phase_map": "theory.capacity",
     "predict": "theory.capacity",

@@ -27,7 +27,7 @@ from recallscope.problem import (
 )
 
 if TYPE_CHECKING:
-    from recallscope.check import CheckReport
+    from recallscope.checks import CheckReport
     from recallscope.record import Record
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
@@ -326,7 +326,7 @@ def check(
       recallscope check --figure check.png
       recallscope check --width 256 --trigger-in-values --json
     """
-    from recallscope.check import check as run_check
+    from recallscope.checks import check as run_check
     from recallscope.progress import ProgressDisplay
 
     problem = _closed_form_problem(options)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from recallscope.check import CheckReport, Comparison, Verdict
+from recallscope.checks import CheckReport, Comparison, Verdict
 from recallscope.pictures.style import COLOURS, MARKERS, new_figure, tidy
 
 if TYPE_CHECKING:
