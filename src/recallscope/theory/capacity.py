@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -108,12 +107,6 @@ def _rounded(variance: float) -> float:
 
 # The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
 _LAWS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
-    ("one_step", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
-    ("one_step", "gradient_noise"): ((2, -1, -2, 1, 0),),
-    ("one_step", "mean_bias"): ((0, -1, -2, 2, 0), (2, -1, -1, 0, 0)),
-    ("one_step", "kernel_interference"): ((1, 0, -3, 0, 0),),
-    ("one_step", "mlp_noise"): ((1, 0, -1, 0, -1), (2, -1, -1, 1, -1)),
-    ("one_step", "sampling"): ((1, -1, 0, 0, 0),),
     ("lock", "gradient_noise"): (
         (2, -2, -4, 3, 0),
         (2, -2, -3, 2, 0),
@@ -173,15 +166,13 @@ class Solution:
     prediction: Prediction
 
     def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON: the prediction at the solved size, or at the end of the range."""
-        fields = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name != "prediction"
-        }
-        del fields["problem"]
-        fields["status"] = str(self.status)
-        return self.prediction.to_dict() | fields
+        """Fit for JSON: the prediction, and what was asked and found."""
+        asked = ("quantity", "target", "accuracy", "value", "reason")
+        return (
+            self.prediction.to_dict()
+            | {name: getattr(self, name) for name in asked}
+            | {"status": str(self.status)}
+        )
 
 
 def solve(
