@@ -8,7 +8,7 @@ drawing anew only what one noise comes from:
 - hidden weights drawn twice: what differs is MLP noise, what stays is the endlessly wide MLP;
 - the overlaps of tokens, their mean and the trigger: noises along these are found by regression.
 
-Nothing here shares code with the engines or with the theory, but for the embeddings and the task.
+Nothing here shares code with the engines or the theory, but for embeddings, task and activations.
 """
 
 from __future__ import annotations
