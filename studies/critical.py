@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from design import draw_design
+from design import draw_design, problem_of
 
 from recallscope import Problem, run, solve
 
@@ -91,18 +91,10 @@ def ratios() -> list[float]:
     """Solved over simulated N* of every problem of the study."""
     with RESULTS.open() as file:
         rows = list(csv.DictReader(file))
-    found = []
-    for row in rows:
-        problem = Problem(
-            **{size: int(row[size]) for size in ("vocab", "dim", "length")},
-            samples=1,
-            width=int(row["width"]) if row["width"] else None,
-            activation=row["activation"] or None,
-            embedding=row["embedding"],
-            trigger_in_values=row["trigger_in_values"] == "True",
-        )
-        found.append((solve(problem, "samples", TARGET).value or math.inf) / int(row["simulated"]))
-    return found
+    solved = [solve(problem_of(row, samples=1), "samples", TARGET).value for row in rows]
+    return [
+        (value or math.inf) / int(row["simulated"]) for value, row in zip(solved, rows, strict=True)
+    ]
 
 
 def main() -> None:

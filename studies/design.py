@@ -153,17 +153,19 @@ def load_summary(study: str = "design") -> tuple[list[Problem], list[dict[str, s
     """The problems of a study and what was measured of them."""
     with path(study).open() as file:
         lines = list(csv.DictReader(file))
-    options = ("embedding", "activation")
-    problems = [
-        Problem(
-            **{name: int(line[name]) for name in ("vocab", "samples", "dim", "length")},
-            width=int(line["width"]) if line["width"] else None,
-            **{name: line[name] or None for name in options},
-            trigger_in_values=line["trigger_in_values"] == "True",
-        )
-        for line in lines
-    ]
-    return problems, lines
+    return [problem_of(line, int(line["samples"])) for line in lines], lines
+
+
+def problem_of(line: dict[str, str], samples: int) -> Problem:
+    """The problem that a line of a study is about."""
+    return Problem(
+        samples=samples,
+        **{name: int(line[name]) for name in ("vocab", "dim", "length")},
+        width=int(line["width"]) if line["width"] else None,
+        activation=line["activation"] or None,
+        embedding=line["embedding"],
+        trigger_in_values=line["trigger_in_values"] == "True",
+    )
 
 
 def report(study: str) -> None:

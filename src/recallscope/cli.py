@@ -502,12 +502,12 @@ def _print_prediction(found: Prediction) -> None:
 
 
 def _print_solution(found: Solution) -> None:
+    from recallscope.theory.capacity import GROWS
+
     if found.value is None:
         print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
         return
     at = getattr(found.prediction, found.accuracy)
-    from recallscope.theory.capacity import GROWS
-
     extreme = "smallest" if GROWS[found.quantity] else "largest"
     print(
         f"{found.quantity} = {found.value}, the {extreme} that reaches "

@@ -57,6 +57,7 @@ class _Draw(NamedTuple):
     sequence: Int64[Tensor, "N L"]
     position: Int64[Tensor, " N"]
     marked: Int64[Tensor, " N"]  # the marked token of each sample
+    token_means: Float[Tensor, "N d"]  # of each sequence
 
     @property
     def counts(self) -> Float[Tensor, " V"]:
@@ -75,12 +76,9 @@ class _Draw(NamedTuple):
     @property
     def means(self) -> Float[Tensor, "N d"]:
         """h, what uniform attention reads."""
-        read = torch.cat(
-            [self.tokens[part].mean(dim=1) for part in torch.split(self.sequence, 256)]
-        )
         if self.problem.trigger_in_values:
-            read = read + self.trigger / self.problem.length
-        return read
+            return self.token_means + self.trigger / self.problem.length
+        return self.token_means
 
 
 def _draws(problem: Problem, seed: int) -> list[_Draw]:
@@ -96,22 +94,25 @@ def _draws(problem: Problem, seed: int) -> list[_Draw]:
     if problem.width is not None:
         other = draw_hidden_weights(problem.width, problem.dim, seed + 2**40)
         hidden.append(torch.from_numpy(other))
-    outputs = world.outputs[world.labels]
-    first = _Draw(
-        problem,
-        world.tokens,
-        outputs,
-        world.centred_outputs[world.labels],
-        world.trigger,
-        hidden[0],
-        sequences[0],
-        position,
-        marked,
-    )
-    return [
-        first._replace(sequence=sequence, hidden=weights)
-        for weights in (hidden[0], hidden[-1])
+    means = [
+        torch.cat([world.tokens[part].mean(dim=1) for part in torch.split(sequence, 256)])
         for sequence in sequences
+    ]
+    return [
+        _Draw(
+            problem=problem,
+            tokens=world.tokens,
+            outputs=world.outputs[world.labels],
+            centred=world.centred_outputs[world.labels],
+            trigger=world.trigger,
+            hidden=weights,
+            sequence=sequence,
+            position=position,
+            marked=marked,
+            token_means=mean,
+        )
+        for weights in (hidden[0], hidden[-1])
+        for sequence, mean in zip(sequences, means, strict=True)
     ]
 
 

@@ -62,9 +62,9 @@ def analyse(s: Setting) -> Analysis:
     h = means(s)
     scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
     lock = lock_accuracy(s, scores)
-    locked = read_accuracy(s, recall)
+    locked = read_accuracy(s, recall, third_step=True)
     return Analysis(
-        Accuracies(lock, lock * locked, read_accuracy(s, one_step)),
+        Accuracies(lock, lock * locked, read_accuracy(s, one_step, third_step=False)),
         locked,
         scores,
         recall,
@@ -136,14 +136,12 @@ def lock_accuracy(s: Setting, scores: Locking) -> Array:
     return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
 
 
-def read_accuracy(s: Setting, reading: Reading) -> Array:
+def read_accuracy(s: Setting, reading: Reading, third_step: bool) -> Array:
     """The probability that the right label has the highest logit. Equations (34) and (37)."""
     accuracy = np.empty_like(s.vocab)
     counted = s.orthogonal & np.isinf(s.width)
     if np.any(counted):
-        accuracy[counted] = _orthogonal_accuracy(
-            s.take(counted), third_step="gradient_noise" not in reading.terms
-        )
+        accuracy[counted] = _orthogonal_accuracy(s.take(counted), third_step)
     # Few samples for each fact are counted one by one, many are as good as Gaussian.
     bins = (0, 1.5, 3.5, 8, np.inf)
     for low, high in pairwise(bins):

@@ -12,7 +12,7 @@ import numpy as np
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
 from recallscope.record import Status
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
-from recallscope.theory.noise import STAGES, TERMS, budget, dominant
+from recallscope.theory.noise import budget, dominant
 from recallscope.theory.setting import Setting, setting, setting_of
 
 if TYPE_CHECKING:
@@ -150,20 +150,28 @@ def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
 class Solution:
     """The size that reaches a target, or why there is none.
 
-    `problem` and `prediction` are those of the solved size, or of the one that comes closest.
+    The prediction is that of the solved size, or of the one that comes closest.
 
     >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
     1478
     """
 
-    problem: Problem
     quantity: str
     target: float
     accuracy: str
-    status: Status
     value: int | None
     reason: str | None
     prediction: Prediction
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that the prediction is of."""
+        return self.prediction.problem
+
+    @property
+    def status(self) -> Status:
+        """Whether there is such a size."""
+        return Status.NOT_REACHED if self.value is None else Status.OK
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""
@@ -207,30 +215,28 @@ def solve(
     grid = np.unique(np.round(np.geomspace(low, high, 400)))
     values = reached(grid)
     good = values >= target
-    if not np.any(good):
-        near = grid[values >= 0.999 * values.max()]
-        best = int(near[0] if grows else near[-1])
-        return _not_reached(problem.replace(**{quantity: best}), quantity, target, accuracy)
-    first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
-    beyond = first - 1 if grows else first + 1
-    inside = int(grid[first])
-    outside = int(grid[beyond]) if 0 <= beyond < len(grid) else None
-    while outside is not None and abs(outside - inside) > 1:
-        middle = (inside + outside) // 2
-        if reached(np.array([float(middle)]))[0] >= target:
-            inside = middle
-        else:
-            outside = middle
-    solved = problem.replace(**{quantity: inside})
+    value: int | None = None
+    if np.any(good):
+        first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
+        beyond = first - 1 if grows else first + 1
+        value = int(grid[first])
+        outside = int(grid[beyond]) if 0 <= beyond < len(grid) else value
+        while abs(outside - value) > 1:
+            middle = (value + outside) // 2
+            if reached(np.array([float(middle)]))[0] >= target:
+                value = middle
+            else:
+                outside = middle
+    near = grid[values >= 0.999 * values.max()]
+    closest = int(near[0] if grows else near[-1]) if value is None else value
+    prediction = predict(problem.replace(**{quantity: closest}))
     return Solution(
-        problem=solved,
         quantity=quantity,
         target=float(target),
         accuracy=accuracy,
-        status=Status.OK,
-        value=inside,
-        reason=None,
-        prediction=predict(solved),
+        value=value,
+        reason=_in_the_way(prediction, quantity, accuracy) if value is None else None,
+        prediction=prediction,
     )
 
 
@@ -246,9 +252,8 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
     return low, high
 
 
-def _not_reached(problem: Problem, quantity: str, target: float, accuracy: str) -> Solution:
-    """The best there is, and what is in its way."""
-    best = predict(problem)
+def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
+    """Why even the best size does not reach the target."""
     stage = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}.get(
         accuracy, best.dominant[0]
     )
@@ -257,25 +262,15 @@ def _not_reached(problem: Problem, quantity: str, target: float, accuracy: str) 
     term = next(
         (n for n in noises if quantity not in [name for _, name in _REMEDIES[n]]), noises[0]
     )
-    size = getattr(problem, quantity)
+    size = getattr(best.problem, quantity)
     far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
     remedies = [f"{verb} {name}" for verb, name in _REMEDIES[term] if name != quantity]
-    if problem.width is None:
+    if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
-    reason = (
+    return (
         f"{accuracy.replace('_', ' ')} is at most {getattr(best, accuracy):.3g}, {far}: "
         f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is in the way; "
         + " or ".join(remedies)
-    )
-    return Solution(
-        problem=problem,
-        quantity=quantity,
-        target=float(target),
-        accuracy=accuracy,
-        status=Status.NOT_REACHED,
-        value=None,
-        reason=reason,
-        prediction=best,
     )
 
 
@@ -342,8 +337,7 @@ def phase_map(
     s = setting(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
     found = analyse(s)
     binding = dominant(found, budget(s, found))
-    stages = [STAGES[index] for index in binding.stage]
-    terms = [TERMS[stage][index] for stage, index in zip(stages, binding.term, strict=True)]
+    stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)
     shape = xs.shape
     return PhaseMap(
         x=(x[0], [float(value) for value in x[1]]),

@@ -180,8 +180,8 @@ def _plain_items(s: Setting) -> dict[str, Array]:
     bent = a[..., 2] ** 4 * (overlap4 - overlap2**2)
     lengths = np.where(s.gaussian, a[..., 0] ** 2 * a[..., 2] ** 2 / s.dim, 0)
     mlp = c["square"] * (c["square"] - a[..., 0] ** 2)
-    total = np.where(s.orthogonal, 0, linear + bent + lengths) + mlp / s.width
-    share = np.divide(mlp / s.width, total, out=np.zeros_like(total), where=total > 0)
+    variance = np.where(s.orthogonal, 0, linear + bent + lengths) + mlp / s.width
+    share = np.divide(mlp / s.width, variance, out=np.zeros_like(variance), where=variance > 0)
     # A token whose features are long has more signal, and as much more noise.
     token = (
         c["signal_variance"] / signal**2
@@ -199,9 +199,9 @@ def _plain_items(s: Setting) -> dict[str, Array]:
             + c["log_slopes"][..., 0] * lengths,
         )
         + 0.5 * mlp / s.width * c["square_slope"] / c["square"],
-        total,
-        out=np.zeros_like(total),
-        where=total > 0,
+        variance,
+        out=np.zeros_like(variance),
+        where=variance > 0,
     )
     token = token + np.where(s.gaussian, 2 / s.dim * (1 + (signal_slope - noise_slope) ** 2), 0)
     return {

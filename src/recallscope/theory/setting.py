@@ -12,7 +12,7 @@ from recallscope.problem import ACTIVATIONS, FAMILIES, LARGEST_SIZE, Problem, Pr
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
 
-ENDLESS = 1e100
+_ENDLESS = 1e100
 """Stands for an endless batch: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
@@ -79,7 +79,7 @@ def setting(
             ("width", np.inf if width is None else width, 1),
         )
     }
-    sizes["samples"] = np.minimum(sizes["samples"], ENDLESS)
+    sizes["samples"] = np.minimum(sizes["samples"], _ENDLESS)
     codes = _codes(activation)
     family = np.asarray(embedding)
     for name in np.unique(family):
