@@ -197,7 +197,8 @@ def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
 def test_an_interrupt_stops_at_once():
     command = [sys.executable, "-m", "recallscope", "run", *options(samples="1e11", seeds="3")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(6)
+        # The first line of progress: learning is under way, however long the start took.
+        assert "left" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
         _, err = process.communicate(timeout=30)
