@@ -25,6 +25,7 @@ from recallscope.problem import (
     ProblemError,
     whole_number,
 )
+from recallscope.tables import check_output
 
 if TYPE_CHECKING:
     from recallscope.checks import CheckReport
@@ -71,6 +72,7 @@ Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reac
 Figure = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
 ]
+Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
@@ -547,6 +549,11 @@ def _figure_path(figure: str | None) -> Path | None:
     from recallscope.pictures.style import check_path
 
     return check_path(figure)
+
+
+def _csv_path(table: str | None) -> Path | None:
+    """Where a table goes, checked before the work begins."""
+    return None if table is None else check_output(table, "table", (".csv",))
 
 
 def _print_check(report: CheckReport) -> None:

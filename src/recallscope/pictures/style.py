@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from recallscope.problem import ProblemError
+from recallscope.tables import check_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,14 +37,7 @@ def tidy(axes: Axes) -> None:
 
 def check_path(path: str | Path) -> Path:
     """The path of a figure to be written, or an error before anything is computed."""
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise ProblemError(f"a figure is written as {', '.join(FORMATS)}, not {path.name!r}")
-    if not path.parent.is_dir():
-        raise ProblemError(f"there is no folder {str(path.parent)!r} to write the figure to")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ProblemError(f"the figure cannot be written to {str(path)!r}")
-    return path
+    return check_output(path, "figure", FORMATS)
 
 
 def save(figure: Figure, path: str | Path) -> None:

@@ -1,0 +1,1 @@
+"""From outcomes to statements, each with its interval; nothing here runs an experiment."""

@@ -1,0 +1,60 @@
+"""An axis of an experiment: the name of a size and the values it takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
+from recallscope.theory.capacity import SIZES
+
+_MOST_VALUES = 1000
+
+
+class Axis(NamedTuple):
+    """A size and its values, rising."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+def parse_axis(text: str) -> Axis:
+    """Read `name=a,b,c`, or `name=low:high:count` for values evenly spaced in the logarithm.
+
+    >>> parse_axis("dim=32,64,96")
+    Axis(name='dim', values=(32, 64, 96))
+    >>> parse_axis("samples=1e3:1e5:3")
+    Axis(name='samples', values=(1000, 10000, 100000))
+    """
+    name, _, given = text.partition("=")
+    if name not in SIZES or not given:
+        raise ProblemError(
+            f"an axis is {' or '.join(SIZES)}, then = and its values, as in dim=32,64,128 or "
+            f"dim=32:128:5, not {text!r}"
+        )
+    if ":" in given:
+        parts = given.split(":")
+        if len(parts) != 3:
+            raise ProblemError(f"a range is low:high:count, as in {name}=32:128:5, not {given!r}")
+        low, high = (_size(name, part) for part in parts[:2])
+        count = whole_number("count", _number(parts[2]), 2, _MOST_VALUES)
+        if low >= high:
+            raise ProblemError(f"the range of {name} must rise, not go from {low} to {high}")
+        values = np.unique(np.round(np.geomspace(low, high, count)).astype(np.int64)).tolist()
+    else:
+        values = sorted({_size(name, part) for part in given.split(",")})
+        if len(values) > _MOST_VALUES:
+            raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
+    return Axis(name, tuple(values))
+
+
+def _size(name: str, text: str) -> int:
+    return whole_number(name, _number(text), 1, LARGEST_SIZE)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

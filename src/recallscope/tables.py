@@ -1,0 +1,67 @@
+"""Tables as CSV files: plain rows out, plain rows in."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from recallscope.problem import ProblemError
+
+
+def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
+    """The path of a file to be written, or an error before anything is computed."""
+    path = Path(path)
+    if path.suffix.lower() not in formats:
+        raise ProblemError(f"a {what} is written as {', '.join(formats)}, not {path.name!r}")
+    if not path.parent.is_dir():
+        raise ProblemError(f"there is no folder {str(path.parent)!r} to write the {what} to")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ProblemError(f"the {what} cannot be written to {str(path)!r}")
+    return path
+
+
+def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+    """Write rows that all have the columns of the first; None is an empty cell.
+
+    Written beside the path and then moved there, so that no half of a table is ever seen.
+    """
+    rows = list(rows)
+    path = check_output(path, "table", (".csv",))
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+            writer.writeheader()
+            writer.writerows(rows)
+        part.replace(path)
+    except OSError as error:
+        raise ProblemError(f"the table was not written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_csv(path: str | Path) -> list[dict[str, Any]]:
+    """The rows of a table; a cell that reads as a number is one, and an empty cell is None."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, restkey=""))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ProblemError(f"the table {str(path)!r} cannot be read: {error}") from None
+    for line, row in enumerate(rows, start=2):
+        if "" in row or None in row.values():
+            raise ProblemError(f"line {line} of {str(path)!r} has not as many cells as the header")
+    return [{name: _value(cell) for name, cell in row.items()} for row in rows]
+
+
+def _value(cell: str) -> Any:
+    if cell in ("True", "False", ""):
+        return {"True": True, "False": False, "": None}[cell]
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell
