@@ -1,0 +1,305 @@
+"""The critical size: the smallest N (d, m) or the largest V (L) at which an accuracy is reached.
+
+A search asks for runs and is told their records, so that it works the same in a notebook, in a loop
+or among a thousand others on a cluster:
+
+    while not search.done:
+        search.tell([run(problem, seed) for problem, seed in search.ask()])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recallscope.intervals import ACCURACIES, mean_interval
+from recallscope.measurement.threshold import Crossing, Runs, locate
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
+from recallscope.record import Record, Status
+from recallscope.theory.capacity import GROWS, SIZES, solve
+
+_FEWEST_RUNS = 8  # before a search may end
+_STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
+_SIDE = 0.8  # logits from the crossing at which the slope is learnt
+_SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
+_SURE = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriticalSize:
+    """What a search found.
+
+    Status `ok`: `value` is the median of the posterior and lies, with 95 % probability, between
+    `low` and `high`. Status `not_reached`: there is no value, and the one end that is known is a
+    bound. Ends outside of the range searched are None. `log_mean` and `log_sd` are the posterior's,
+    of the logarithm of the size.
+    """
+
+    problem: Problem
+    quantity: str
+    target: float
+    accuracy: str
+    status: Status
+    value: int | None
+    low: int | None
+    high: int | None
+    log_mean: float | None
+    log_sd: float | None
+    evaluations: int
+    failures: int
+    curve: list[dict[str, Any]]
+    theory: int | None
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        sizes = self.problem.to_dict()
+        sizes[self.quantity] = None
+        return fields | {"problem": sizes, "status": str(self.status)}
+
+
+class CriticalSearch:
+    """Asks for runs, is told records, and knows where the accuracy crosses the target.
+
+    Each run has a seed of its own, so all are independent; the worlds are drawn from `first_seed`
+    on. A run that failed is counted and is no evidence. The search ends when high/low is at most
+    `1 + precision`, when `budget` runs were told, or when it is sure that the target is not reached
+    within the range.
+
+    Args:
+        problem: everything but the size sought, whose value in the problem is not used.
+        quantity: samples, dim, width, vocab or length.
+        target: the accuracy to cross.
+        accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+        low: the smallest size to look at; by default far below where the target could be reached.
+        high: the largest.
+        precision: the width of the interval that is good enough, as a share of the size.
+        budget: the most runs.
+        batch: how many runs to ask for at once.
+        first_seed: the seed of the first run.
+        prior: a size to look at first; "theory" for what the closed forms say, None for none.
+
+    >>> from recallscope import run
+    >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=24)
+    >>> while not search.done:
+    ...     search.tell([run(problem, seed) for problem, seed in search.ask()])
+    >>> found = search.result()
+    >>> str(found.status), found.low < found.value < found.high, found.evaluations
+    ('ok', True, 24)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        quantity: str = "samples",
+        target: float = 0.5,
+        accuracy: str = "recall_accuracy",
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        precision: float = 0.1,
+        budget: int = 64,
+        batch: int = 4,
+        first_seed: int = 0,
+        prior: float | str | None = "theory",
+    ) -> None:
+        if quantity not in SIZES:
+            raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
+        if accuracy not in ACCURACIES:
+            raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
+        if not precision > 0:
+            raise ProblemError(f"the precision is a share above 0, not {precision!r}")
+        if quantity == "width" and problem.width is None:
+            raise ProblemError("attention alone has no width; give a problem with one, any value")
+        self.quantity, self.target, self.accuracy = quantity, target, accuracy
+        smallest, largest = search_range(problem, quantity)
+        self.low = whole_number(
+            "low", smallest if low is None else low, smallest_size(problem, quantity)
+        )
+        self.high = whole_number("high", largest if high is None else high, 1)
+        if self.low >= self.high:
+            raise ProblemError(f"the range must rise, not go from {self.low} to {self.high}")
+        self.problem = problem.replace(**{quantity: self.low})
+        self.precision = precision
+        self.budget = whole_number("budget", budget, 1)
+        self.batch = whole_number("batch", batch, 1)
+        self._next_seed = whole_number("first_seed", first_seed, 0)
+        self.theory = self._predicted()
+        self._prior = self._log_prior(prior)
+        self._x: list[float] = []
+        self._rate: list[float] = []
+        self._tests: list[float] = []
+        self._failed: list[Record] = []
+        self._crossing = self._posterior()
+
+    @property
+    def evaluations(self) -> int:
+        """How many runs were told, failed ones included."""
+        return len(self._x) + len(self._failed)
+
+    @property
+    def crossing(self) -> Crossing:
+        """The posterior of log size; of −log size where more of the size hurts."""
+        return self._crossing
+
+    @property
+    def done(self) -> bool:
+        """Whether the search has what it was asked for, or can go no further."""
+        if self.evaluations >= self.budget:
+            return True
+        if self.evaluations < _FEWEST_RUNS:
+            return False
+        if len(self._failed) > len(self._x):
+            return True
+        found = self._crossing
+        width = found.quantile(0.975) - found.quantile(0.025)
+        return max(found.before, found.beyond) > _SURE or width <= math.log1p(self.precision)
+
+    def ask(self, count: int | None = None) -> list[tuple[Problem, int]]:
+        """Problems and seeds to run next: where the crossing may be, and a little to its sides."""
+        count = min(count or self.batch, max(self.budget - self.evaluations, 1))
+        low, high = self._crossing.range
+        found = self._crossing
+        side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
+        asked = []
+        for number in range(count):
+            x = self._crossing.quantile((number + 0.5) / count)
+            x += side * (-1) ** (self._next_seed + number) if len(self._x) >= _FEWEST_RUNS else 0
+            x = min(max(x, low), high)
+            size = round(math.exp(abs(_STEP * round(x / _STEP))))
+            size = min(max(size, self.low), self.high)
+            asked.append((self.problem.replace(**{self.quantity: size}), self._next_seed + number))
+        self._next_seed += count
+        return asked
+
+    def tell(self, records: Iterable[Record]) -> None:
+        """Learn from the records of runs; of any runs of this problem, asked for or not."""
+        for record in records:
+            expected = self.problem.replace(
+                **{self.quantity: getattr(record.problem, self.quantity)}
+            )
+            if record.problem != expected:
+                raise ProblemError(
+                    f"the record is of another problem: expected {expected}, got {record.problem}"
+                )
+            if record.status is not Status.OK:
+                self._failed.append(record)
+                continue
+            self._x.append(self._sign * math.log(getattr(record.problem, self.quantity)))
+            self._rate.append(getattr(record, self.accuracy))
+            self._tests.append(float(record.test_samples or 1))
+        self._crossing = self._posterior()
+
+    def result(self) -> CriticalSize:
+        """What is known so far."""
+        found = self._crossing
+        status, reason = found.status, None
+        if len(self._failed) > len(self._x):
+            status, reason = self._failed[-1].status, self._failed[-1].reason
+        elif status is Status.NOT_REACHED:
+            reason = self._out_of_range()
+        start, end = found.range
+        # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
+        first = min(found.quantile(0.025), end)
+        last = max(found.quantile(0.975), start)
+        # In log size, from the end that is small to the end that is large, whatever the direction.
+        ends = [first if first >= start else None, last if last <= end else None]
+        if self._sign < 0:
+            ends.reverse()
+        known = bool(self._x) and status in (Status.OK, Status.NOT_REACHED)
+        low, high = (
+            round(math.exp(self._sign * x)) if known and x is not None else None for x in ends
+        )
+        reached = status is Status.OK and bool(self._x)
+        return CriticalSize(
+            problem=self.problem,
+            quantity=self.quantity,
+            target=self.target,
+            accuracy=self.accuracy,
+            status=status,
+            value=round(math.exp(self._sign * found.quantile(0.5))) if reached else None,
+            low=low,
+            high=high,
+            log_mean=self._sign * found.mean if reached else None,
+            log_sd=found.sd if reached else None,
+            evaluations=self.evaluations,
+            failures=len(self._failed),
+            curve=self._curve(),
+            theory=self.theory,
+            reason=reason,
+        )
+
+    @property
+    def _sign(self) -> int:
+        """Sizes that hurt are searched by the logarithm of their inverse."""
+        return 1 if GROWS[self.quantity] else -1
+
+    def _posterior(self) -> Crossing:
+        ends = sorted(self._sign * math.log(size) for size in (self.low, self.high))
+        runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
+        return locate(runs, self.target, ends[0], ends[1], self._prior)
+
+    def _predicted(self) -> int | None:
+        return solve(self.problem, self.quantity, self.target, self.accuracy).value
+
+    def _log_prior(self, prior: float | str | None) -> float | None:
+        if prior == "theory":
+            return math.inf if self.theory is None else self._sign * math.log(self.theory)
+        if prior is None:
+            return None
+        if isinstance(prior, str) or not prior > 0:
+            raise ProblemError(f"the prior is a size, 'theory' or None, not {prior!r}")
+        return self._sign * math.log(prior)
+
+    def _out_of_range(self) -> str:
+        if self._crossing.beyond > self._crossing.before:
+            said, hardest = "not reached", self._sign > 0
+        else:
+            said, hardest = "reached already", self._sign < 0
+        end, change = (self.high, "raise high") if hardest else (self.low, "lower low")
+        return f"the target is {said} at {self.quantity} = {end}; {change}"
+
+    def _curve(self) -> list[dict[str, Any]]:
+        """The points measured: size, runs, and the mean of the accuracy with its interval."""
+        x, rate, tests = np.array(self._x), np.array(self._rate), np.array(self._tests)
+        points = []
+        for at in sorted(set(self._x), key=lambda x: self._sign * x):
+            here = x == at
+            mean = mean_interval(rate[here].tolist(), tests[here].astype(int).tolist())
+            points.append(
+                {
+                    "size": round(math.exp(self._sign * at)),
+                    "runs": int(here.sum()),
+                    "tests": int(tests[here].sum()),
+                    "accuracy": mean.mean,
+                    "low": mean.low,
+                    "high": mean.high,
+                }
+            )
+        return points
+
+
+def smallest_size(problem: Problem, quantity: str) -> int:
+    """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
+    if quantity == "dim" and problem.embedding == "orthogonal":
+        return problem.vocab + 1
+    return 2 if quantity == "vocab" else 1
+
+
+def search_range(problem: Problem, quantity: str) -> tuple[int, int]:
+    """The sizes to look at if none are given: wide, and bounded so that no run takes for ever."""
+    vocab = problem.vocab
+    orthogonal = problem.embedding == "orthogonal"
+    low, high = {
+        "samples": (vocab // 8, 256 * vocab),
+        "dim": (4, 8 * vocab),
+        "width": (8, 64 * vocab),
+        "vocab": (8, problem.dim - 1 if orthogonal else 1 << 14),
+        "length": (2, 1 << 12),
+    }[quantity]
+    return max(low, smallest_size(problem, quantity)), min(high, LARGEST_SIZE)

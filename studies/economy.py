@@ -1,0 +1,203 @@
+"""What a run buys: the error of log N* by a search, a uniform grid and bisection, at equal runs.
+
+    python studies/economy.py              # run all, write studies/economy.csv, report
+    python studies/economy.py --report     # report the file that is there
+
+On planted truths (those of planted.py that lie within the range), and on ten real problems, whose
+true N* is taken from all the runs of all methods together.
+
+Uniform grid: one run at each of as many sizes, evenly spaced in the logarithm; N* is the mean of
+the places where the line through the outcomes rises through the target. The same runs are read by
+the posterior of the search too, to tell what comes of where one looks and what of how one reads.
+Bisection: each outcome halves the range, down to 1 %; then it starts anew with fresh seeds until
+the runs are used up, and N* is the geometric mean of where it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from planted import HIGH, LOW, TESTS, draw_truth, planted_record
+
+from recallscope import Problem, Record, run
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.threshold import Runs, locate
+from recallscope.tables import read_csv, write_csv
+
+RESULTS = Path(__file__).with_name("economy.csv")
+BUDGET, PLANTED, REPEATS = 32, 200, 12
+METHODS = ("search", "grid", "grid, read by the posterior", "bisection")
+
+Outcome = Callable[[int, int], Record]  # of a size and a seed
+
+# Attention alone and with an MLP, three accuracies, short and long sequences.
+REAL = (
+    ("recall_accuracy", Problem(vocab=512, samples=1, dim=96, length=16)),
+    ("recall_accuracy", Problem(vocab=384, samples=1, dim=96, length=48, embedding="gaussian")),
+    ("recall_accuracy", Problem(vocab=384, samples=1, dim=128, length=8, trigger_in_values=True)),
+    ("recall_accuracy", Problem(vocab=256, samples=1, dim=96, length=8, width=1024)),
+    ("one_step_accuracy", Problem(vocab=256, samples=1, dim=64, length=16)),
+    ("one_step_accuracy", Problem(vocab=512, samples=1, dim=128, length=32)),
+    ("one_step_accuracy", Problem(vocab=384, samples=1, dim=96, length=8, embedding="gaussian")),
+    ("lock_accuracy", Problem(vocab=256, samples=1, dim=32, length=64)),
+    ("lock_accuracy", Problem(vocab=512, samples=1, dim=48, length=96)),
+    ("lock_accuracy", Problem(vocab=256, samples=1, dim=64, length=128)),
+)
+
+
+def searched(
+    problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
+) -> tuple[float, list[Record]]:
+    search = CriticalSearch(
+        problem,
+        target=target,
+        accuracy=accuracy,
+        low=ends[0],
+        high=ends[1],
+        budget=BUDGET,
+        precision=1e-9,
+        prior=None,
+    )
+    told: list[Record] = []
+    while not search.done:
+        records = [outcome(int(p.samples), seed) for p, seed in search.ask()]
+        search.tell(records)
+        told += records
+    return search.crossing.quantile(0.5), told
+
+
+def on_a_grid(ends: tuple[int, int], outcome: Outcome) -> list[Record]:
+    sizes = np.round(np.geomspace(*ends, BUDGET)).astype(int)
+    return [outcome(int(size), seed) for seed, size in enumerate(sizes)]
+
+
+def interpolated(records: list[Record], accuracy: str, target: float) -> float:
+    """The mean of the places where the line through the outcomes rises through the target."""
+    x = [math.log(record.problem.samples) for record in records]
+    rate = [getattr(record, accuracy) for record in records]
+    places = [
+        x[i] + (x[i + 1] - x[i]) * (target - rate[i]) / (rate[i + 1] - rate[i])
+        for i in range(len(x) - 1)
+        if rate[i] < target <= rate[i + 1]
+    ]
+    return float(np.mean(places)) if places else x[-1]
+
+
+def bisected(
+    accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
+) -> tuple[float, list[Record]]:
+    told: list[Record] = []
+    found: list[float] = []
+    while len(told) < BUDGET:
+        low, high = (math.log(end) for end in ends)
+        while high - low > 0.01 and len(told) < BUDGET:
+            middle = (low + high) / 2
+            told.append(outcome(round(math.exp(middle)), len(told)))
+            above = getattr(told[-1], accuracy) >= target
+            low, high = (low, middle) if above else (middle, high)
+        if high - low <= 0.01 or not found:
+            found.append((low + high) / 2)
+    return float(np.mean(found)), told
+
+
+def runs_of(records: list[Record], accuracy: str) -> Runs:
+    return Runs(
+        np.array([math.log(record.problem.samples) for record in records]),
+        np.array([getattr(record, accuracy) for record in records]),
+        np.full(len(records), float(TESTS)),
+    )
+
+
+def all_methods(
+    problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
+) -> tuple[dict[str, float], list[Record]]:
+    """log N* by each method, and every run that was made."""
+    search, first = searched(problem, accuracy, target, ends, outcome)
+    grid = on_a_grid(ends, outcome)
+    bisection, last = bisected(accuracy, target, ends, outcome)
+    logs = (math.log(ends[0]), math.log(ends[1]))
+    read = locate(runs_of(grid, accuracy), target, *logs).quantile(0.5)
+    found = (search, interpolated(grid, accuracy, target), read, bisection)
+    return dict(zip(METHODS, found, strict=True)), first + grid + last
+
+
+def planted(case: int) -> dict[str, object] | None:
+    truth = draw_truth(np.random.default_rng([7, case]))
+    if truth.crossing > math.log(HIGH):
+        return None
+    problem = Problem(vocab=512, samples=1, dim=64, length=16)
+    found, _ = all_methods(
+        problem,
+        "recall_accuracy",
+        truth.target,
+        (LOW, HIGH),
+        lambda size, seed: planted_record(truth, problem.replace(samples=size), seed, case),
+    )
+    errors = {name: round(value - truth.crossing, 5) for name, value in found.items()}
+    return {"kind": "planted", "problem": case, "truth": round(math.exp(truth.crossing))} | errors
+
+
+def real(number: int) -> list[dict[str, object]]:
+    """Twelve repeats of every method on one problem, each with seeds of its own."""
+    import torch
+
+    torch.set_num_threads(1)
+    accuracy, problem = REAL[number]
+    ends = (problem.vocab // 4, 64 * problem.vocab)
+    repeats, everything = [], []
+    for repeat in range(REPEATS):
+
+        def outcome(size: int, seed: int, first: int = 1000 * repeat) -> Record:
+            return run(problem.replace(samples=size), first + seed, dtype="float32")
+
+        found, records = all_methods(problem, accuracy, 0.5, ends, outcome)
+        repeats.append(found)
+        everything += records
+    logs = (math.log(ends[0]), math.log(ends[1]))
+    truth = locate(runs_of(everything, accuracy), 0.5, *logs)
+    print(f"real {number}: N* = {math.exp(truth.mean):.0f}, known to {truth.sd:.1%}", flush=True)
+    return [
+        {"kind": "real", "problem": number, "truth": round(math.exp(truth.mean))}
+        | {name: round(value - truth.mean, 5) for name, value in found.items()}
+        for found in repeats
+    ]
+
+
+def errors(rows: list[dict[str, object]], kind: str) -> dict[str, tuple[float, float]]:
+    """Of each method: root mean square and mean absolute error of log N*."""
+    of = {name: np.array([row[name] for row in rows if row["kind"] == kind]) for name in METHODS}
+    return {
+        name: (float(np.sqrt(np.mean(e**2))), float(np.mean(np.abs(e)))) for name, e in of.items()
+    }
+
+
+def report(rows: list[dict[str, object]]) -> str:
+    lines = []
+    for kind in ("planted", "real"):
+        found = errors(rows, kind)
+        of = len({row["problem"] for row in rows if row["kind"] == kind})
+        lines.append(f"{kind}: {of} problems, {BUDGET} runs each; error of log N*, rms and mean")
+        for name, (rms, mean) in found.items():
+            times = mean / found["search"][1]
+            lines.append(f"  {name:28} {rms:.4f}  {mean:.4f}  {times:.1f} times the search's mean")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--report", action="store_true")
+    if not parser.parse_args().report:
+        with ProcessPoolExecutor(2) as pool:
+            rows = [row for many in pool.map(real, range(len(REAL))) for row in many]
+            rows += [row for row in pool.map(planted, range(PLANTED), chunksize=5) if row]
+        write_csv(rows, RESULTS)
+    print(report(read_csv(RESULTS)))
+
+
+if __name__ == "__main__":
+    main()

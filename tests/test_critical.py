@@ -1,0 +1,178 @@
+"""A critical size is found with an interval that covers, and what is not reached is told apart."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recallscope import Problem, ProblemError, Status
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.threshold import Runs, locate
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
+from economy import interpolated
+from planted import Truth, covered, planted_record, search
+
+PROBLEM = Problem(vocab=512, samples=1, dim=64, length=16)
+TRUTH = Truth(
+    shape="probit", target=0.5, crossing=math.log(4000), slope=2.0, ceiling=1.0, spread=0.01
+)
+
+
+def finished(truth=TRUTH, problem=PROBLEM, record=planted_record, **how):
+    found = CriticalSearch(problem, **({"low": 64, "high": 131072} | how))
+    while not found.done:
+        found.tell([record(truth, p, seed, case=1) for p, seed in found.ask()])
+    return found
+
+
+def test_intervals_cover_planted_truths_and_censored_ones_are_told_apart():
+    rows = [search(case) for case in range(10_000, 10_040)]
+    assert all((row["status"] == "ok") == row["inside"] for row in rows)
+    # 40 intervals of 95 %: fewer than 34 would be seen once in 500 times.
+    assert sum(map(covered, rows)) >= 34
+
+
+@pytest.mark.parametrize("prior", [4000, 400, 40_000, 10**9])
+def test_the_prior_does_not_matter_once_data_are_there(prior):
+    without = finished(prior=None).result()
+    found = finished(prior=prior).result()
+    assert found.low < 4000 < found.high
+    # What two searches with different seeds would differ by.
+    assert abs(found.log_mean - without.log_mean) < 3 * math.hypot(found.log_sd, without.log_sd)
+
+
+def test_the_same_data_with_and_without_a_prior_give_the_same_answer():
+    x = np.linspace(math.log(1000), math.log(16000), 40)
+    rng = np.random.default_rng(0)
+    rate = np.array([TRUTH.outcome(at, int(rng.integers(1 << 30)), 3) for at in x])
+    runs = Runs(x, rate, np.full(40, 4096.0))
+    ends = (math.log(64), math.log(131072))
+    flat = locate(runs, 0.5, *ends)
+    for theory in (math.log(4000), math.log(400), math.log(40_000), math.inf):
+        informed = locate(runs, 0.5, *ends, theory)
+        assert abs(informed.mean - flat.mean) < 0.25 * flat.sd
+        assert informed.sd == pytest.approx(flat.sd, rel=0.1)
+
+
+def test_a_size_that_hurts_is_searched_downwards():
+    """The largest vocab: accuracy falls with it."""
+
+    def record(truth, problem, seed, case):
+        mirrored = Problem(vocab=512, samples=round(1e6 / problem.vocab), dim=64, length=16)
+        found = planted_record(truth, mirrored, seed, case)
+        return type(found)(
+            **{name: getattr(found, name) for name in found.__dataclass_fields__}
+            | {"problem": problem}
+        )
+
+    found = finished(
+        Truth("logistic", 0.5, math.log(1e6 / 300), 2.0, 1.0, 0.01),
+        Problem(vocab=2, samples=1000, dim=64, length=16),
+        record,
+        quantity="vocab",
+        low=8,
+        high=8192,
+    ).result()
+    assert found.status is Status.OK
+    assert found.low < 300 < found.high
+    assert [point["size"] for point in found.curve] == sorted(p["size"] for p in found.curve)
+
+
+def test_a_target_out_of_reach_is_a_bound_and_a_reason():
+    truth = Truth("logistic", 0.5, math.log(1e7), 2.0, 1.0, 0.01)
+    found = finished(truth, prior=None).result()
+    assert found.status is Status.NOT_REACHED
+    assert (found.value, found.low, found.high) == (None, 131072, None)
+    assert found.reason == "the target is not reached at samples = 131072; raise high"
+    early = Truth("logistic", 0.5, math.log(5), 2.0, 1.0, 0.01)
+    found = finished(early, prior=None).result()
+    assert (found.status, found.low, found.high) == (Status.NOT_REACHED, None, 64)
+    assert found.reason == "the target is reached already at samples = 64; lower low"
+
+
+def test_a_plateau_below_the_target_is_not_reached():
+    """More samples than any do not help if accuracy levels off before."""
+    truth = Truth("logistic", 0.3, math.log(2000), 3.0, 0.4, 0.001)
+    found = finished(truth, target=0.5, prior=None).result()
+    assert found.status is Status.NOT_REACHED
+
+
+def failing(truth, problem, seed, case):
+    record = planted_record(truth, problem, seed, case)
+    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    broken = {"status": Status.FAILED, "reason": "disk full", "recall_accuracy": None}
+    return type(record)(**fields | broken) if seed % 3 == 0 else record
+
+
+def test_a_failed_run_is_counted_and_is_no_evidence():
+    found = finished(record=failing, budget=60, precision=1e-9).result()
+    assert found.failures == 20
+    assert found.evaluations == 60
+    assert sum(point["runs"] for point in found.curve) == 40
+    assert found.low < 4000 < found.high
+
+
+def test_a_search_whose_runs_all_fail_fails():
+    def broken(truth, problem, seed, case):
+        return failing(truth, problem, 0, case)
+
+    found = finished(record=broken).result()
+    assert (found.status, found.value, found.reason) == (Status.FAILED, None, "disk full")
+
+
+def test_it_stops_at_the_width_or_the_budget_that_was_asked_for():
+    narrow = finished(precision=0.1, budget=500).result()
+    assert narrow.high / narrow.low < 1.11
+    assert narrow.evaluations < 500
+    assert finished(precision=1e-6, budget=18).result().evaluations == 18
+
+
+def test_every_run_has_a_seed_of_its_own_and_sizes_stay_in_range():
+    found = CriticalSearch(PROBLEM, low=64, high=131072, first_seed=5)
+    asked = []
+    for _ in range(6):
+        batch = found.ask()
+        asked += batch
+        found.tell([planted_record(TRUTH, p, seed, 1) for p, seed in batch])
+    assert [seed for _, seed in asked] == list(range(5, 29))
+    assert all(64 <= problem.samples <= 131072 for problem, _ in asked)
+
+
+def test_a_record_of_another_problem_is_refused():
+    found = CriticalSearch(PROBLEM)
+    other = planted_record(TRUTH, PROBLEM.replace(dim=65), 0, 1)
+    with pytest.raises(ProblemError, match="the record is of another problem"):
+        found.tell([other])
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"quantity": "depth"}, "can search for vocab, samples"),
+        ({"quantity": "width"}, "attention alone has no width"),
+        ({"accuracy": "loss"}, "accuracy must be one of"),
+        ({"target": 1.0}, "the target must be an accuracy between 0 and 1"),
+        ({"low": 100, "high": 100}, "the range must rise, not go from 100 to 100"),
+        ({"precision": 0}, "the precision is a share above 0"),
+        ({"budget": 0}, "budget must be a whole number"),
+        ({"prior": "none"}, "the prior is a size, 'theory' or None"),
+    ],
+)
+def test_a_mistaken_search_is_told(how, said):
+    with pytest.raises(ProblemError, match=said):
+        CriticalSearch(PROBLEM, **how)
+
+
+def test_the_orthogonal_dimension_starts_above_the_vocabulary():
+    found = CriticalSearch(PROBLEM.replace(embedding="orthogonal", dim=600), "dim")
+    assert found.low == 513
+
+
+def test_a_grid_is_read_between_its_points():
+    records = [planted_record(TRUTH, PROBLEM.replace(samples=n), 1, 1) for n in (1000, 16000)]
+    assert 1000 < math.exp(interpolated(records, "recall_accuracy", 0.5)) < 16000
