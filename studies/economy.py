@@ -39,7 +39,7 @@ Outcome = Callable[[int, int], Record]  # of a size and a seed
 REAL = (
     ("recall_accuracy", Problem(vocab=512, samples=1, dim=96, length=16)),
     ("recall_accuracy", Problem(vocab=384, samples=1, dim=96, length=48, embedding="gaussian")),
-    ("recall_accuracy", Problem(vocab=384, samples=1, dim=128, length=8, trigger_in_values=True)),
+    ("recall_accuracy", Problem(vocab=384, samples=1, dim=192, length=8, trigger_in_values=True)),
     ("recall_accuracy", Problem(vocab=256, samples=1, dim=96, length=8, width=1024)),
     ("one_step_accuracy", Problem(vocab=256, samples=1, dim=64, length=16)),
     ("one_step_accuracy", Problem(vocab=512, samples=1, dim=128, length=32)),
@@ -192,7 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
-        with ProcessPoolExecutor(2) as pool:
+        with ProcessPoolExecutor(1) as pool:
             rows = [row for many in pool.map(real, range(len(REAL))) for row in many]
             rows += [row for row in pool.map(planted, range(PLANTED), chunksize=5) if row]
         write_csv(rows, RESULTS)

@@ -1,0 +1,377 @@
+"""Power laws: how a critical size goes with the other sizes, and whether it does so at all.
+
+    log size* = constant + Σ exponent · log(other size) + scatter
+
+Each critical size is known to an error of its own. What is left beyond the errors is scatter,
+summed out with a posterior of its own, so that a law which bends has wider intervals and is told
+so. A target that was not reached within the range says that the critical size lies beyond it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
+from scipy.special import log_ndtr  # type: ignore[import-untyped]
+
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+_SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
+_NO = 0.01  # a chance below which a law is refused
+_TWO_SIDED_95 = 2 * 1.959964
+
+
+class FitStatus(StrEnum):
+    """Whether to believe a law.
+
+    >>> print(FitStatus.BENT.advice)
+    Points miss the law by more than their errors; narrow the ranges, or look at the residuals.
+    """
+
+    OK = "ok"
+    BENT = "bent"
+    UNDETERMINED = "undetermined"
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what the status means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    FitStatus.OK: "A power law agrees with every point to within its error.",
+    FitStatus.BENT: "Points miss the law by more than their errors; "
+    "narrow the ranges, or look at the residuals.",
+    FitStatus.UNDETERMINED: "Too few critical sizes were reached to tell; "
+    "add values to each axis, or widen the range searched.",
+}
+
+
+class Points(NamedTuple):
+    """Logarithms of the sizes and of the critical one, the error of this, and if it is a bound.
+
+    A bound is a size that the critical one lies above (+1) or below (-1); 0 is a measured one.
+    """
+
+    names: tuple[str, ...]
+    x: Float[np.ndarray, "points sizes"]
+    y: Float[np.ndarray, " points"]
+    error: Float[np.ndarray, " points"]
+    bound: Float[np.ndarray, " points"]
+
+
+class Exponent(NamedTuple):
+    """A power and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separable:
+    """The rival law, in which the critical size does not depend on these sizes at all.
+
+    `chance` is that of a difference as large as seen if the rival were true (an F test of reached
+    points); below 1 % it is rejected.
+    """
+
+    names: tuple[str, ...]
+    chance: float
+    rejected: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """A fitted power law.
+
+    `chance` is that of points as far from the law as these, if their errors were all there is
+    (a χ² test); below 1 % the status is `bent`. `scatter` is the standard deviation beyond errors.
+    """
+
+    status: FitStatus
+    exponents: dict[str, Exponent]
+    constant: float
+    scatter: float
+    chance: float
+    reached: int
+    bounds: int
+    separable: Separable | None
+
+    def predict(self, sizes: Mapping[str, float]) -> float:
+        """The logarithm of the critical size at other sizes."""
+        return self.constant + sum(
+            power.value * math.log(sizes[name]) for name, power in self.exponents.items()
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        rival = self.separable
+        return {
+            "status": str(self.status),
+            "advice": self.status.advice,
+            "exponents": {name: power._asdict() for name, power in self.exponents.items()},
+            "constant": self.constant,
+            "scatter": self.scatter,
+            "goodness": {"chance": self.chance, "reached": self.reached, "bounds": self.bounds},
+            "separable": None
+            if rival is None
+            else {"names": rival.names, "chance": rival.chance, "rejected": rival.rejected},
+        }
+
+
+def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Points:
+    """Points of a law from rows with sizes, status, and the critical size with its interval.
+
+    A row that is `ok` has `log_mean` and `log_sd`, or `value`, `low` and `high`; one that is
+    `not_reached` has the one end that is known. Failed and infeasible ones are no evidence.
+
+    >>> row = {"dim": 64, "status": "ok", "value": 900, "low": 800, "high": 1000}
+    >>> points = read_points([row, {"dim": 32, "status": "not_reached", "low": 4096}], ["dim"])
+    >>> points.bound.tolist(), round(float(points.error[0]), 3)
+    ([0.0, 1.0], 0.057)
+    """
+    x, y, error, bound = [], [], [], []
+    for number, row in enumerate(rows, start=1):
+        missing = [name for name in (*names, "status") if row.get(name) is None]
+        if missing:
+            raise ProblemError(f"row {number} has no {' and no '.join(missing)}")
+        low, high = row.get("low"), row.get("high")
+        if row["status"] == "ok":
+            if row.get("log_mean") is not None and row.get("log_sd"):
+                y.append(float(row["log_mean"]))
+                error.append(float(row["log_sd"]))
+            elif row.get("value") and low and high and low < high:
+                y.append(math.log(row["value"]))
+                error.append(math.log(high / low) / _TWO_SIDED_95)
+            else:
+                raise ProblemError(
+                    f"row {number} is ok and needs log_mean and log_sd, or value, low and high"
+                )
+            bound.append(0.0)
+        elif row["status"] == "not_reached":
+            if (low is None) == (high is None):
+                raise ProblemError(f"row {number} is not_reached and needs low or high, not both")
+            end, above = (low, 1.0) if low is not None else (high, -1.0)
+            y.append(math.log(float(end or 0)))
+            error.append(0.0)
+            bound.append(above)
+        elif row["status"] in ("failed", "infeasible"):
+            continue
+        else:
+            raise ProblemError(
+                f"the status of row {number} is {row['status']!r}; expected ok, not_reached, "
+                "infeasible or failed"
+            )
+        x.append([math.log(row[name]) for name in names])
+    shape = (len(y), len(names))
+    return Points(
+        tuple(names), np.array(x).reshape(shape), np.array(y), np.array(error), np.array(bound)
+    )
+
+
+def fit_law(points: Points) -> Law:
+    """Fit a power law to critical sizes.
+
+    >>> rows = [{"dim": d, "status": "ok", "value": n, "low": 0.95 * n, "high": 1.05 * n}
+    ...         for d, n in ((32, 16000), (64, 4050), (96, 1760), (128, 1010), (192, 443))]
+    >>> law = fit_law(read_points(rows, ["dim"]))
+    >>> str(law.status), round(law.exponents["dim"].value, 1), law.separable.rejected
+    ('ok', -2.0, True)
+    """
+    reached = points.bound == 0
+    count = int(reached.sum())
+    unknowns = 1 + len(points.names)
+    design = np.column_stack([np.ones(len(points.y)), points.x])
+    if count <= unknowns or np.linalg.matrix_rank(design[reached]) < unknowns:
+        return _undetermined(points, count)
+    centre = design[reached].mean(axis=0)
+    centre[0] = 0.0
+    design = design - centre
+    typical = float(np.median(points.error[reached]))
+    fits = [_fit(design, points, scatter) for scatter in typical * _SCATTERS]
+    # Flat in the scatter up to the typical error, and in its logarithm beyond.
+    width = np.gradient(_SCATTERS)
+    weight = np.array([fit.evidence for fit in fits])
+    weight = np.exp(weight - weight.max()) * width / (1 + _SCATTERS)
+    weight /= weight.sum()
+    means = np.array([fit.mean for fit in fits])
+    sds = np.sqrt(np.array([np.diag(fit.covariance) for fit in fits]))
+    coefficients = weight @ means
+    residual = (points.y - design @ fits[0].mean)[reached]
+    chance = float(stats.chi2.sf(np.sum((residual / points.error[reached]) ** 2), count - unknowns))
+    exponents = {
+        name: Exponent(
+            float(coefficients[k]),
+            *(_quantile(share, weight, means[:, k], sds[:, k]) for share in (0.025, 0.975)),
+        )
+        for k, name in enumerate(points.names, start=1)
+    }
+    return Law(
+        status=FitStatus.OK if chance >= _NO else FitStatus.BENT,
+        exponents=exponents,
+        constant=float(coefficients[0] - coefficients[1:] @ centre[1:]),
+        scatter=float(weight @ _SCATTERS * typical),
+        chance=chance,
+        reached=count,
+        bounds=len(points.y) - count,
+        separable=_separable(design[reached], points, reached),
+    )
+
+
+def _undetermined(points: Points, count: int) -> Law:
+    unknown = Exponent(math.nan, -math.inf, math.inf)
+    return Law(
+        status=FitStatus.UNDETERMINED,
+        exponents=dict.fromkeys(points.names, unknown),
+        constant=math.nan,
+        scatter=math.nan,
+        chance=math.nan,
+        reached=count,
+        bounds=len(points.y) - count,
+        separable=None,
+    )
+
+
+class _Fit(NamedTuple):
+    mean: Float[np.ndarray, " unknowns"]
+    covariance: Float[np.ndarray, "unknowns unknowns"]
+    evidence: float
+
+
+def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: float) -> _Fit:
+    """The best law for a given scatter, by Newton's method: the likelihood is log-concave."""
+    reached = points.bound == 0
+    # A bound is as sharp as the scatter, or as the least error if there is none.
+    error = np.where(reached, points.error, points.error[reached].min())
+    sd = np.sqrt(error**2 + scatter**2)
+    start = np.linalg.lstsq(
+        design[reached] / sd[reached, None], points.y[reached] / sd[reached], rcond=None
+    )[0]
+    mean = start
+    for _ in range(100):
+        value, slope, curvature = _log_likelihood(design, points, sd, mean)
+        step = np.linalg.solve(curvature, slope)
+        length = 1.0
+        while (
+            _log_likelihood(design, points, sd, mean + length * step)[0] < value - 1e-9
+            and length > 1e-6
+        ):
+            length /= 2
+        mean = mean + length * step
+        if np.abs(length * step).max() < 1e-9:
+            break
+    value, _, curvature = _log_likelihood(design, points, sd, mean)
+    _, log_determinant = np.linalg.slogdet(curvature)
+    return _Fit(mean, np.linalg.inv(curvature), float(value - log_determinant / 2))
+
+
+def _log_likelihood(
+    design: Float[np.ndarray, "points unknowns"],
+    points: Points,
+    sd: Float[np.ndarray, " points"],
+    mean: Float[np.ndarray, " unknowns"],
+) -> tuple[float, Float[np.ndarray, " unknowns"], Float[np.ndarray, "unknowns unknowns"]]:
+    """Value, slope and minus the curvature, of measured points and of bounds."""
+    reached = points.bound == 0
+    z = (points.y - design @ mean) / sd
+    outward = -points.bound * z  # of a bound: how far on the right side of it the law lies
+    log_chance = log_ndtr(outward)
+    ratio = np.exp(stats.norm.logpdf(outward) - log_chance)
+    value = np.where(reached, stats.norm.logpdf(z) - np.log(sd), log_chance).sum()
+    pull = np.where(reached, z, points.bound * ratio) / sd
+    stiffness = np.where(reached, 1.0, ratio * (ratio + outward)) / sd**2
+    return float(value), design.T @ pull, design.T @ (stiffness[:, None] * design)
+
+
+def _quantile(
+    share: float,
+    weight: Float[np.ndarray, " fits"],
+    mean: Float[np.ndarray, " fits"],
+    sd: Float[np.ndarray, " fits"],
+) -> float:
+    """Of a mixture of normal laws."""
+    low, high = float((mean - 12 * sd).min()), float((mean + 12 * sd).max())
+    return float(brentq(lambda x: weight @ stats.norm.cdf((x - mean) / sd) - share, low, high))
+
+
+def _separable(
+    design: Float[np.ndarray, "reached unknowns"],
+    points: Points,
+    reached: Bool[np.ndarray, " points"],
+) -> Separable:
+    y, error = points.y[reached] / points.error[reached], points.error[reached]
+    scaled = design / error[:, None]
+    squares = [
+        np.sum((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2) for x in (scaled[:, :1], scaled)
+    ]
+    free = len(y) - design.shape[1]
+    more = design.shape[1] - 1
+    ratio = (squares[0] - squares[1]) / more / max(squares[1] / free, 1e-300)
+    chance = float(stats.f.sf(ratio, more, free))
+    return Separable(names=points.names, chance=chance, rejected=chance < _NO)
+
+
+class Collapse(NamedTuple):
+    """Do runs of many problems lie on one curve? The rms of accuracy about a curve that rises.
+
+    Attributes:
+        raw: about one curve for all problems, against the size itself.
+        law: about one curve, against the size over the critical size of the law.
+        own: about one curve, against the size over each problem's own critical size.
+        seeds: about a curve of each problem's own: what no collapse can take away.
+    """
+
+    raw: float
+    law: float
+    own: float
+    seeds: float
+
+
+def collapse(
+    size: Float[np.ndarray, " runs"],
+    rate: Float[np.ndarray, " runs"],
+    problem: Float[np.ndarray, " runs"],
+    law: Mapping[int, float],
+    own: Mapping[int, float],
+) -> Collapse:
+    """How nearly the accuracy becomes one curve against N/N*.
+
+    Args:
+        size: logarithms of the sizes of the runs.
+        rate: their accuracies.
+        problem: a number for each run's problem.
+        law: by that number, the logarithm of the critical size that the law gives.
+        own: the same as it was measured.
+
+    >>> x = np.tile(np.linspace(-2, 2, 41), 2)
+    >>> which = np.repeat([0, 1], 41)
+    >>> shift = {0: 3.0, 1: 5.0}
+    >>> size = x + np.array([shift[n] for n in which])
+    >>> found = collapse(size, 1 / (1 + np.exp(-x)), which, shift, shift)
+    >>> found.raw > 0.1, found.law < 1e-9
+    (True, True)
+    """
+
+    def left(x: Float[np.ndarray, " runs"], y: Float[np.ndarray, " runs"]) -> float:
+        """The sum of squares about the best curve that rises."""
+        order = np.argsort(x, kind="stable")
+        # Runs at one size share one value of the curve.
+        _, start, times = np.unique(x[order], return_index=True, return_counts=True)
+        means = np.add.reduceat(y[order], start) / times
+        curve = np.repeat(isotonic_regression(means, weights=times.astype(float)).x, times)
+        return float(np.sum((y[order] - curve) ** 2))
+
+    shifted = [size - np.array([which[int(n)] for n in problem]) for which in (law, own)]
+    apart = sum(left(size[problem == n], rate[problem == n]) for n in np.unique(problem))
+    sums = [left(size, rate), left(shifted[0], rate), left(shifted[1], rate), apart]
+    return Collapse(*(math.sqrt(each / len(rate)) for each in sums))

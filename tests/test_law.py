@@ -1,0 +1,146 @@
+"""Power laws: planted exponents are covered, laws that bend are refused, a rival is tested."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from recallscope import ProblemError
+from recallscope.measurement.law import FitStatus, Points, collapse, fit_law, read_points
+
+
+def planted(rng, count, scatter=0.0, censored=False):
+    """Points of a random law of two sizes, and its exponents."""
+    exponents = rng.normal(0, 1.5, 2)
+    x = rng.uniform(3, 4.5, (count, 2))
+    error = np.exp(rng.uniform(math.log(0.02), math.log(0.08), count))
+    y = rng.normal(8, 1) + x @ exponents + rng.normal(0, np.hypot(error, scatter))
+    bound = np.zeros(count)
+    if censored:
+        end = np.quantile(y, 0.75)
+        bound = np.where(y > end, 1.0, 0.0)
+        y = np.minimum(y, end)
+    return Points(("dim", "length"), x, y, error, bound), exponents
+
+
+def test_intervals_cover_planted_exponents():
+    """With and without scatter beyond the errors, with and without bounds among the points."""
+    rng = np.random.default_rng(5)
+    shares = []
+    for scatter in (0.0, 0.05, 0.2):
+        for censored in (False, True):
+            covered = []
+            for _ in range(50):
+                points, truth = planted(rng, 13, scatter, censored)
+                found = fit_law(points).exponents
+                covered += [
+                    found[name].low <= power <= found[name].high
+                    for name, power in zip(points.names, truth, strict=True)
+                ]
+            shares.append(np.mean(covered))
+    # 100 intervals of 95 % each: 88 or fewer would be seen once in 300 times.
+    assert min(shares) > 0.88
+    assert 0.92 <= np.mean(shares) <= 0.98
+
+
+def test_bounds_tell_of_the_law():
+    """What was not reached pulls the law to where it can be."""
+    x = np.log([[16], [32], [64], [128], [256]])
+    y = np.log([500, 1000, 2000, 2000, 2000])  # the last two: more than 2000
+    error = np.full(5, 0.05)
+    points = Points(("length",), x, y, error, np.array([0, 0, 0, 1, 1]))
+    law = fit_law(points)
+    assert law.exponents["length"].value == pytest.approx(1, abs=0.05)
+    assert (law.reached, law.bounds) == (3, 2)
+    # Bounds that a rising law would break say that it does not rise.
+    broken = fit_law(points._replace(bound=np.array([0, 0, 0, -1, -1])))
+    assert broken.exponents["length"].value < 0.9
+
+
+def test_a_law_that_bends_is_refused_and_one_that_does_not_is_not():
+    x = np.linspace(3, 6, 12)[:, None]
+    error = np.full(12, 0.03)
+    noise = 0.03 * np.array([1, -1, 0] * 4)
+    straight = Points(("dim",), x, 9 - 2 * x[:, 0] + noise, error, np.zeros(12))
+    law = fit_law(straight)
+    assert law.status is FitStatus.OK
+    assert law.chance > 0.05
+    bent = fit_law(straight._replace(y=straight.y + 0.2 * (x[:, 0] - 4.5) ** 2))
+    assert bent.status is FitStatus.BENT
+    assert bent.scatter > 0.1
+    assert "narrow the ranges" in bent.status.advice
+
+
+def test_a_sound_law_is_rarely_refused():
+    rng = np.random.default_rng(4)
+    refused = [fit_law(planted(rng, 13)[0]).status is FitStatus.BENT for _ in range(200)]
+    assert np.mean(refused) <= 0.03
+
+
+def test_the_separable_law_is_rejected_where_it_is_false_and_not_where_it_is_true():
+    rng = np.random.default_rng(6)
+    rejected = {0.0: 0, -1.0: 0}
+    for power in rejected:
+        for _ in range(200):
+            x = np.log(np.array([[d, n] for d in (64, 96, 128) for n in (16, 32, 64)]))
+            y = 7 + power * x[:, 0] + rng.normal(0, 0.05, 9)
+            points = Points(("dim", "length"), x, y, np.full(9, 0.05), np.zeros(9))
+            rejected[power] += fit_law(points).separable.rejected
+    assert rejected[0.0] <= 6  # 1 % of 200 expected
+    assert rejected[-1.0] == 200
+
+
+def test_too_few_points_are_undetermined():
+    points = Points(("dim", "length"), np.ones((3, 2)), np.ones(3), np.ones(3), np.zeros(3))
+    law = fit_law(points)
+    assert law.status is FitStatus.UNDETERMINED
+    assert math.isnan(law.exponents["dim"].value)
+    # Two sizes that go together cannot be told apart, however many points there are.
+    together = np.linspace(1, 3, 9)[:, None] * np.ones(2)
+    same = Points(("dim", "length"), together, np.arange(9.0), np.ones(9), np.zeros(9))
+    assert fit_law(same).status is FitStatus.UNDETERMINED
+
+
+def test_rows_are_read_as_they_are_written():
+    row = {"dim": 64, "status": "ok", "value": 100, "low": 90, "high": 111}
+    points = read_points(
+        [
+            row,
+            row | {"log_mean": 4.0, "log_sd": 0.1},
+            {"dim": 128, "status": "not_reached", "low": None, "high": 50},
+            {"dim": 128, "status": "failed"},
+        ],
+        ["dim"],
+    )
+    assert points.y == pytest.approx([math.log(100), 4.0, math.log(50)])
+    assert points.bound.tolist() == [0, 0, -1]
+    assert points.error[1] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"status": "ok", "value": 3}, "row 1 has no dim"),
+        ({"dim": 4, "status": "ok", "value": 3}, "needs log_mean and log_sd, or value, low and"),
+        ({"dim": 4, "status": "not_reached"}, "needs low or high, not both"),
+        ({"dim": 4, "status": "fine"}, "the status of row 1 is 'fine'; expected ok"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_told(row, said):
+    with pytest.raises(ProblemError, match=said):
+        read_points([row], ["dim"])
+
+
+def test_collapse_says_what_the_law_takes_away_and_what_seeds_leave():
+    rng = np.random.default_rng(1)
+    problem = np.repeat(np.arange(4), 60)
+    own = {n: 5.0 + n for n in range(4)}
+    size = rng.uniform(-2, 2, 240) + np.array([own[n] for n in problem])
+    rate = 1 / (1 + np.exp(-2 * (size - np.array([own[n] for n in problem]))))
+    rate = np.clip(rate + rng.normal(0, 0.02, 240), 0, 1)
+    good = collapse(size, rate, problem, own, own)
+    assert good.seeds <= good.own < 0.03 < 0.15 < good.raw
+    wrong = collapse(size, rate, problem, {n: 5.0 + 0.5 * n for n in range(4)}, own)
+    assert wrong.law > 3 * wrong.own
