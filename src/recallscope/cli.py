@@ -29,6 +29,7 @@ from recallscope.tables import check_output
 
 if TYPE_CHECKING:
     from recallscope.checks import CheckReport
+    from recallscope.measurement.ablation import Comparison
     from recallscope.measurement.phase import PhaseDiagram
     from recallscope.record import Record
     from recallscope.theory.capacity import Prediction, Solution
@@ -405,6 +406,75 @@ def phase(
 
 
 @app.command()
+@_asks_for_a_problem()
+def ablate(
+    options: dict[str, Any],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="embedding, mlp, trigger, steps, batch, gaussian; all that apply if none is given."
+        ),
+    ] = None,
+    seeds: Seeds = "16",
+    seed: Seed = "0",
+    accuracy: Accuracy = "recall",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Change one thing at a time, and see what it does to the accuracy at the same seeds.
+
+    Exit code 1 if a run failed.
+
+    \b
+    Examples:
+      recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
+      recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
+    """
+    from recallscope.measurement import ablation as measurement
+    from recallscope.record import Status
+    from recallscope.tables import write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    if Path(options["embedding"]).suffix == ".npz":
+        raise ProblemError("arrays of your own are not ablated; compare them with recallscope run")
+    problem, name = _problem(**options), _accuracy_name(accuracy)
+    if names:
+        ablations = [measurement.ablate(each, problem, name) for each in dict.fromkeys(names)]
+    else:
+        ablations = measurement.applicable(problem, name)
+    count = whole_number("seeds", _number(seeds), 1, 10**6)
+    first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
+    tests = whole_number("test-samples", _number(test_samples), 1)
+    runs = measurement.plan(ablations, count, first)
+    records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
+    found = [measurement.compare(each, records) for each in ablations]
+    if table is not None:
+        write_csv([comparison.row() for comparison in found], table)
+    if picture is not None:
+        from recallscope.pictures.ablation import ablation_figure
+        from recallscope.pictures.style import save
+
+        save(ablation_figure(found), picture)
+    if as_json:
+        _print_json(
+            {
+                "problem": problem.to_dict() | {"key": problem.key},
+                "seeds": count,
+                "ablations": [comparison.to_dict() for comparison in found],
+            }
+        )
+    else:
+        _print_ablations(problem, found)
+    for record in records:
+        if record.reason:
+            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+    return 1 if any(record.status is Status.FAILED for record in records) else 0
+
+
+@app.command()
 def cite() -> None:
     """Print BibTeX for the paper and for this software."""
     from recallscope.citation import bibtex
@@ -741,6 +811,41 @@ def _print_phase(diagram: PhaseDiagram) -> None:
     )
     if diagram.failed:
         print(f"{diagram.failed} runs failed and are left out.")
+
+
+def _print_ablations(problem: Problem, found: list[Comparison]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    _print_problem(problem)
+    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for each in found:
+        name, a, b, _ = each.ablation
+        means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
+        seen = "–"
+        if each.difference is not None:
+            mean, low, high = each.difference
+            seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
+        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
+    Console().print(table)
+    for each in found:
+        if each.ablation.note:
+            print(f"{each.ablation.name}: {each.ablation.note}.")
+        if str(each.verdict) == "no difference seen":
+            print(
+                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
+            )
+        if each.failed or each.infeasible:
+            print(
+                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
+                "with an infeasible run are left out."
+            )
+    print(
+        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
+        f"{max(each.tests for each in found)} fresh samples each."
+    )
 
 
 def _print_problem(problem: Problem) -> None:
