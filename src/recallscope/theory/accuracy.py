@@ -63,8 +63,11 @@ def analyse(s: Setting) -> Analysis:
     scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
     lock = lock_accuracy(s, scores)
     locked = read_accuracy(s, recall, third_step=True)
+    # What is not locked is a guess, and so is right one time in V.
+    guess = (1 - lock) * (1 - locked) / (s.vocab - 1)
+    recall_accuracy = lock * locked + guess
     return Analysis(
-        Accuracies(lock, lock * locked, read_accuracy(s, one_step, third_step=False)),
+        Accuracies(lock, recall_accuracy, read_accuracy(s, one_step, third_step=False)),
         locked,
         scores,
         recall,
