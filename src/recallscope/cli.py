@@ -29,6 +29,8 @@ from recallscope.tables import check_output
 
 if TYPE_CHECKING:
     from recallscope.checks import CheckReport
+    from recallscope.measurement.ablation import Comparison
+    from recallscope.measurement.phase import PhaseDiagram
     from recallscope.record import Record
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
@@ -73,6 +75,7 @@ Figure = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
 ]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
+Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock or one-step.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
@@ -252,9 +255,7 @@ def solve(
         str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
     ],
     target: Target = "0.5",
-    accuracy: Annotated[
-        str, typer.Option(metavar="NAME", help="recall, lock or one-step.")
-    ] = "recall",
+    accuracy: Accuracy = "recall",
     as_json: Json = False,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
@@ -270,14 +271,9 @@ def solve(
     from recallscope.theory import capacity
 
     if quantity in capacity.SIZES:
-        # The size to be found needs some value that makes a problem.
-        options[quantity] = "2" if quantity == "vocab" else "1"
-        if options["embedding"] == "orthogonal" and quantity == "dim" and options["vocab"]:
-            vocab = whole_number("vocab", _number(options["vocab"]), 2, LARGEST_SIZE - 1)
-            options["dim"] = str(vocab + 1)
+        _fill_in(options, quantity)
     problem = _closed_form_problem(options)
-    name = f"{accuracy.replace('-', '_').removesuffix('_accuracy')}_accuracy"
-    found = capacity.solve(problem, quantity, _number(target), name)
+    found = capacity.solve(problem, quantity, _number(target), _accuracy_name(accuracy))
     if as_json:
         _print_json(found.to_dict())
     else:
@@ -349,6 +345,136 @@ def check(
 
 
 @app.command()
+@_asks_for_a_problem()
+def phase(
+    options: dict[str, Any],
+    x: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="samples=512:65536:30; boundary along it.")
+    ] = None,
+    seeds: Seeds = "4",
+    seed: Seed = "0",
+    accuracy: Accuracy = "recall",
+    target: Target = "0.5",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="FILE", help="A table made before; no runs.")
+    ] = None,
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure accuracy over a plane of two sizes, and hold the theory against it.
+
+    Every cell has seeds of its own. Exit code 1 if a run failed.
+
+    \b
+    Examples:
+      recallscope phase --x dim=16:256:12 --y samples=256:65536:12 --vocab 512 --length 4 \\
+          --csv phase.csv --figure phase.pdf
+      recallscope phase --from phase.csv --figure phase.svg
+    """
+    from recallscope.measurement import phase as measurement
+    from recallscope.tables import read_csv, write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    if source is not None:
+        if x or y:
+            raise ProblemError("--from takes the axes from the table; leave --x and --y out")
+        diagrams = measurement.from_rows(read_csv(source))
+    else:
+        diagrams = [
+            _measure_phase(options, x, y, seeds, seed, accuracy, target, test_samples, dtype)
+        ]
+    if table is not None:
+        write_csv([row for diagram in diagrams for row in diagram.rows()], table)
+    if picture is not None:
+        from recallscope.pictures.phase_diagram import phase_diagram_figure
+        from recallscope.pictures.style import save
+
+        save(phase_diagram_figure(diagrams), picture)
+    if as_json:
+        documents = [diagram.to_dict() for diagram in diagrams]
+        _print_json(documents[0] if len(documents) == 1 else {"diagrams": documents})
+    else:
+        for diagram in diagrams:
+            _print_phase(diagram)
+    return 1 if any(diagram.failed for diagram in diagrams) else 0
+
+
+@app.command()
+@_asks_for_a_problem()
+def ablate(
+    options: dict[str, Any],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="embedding, mlp, trigger, steps, batch, gaussian; all that apply if none is given."
+        ),
+    ] = None,
+    seeds: Seeds = "16",
+    seed: Seed = "0",
+    accuracy: Accuracy = "recall",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Change one thing at a time, and see what it does to the accuracy at the same seeds.
+
+    Exit code 1 if a run failed.
+
+    \b
+    Examples:
+      recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
+      recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
+    """
+    from recallscope.measurement import ablation as measurement
+    from recallscope.record import Status
+    from recallscope.tables import write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    if Path(options["embedding"]).suffix == ".npz":
+        raise ProblemError("arrays of your own are not ablated; compare them with recallscope run")
+    problem, name = _problem(**options), _accuracy_name(accuracy)
+    if names:
+        ablations = [measurement.ablate(each, problem, name) for each in dict.fromkeys(names)]
+    else:
+        ablations = measurement.applicable(problem, name)
+    count = whole_number("seeds", _number(seeds), 1, 10**6)
+    first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
+    tests = whole_number("test-samples", _number(test_samples), 1)
+    runs = measurement.plan(ablations, count, first)
+    records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
+    found = [measurement.compare(each, records) for each in ablations]
+    if table is not None:
+        write_csv([comparison.row() for comparison in found], table)
+    if picture is not None:
+        from recallscope.pictures.ablation import ablation_figure
+        from recallscope.pictures.style import save
+
+        save(ablation_figure(found), picture)
+    if as_json:
+        _print_json(
+            {
+                "problem": problem.to_dict() | {"key": problem.key},
+                "seeds": count,
+                "ablations": [comparison.to_dict() for comparison in found],
+            }
+        )
+    else:
+        _print_ablations(problem, found)
+    for record in records:
+        if record.reason:
+            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+    return 1 if any(record.status is Status.FAILED for record in records) else 0
+
+
+@app.command()
 def cite() -> None:
     """Print BibTeX for the paper and for this software."""
     from recallscope.citation import bibtex
@@ -415,6 +541,67 @@ def _own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
     arrays = Embeddings.load(embedding)
     return arrays, arrays.name
+
+
+def _fill_in(options: dict[str, Any], size: str) -> None:
+    """Give a size that is not asked for some value that makes a problem."""
+    options[size] = "2" if size == "vocab" else "1"
+    if options["embedding"] == "orthogonal" and size == "dim" and options["vocab"]:
+        vocab = whole_number("vocab", _number(options["vocab"]), 2, LARGEST_SIZE - 1)
+        options["dim"] = str(vocab + 1)
+
+
+def _accuracy_name(accuracy: str) -> str:
+    return f"{accuracy.replace('-', '_').removesuffix('_accuracy')}_accuracy"
+
+
+def _measure_phase(
+    options: dict[str, Any],
+    x: str | None,
+    y: str | None,
+    seeds: str,
+    seed: str,
+    accuracy: str,
+    target: str,
+    test_samples: str,
+    dtype: str,
+) -> PhaseDiagram:
+    """Run every cell of a plane."""
+    from recallscope.measurement.axis import parse_axis
+    from recallscope.measurement.phase import check_question, phase_diagram, plan
+
+    if x is None or y is None:
+        raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
+    axes = parse_axis(x), parse_axis(y)
+    for axis in axes:
+        _fill_in(options, axis.name)
+    problem = _closed_form_problem(options)
+    name, share = _accuracy_name(accuracy), _number(target)
+    check_question(name, share)
+    count = whole_number("seeds", _number(seeds), 1, 10**6)
+    first = whole_number("seed", _number(seed), 0, 2**62)
+    tests = whole_number("test-samples", _number(test_samples), 1)
+    runs = plan(problem, *axes, count, first)
+    records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
+    return phase_diagram(records, axes[0].name, axes[1].name, name, share)
+
+
+def _run_all(runs: list[tuple[Problem, int]], what: str, **how: Any) -> list[Record]:
+    """Run experiments one after another, with progress by what each is predicted to cost."""
+    from recallscope import experiment
+    from recallscope.learning.cost import predict_cost
+    from recallscope.progress import ProgressDisplay
+
+    for problem in dict.fromkeys(problem for problem, _ in runs):
+        experiment.check(problem, **how)
+    costs = [predict_cost(problem, "auto", how["dtype"]).seconds for problem, _ in runs]
+    total, done, records = sum(costs), 0.0, []
+    with ProgressDisplay(what) as display:
+        for (problem, seed), cost in zip(runs, costs, strict=True):
+            records.append(experiment.run(problem, seed, **how))
+            done += cost
+            display.update(done, total)
+    return records
 
 
 def _number(text: str) -> Any:
@@ -589,6 +776,76 @@ def _print_check(report: CheckReport) -> None:
         print(f"FAILED: {names.replace('_', ' ')}.")
     else:
         print("No closed form failed.")
+
+
+def _print_phase(diagram: PhaseDiagram) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    given = ", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None)
+    Console().print(given, highlight=False, soft_wrap=True)
+    kind = diagram.accuracy.replace("_", " ")
+    table = Table(diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    for column in table.columns:
+        column.justify = "right"
+    first, last = diagram.y.values[0], diagram.y.values[-1]
+    for x, found, predicted in zip(
+        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
+        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
+        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
+        ends = f"{low} to {high}"
+        if found.low is None and found.high is None:
+            ends = "unknown"
+        elif found.value is None:
+            ends = high if found.low == last else low
+        theory = "none" if predicted is None else str(predicted)
+        table.add_row(str(x), measured, ends, theory)
+    Console().print(table)
+    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
+    share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
+    print(
+        f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
+        f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
+    )
+    if diagram.failed:
+        print(f"{diagram.failed} runs failed and are left out.")
+
+
+def _print_ablations(problem: Problem, found: list[Comparison]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    _print_problem(problem)
+    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for each in found:
+        name, a, b, _ = each.ablation
+        means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
+        seen = "–"
+        if each.difference is not None:
+            mean, low, high = each.difference
+            seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
+        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
+    Console().print(table)
+    for each in found:
+        if each.ablation.note:
+            print(f"{each.ablation.name}: {each.ablation.note}.")
+        if str(each.verdict) == "no difference seen":
+            print(
+                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
+            )
+        if each.failed or each.infeasible:
+            print(
+                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
+                "with an infeasible run are left out."
+            )
+    print(
+        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
+        f"{max(each.tests for each in found)} fresh samples each."
+    )
 
 
 def _print_problem(problem: Problem) -> None:

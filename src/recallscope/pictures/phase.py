@@ -8,14 +8,13 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from recallscope.pictures.style import COLOURS, new_figure
+from recallscope.pictures.style import COLOURS, new_figure, sizes_along
 from recallscope.theory.capacity import PhaseMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEVELS = (0.1, 0.5, 0.9)
-_LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 
 
 def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
@@ -43,12 +42,9 @@ def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
         xs, ys, plane.accuracy, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
-    axes.set_xlabel(f"{_LETTERS[x_name]}, {x_name}", fontsize=8)
-    axes.set_ylabel(f"{_LETTERS[y_name]}, {y_name}", fontsize=8)
-    axes.tick_params(labelsize=7)
-    lines_say = "Lines: predicted recall. Colours: the noise that binds."
+    sizes_along(axes, x_name, y_name)
+    kind = plane.accuracy_name.removesuffix("_accuracy").replace("_", " ")
+    lines_say = f"Lines: predicted {kind}. Colours: the noise that binds."
     figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
     patches = [
         Patch(facecolor=colour, alpha=0.45, label=kind)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 FORMATS = (".pdf", ".png", ".svg")
 
 
@@ -33,6 +34,15 @@ def tidy(axes: Axes) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.4)
+
+
+def sizes_along(axes: Axes, x: str, y: str) -> None:
+    """Axes of two sizes in powers of two, each with its letter and its name."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xlabel(f"{LETTERS[x]}, {x}", fontsize=8)
+    axes.set_ylabel(f"{LETTERS[y]}, {y}", fontsize=8)
+    axes.tick_params(labelsize=7)
 
 
 def check_path(path: str | Path) -> Path:

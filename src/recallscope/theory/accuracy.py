@@ -63,8 +63,11 @@ def analyse(s: Setting) -> Analysis:
     scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
     lock = lock_accuracy(s, scores)
     locked = read_accuracy(s, recall, third_step=True)
+    # What is not locked is a guess, and so is right one time in V.
+    guess = (1 - lock) * (1 - locked) / (s.vocab - 1)
+    recall_accuracy = lock * locked + guess
     return Analysis(
-        Accuracies(lock, lock * locked, read_accuracy(s, one_step, third_step=False)),
+        Accuracies(lock, recall_accuracy, read_accuracy(s, one_step, third_step=False)),
         locked,
         scores,
         recall,
@@ -77,7 +80,7 @@ def accuracies(s: Setting) -> Accuracies:
 
     >>> from recallscope.theory.setting import setting
     >>> accuracies(setting(vocab=512, samples=8192, dim=64, length=32)).recall_accuracy.round(3)
-    array([0.317])
+    array([0.324])
     """
     size, shape = s.vocab.size, s.vocab.shape
     flat = Setting(*(field.reshape(-1) for field in s))
@@ -167,8 +170,10 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     normal = highest_of(s.vocab - 1)
     third, fourth = _own_cumulants(reading, few)
     # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
-    # lean on each other as if there were 1/(1/d + 1/V).
-    lean = 1 / (1 / d + 1 / s.vocab[:, None])
+    # lean on each other as if there were fewer dimensions. Equation (35a).
+    V = s.vocab[:, None]
+    kurtosis = (1 + 6 * few + 7 * few**2 + few**3) / (1 + few) ** 2
+    lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + kurtosis) / (V + d)))
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
     highest = highest + _tail_shift(normal, third / across**1.5, fourth / across**2)
     limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)

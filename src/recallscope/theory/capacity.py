@@ -12,7 +12,7 @@ import numpy as np
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
 from recallscope.record import Status
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
-from recallscope.theory.noise import budget, dominant
+from recallscope.theory.noise import OWN_STAGE, budget, dominant
 from recallscope.theory.setting import Setting, setting, setting_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Solution:
     The prediction is that of the solved size, or of the one that comes closest.
 
     >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
-    1478
+    1416
     """
 
     quantity: str
@@ -197,8 +197,7 @@ def solve(
     """
     if quantity not in SIZES:
         raise ProblemError(f"can solve for {', '.join(SIZES)}, not {quantity!r}")
-    if accuracy not in Accuracies._fields:
-        raise ProblemError(f"accuracy must be one of {', '.join(Accuracies._fields)}")
+    _check_accuracy(accuracy)
     if not isinstance(target, Real) or not 0 < target < 1:
         raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
     if quantity == "width" and problem.width is None:
@@ -240,6 +239,11 @@ def solve(
     )
 
 
+def _check_accuracy(accuracy: str) -> None:
+    if accuracy not in Accuracies._fields:
+        raise ProblemError(f"accuracy must be one of {', '.join(Accuracies._fields)}")
+
+
 def _range(problem: Problem, quantity: str) -> tuple[int, int]:
     """The sizes to search; orthogonal embeddings need a dimension for each token and one more."""
     low = 2 if quantity == "vocab" else 1
@@ -254,9 +258,7 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
 
 def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
     """Why even the best size does not reach the target."""
-    stage = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}.get(
-        accuracy, best.dominant[0]
-    )
+    stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The largest noise that more (or less) of this size does nothing about.
     noises = sorted(best.noise[stage], key=best.noise[stage].__getitem__, reverse=True)
     term = next(
@@ -289,7 +291,7 @@ _REMEDIES = {
 class PhaseMap:
     """A plane of two sizes: the accuracy predicted at each point, and the noise that binds there.
 
-    `stage` and `term` are names; rows follow `y`, columns follow `x`.
+    `stage` and `term` are names, as is `accuracy_name`; rows follow `y`, columns follow `x`.
     """
 
     x: tuple[str, list[float]]
@@ -297,6 +299,7 @@ class PhaseMap:
     accuracy: Float[np.ndarray, "y x"]
     stage: list[list[str]]
     term: list[list[str]]
+    accuracy_name: str = "recall_accuracy"
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each point."""
@@ -305,7 +308,7 @@ class PhaseMap:
             {
                 x_name: x,
                 y_name: y,
-                "recall_accuracy": float(self.accuracy[i, j]),
+                self.accuracy_name: float(self.accuracy[i, j]),
                 "stage": self.stage[i][j],
                 "term": self.term[i][j],
             }
@@ -315,7 +318,10 @@ class PhaseMap:
 
 
 def phase_map(
-    problem: Problem, x: tuple[str, Sequence[float]], y: tuple[str, Sequence[float]]
+    problem: Problem,
+    x: tuple[str, Sequence[float]],
+    y: tuple[str, Sequence[float]],
+    accuracy: str = "recall_accuracy",
 ) -> PhaseMap:
     """Which noise dominates where, over a plane of two sizes.
 
@@ -332,17 +338,19 @@ def phase_map(
         raise ProblemError(f"a phase map is over two different sizes, not {x[0]!r} twice")
     if "width" in (x[0], y[0]) and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
+    _check_accuracy(accuracy)
     fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
     ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
     s = setting(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
     found = analyse(s)
-    binding = dominant(found, budget(s, found))
+    binding = dominant(found, budget(s, found), accuracy)
     stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)
     shape = xs.shape
     return PhaseMap(
         x=(x[0], [float(value) for value in x[1]]),
         y=(y[0], [float(value) for value in y[1]]),
-        accuracy=found.accuracies.recall_accuracy.reshape(shape),
+        accuracy=getattr(found.accuracies, accuracy).reshape(shape),
         stage=np.array(stages).reshape(shape).tolist(),
         term=np.array(terms).reshape(shape).tolist(),
+        accuracy_name=accuracy,
     )

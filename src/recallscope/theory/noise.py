@@ -70,8 +70,16 @@ class Dominant(NamedTuple):
         return stage, TERMS[stage][self.term.flat[index]]
 
 
-def dominant(found: Analysis, terms: dict[str, dict[str, Array]]) -> Dominant:
+OWN_STAGE = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}
+"""Accuracies that one stage decides alone; recall needs locking and the read."""
+
+
+def dominant(
+    found: Analysis, terms: dict[str, dict[str, Array]], accuracy: str = "recall_accuracy"
+) -> Dominant:
     """The binding noise: of locking if that fails more often than the read does, else of the read.
+
+    For another accuracy than recall it is the largest noise of the one stage that decides it.
 
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.setting import setting
@@ -82,9 +90,11 @@ def dominant(found: Analysis, terms: dict[str, dict[str, Array]]) -> Dominant:
     (('lock', 'mean_bias'), ('recall', 'interference'))
     """
     largest = {
-        stage: np.argmax(np.stack(list(terms[stage].values())), axis=0)
-        for stage in ("lock", "recall")
+        stage: np.argmax(np.stack(list(named.values())), axis=0) for stage, named in terms.items()
     }
+    if accuracy in OWN_STAGE:
+        stage = OWN_STAGE[accuracy]
+        return Dominant(np.full_like(largest[stage], STAGES.index(stage)), largest[stage])
     locks_worse = found.accuracies.lock_accuracy < found.locked_accuracy
     return Dominant(
         np.where(locks_worse, STAGES.index("lock"), STAGES.index("recall")),

@@ -1,0 +1,274 @@
+"""Ablations: what changing one thing in a problem does, at the same seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from recallscope.intervals import ACCURACIES, Interval
+from recallscope.measurement.paired import paired_difference
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
+
+
+class Arm(NamedTuple):
+    """One side of a comparison: what it is called, what is run, and which accuracy is taken."""
+
+    label: str
+    problem: Problem
+    accuracy: str
+
+
+class Ablation(NamedTuple):
+    """Two arms: the problem as it is given, and with one thing changed."""
+
+    name: str
+    a: Arm
+    b: Arm
+    note: str | None = None
+
+
+class Verdict(StrEnum):
+    """Which arm is better, if either is seen to be."""
+
+    A = "A higher"
+    B = "B higher"
+    NEITHER = "no difference seen"
+    NOTHING = "no pair to compare"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a change does: both means over the same seeds, and their difference, B minus A.
+
+    `failed` and `infeasible` count the pairs left out because a run of them was that. `tests` is
+    the number of samples each run was tested on.
+    """
+
+    ablation: Ablation
+    pairs: int
+    failed: int
+    infeasible: int
+    tests: int
+    a: Interval | None = None
+    b: Interval | None = None
+    difference: Interval | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval of the difference leaves."""
+        if self.difference is None:
+            return Verdict.NOTHING
+        if self.difference.low > 0:
+            return Verdict.B
+        return Verdict.A if self.difference.high < 0 else Verdict.NEITHER
+
+    @property
+    def largest(self) -> float | None:
+        """The largest difference, either way, that the interval does not exclude."""
+        if self.difference is None:
+            return None
+        return max(abs(self.difference.low), abs(self.difference.high))
+
+    def row(self) -> dict[str, Any]:
+        """One plain row for a table."""
+        name, a, b, note = self.ablation
+        cells: dict[str, Any] = {"ablation": name, "a": a.label, "b": b.label}
+        for arm, letter, interval in ((a, "a", self.a), (b, "b", self.b)):
+            cells |= {f"accuracy_{letter}": arm.accuracy, f"problem_{letter}": arm.problem.key}
+            for field in Interval._fields:
+                cells[f"{field}_{letter}"] = getattr(interval, field, None)
+        return cells | {
+            "difference": getattr(self.difference, "mean", None),
+            "low": getattr(self.difference, "low", None),
+            "high": getattr(self.difference, "high", None),
+            "verdict": str(self.verdict),
+            "largest_not_excluded": self.largest,
+            "pairs": self.pairs,
+            "failed": self.failed,
+            "infeasible": self.infeasible,
+            "tests": self.tests,
+            "note": note,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: the row, and both problems in full."""
+        a, b = self.ablation.a.problem, self.ablation.b.problem
+        problems = {"problem_a": a, "problem_b": b}
+        return self.row() | {
+            name: problem.to_dict() | {"key": problem.key} for name, problem in problems.items()
+        }
+
+
+def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ablation:
+    """The arms of an ablation of a problem, by name.
+
+    >>> made = ablate("embedding", Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> made.a.label, made.b.label, made.note
+    ('sphere', 'orthogonal', 'orthogonal embeddings need a dim above vocab: 513 instead of 64')
+    """
+    if accuracy not in ACCURACIES:
+        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
+    if name not in _CHANGES:
+        raise ProblemError(f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}")
+    return _CHANGES[name](problem, accuracy)
+
+
+def applicable(problem: Problem, accuracy: str = "recall_accuracy") -> list[Ablation]:
+    """All ablations that make sense for a problem.
+
+    >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
+    >>> [made.name for made in applicable(problem)]
+    ['embedding', 'trigger', 'steps', 'batch', 'gaussian']
+    """
+    made = []
+    for name in ABLATIONS:
+        try:
+            made.append(ablate(name, problem, accuracy))
+        except ProblemError:
+            continue
+    if not made:
+        ablate(ABLATIONS[0], problem, accuracy)  # says what is wrong
+    return made
+
+
+def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tuple[Problem, int]]:
+    """The runs that ablations need, each once: all arms at the same seeds.
+
+    >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
+    >>> runs = plan([ablate("batch", problem), ablate("steps", problem)], seeds=2)
+    >>> [(each.samples, seed) for each, seed in runs]
+    [(512, 0), (512, 1), (inf, 0), (inf, 1)]
+    """
+    problems = dict.fromkeys(arm.problem for each in ablations for arm in (each.a, each.b))
+    return [(problem, first + turn) for problem in problems for turn in range(seeds)]
+
+
+def compare(ablation: Ablation, records: Iterable[Record]) -> Comparison:
+    """What the change does, from the records of both arms; others are passed over.
+
+    A pair in which a run failed or was infeasible is left out and counted.
+
+    >>> from recallscope import run
+    >>> made = ablate("steps", Problem(vocab=128, samples=1024, dim=64, length=8))
+    >>> found = compare(made, [run(*each) for each in plan([made], seeds=4)])
+    >>> found.verdict, found.pairs
+    (<Verdict.A: 'A higher'>, 4)
+    """
+    records = list(records)
+    runs_a, runs_b = (
+        {record.seed: record for record in records if record.problem == arm.problem}
+        for arm in (ablation.a, ablation.b)
+    )
+    if runs_a.keys() != runs_b.keys() or not runs_a:
+        alone = sorted(runs_a.keys() ^ runs_b.keys())
+        raise ProblemError(
+            f"the arms of {ablation.name} must be run at the same seeds, but "
+            + (f"seed {alone[0]} is in one only" if alone else "there are no runs of them")
+        )
+    pairs = [(runs_a[seed], runs_b[seed]) for seed in sorted(runs_a)]
+    fine = [pair for pair in pairs if all(run.status is Status.OK for run in pair)]
+    failed = sum(any(run.status is Status.FAILED for run in pair) for pair in pairs)
+    tests = [a.test_samples or 0 for a, _ in fine]
+    if tests != [b.test_samples for _, b in fine] or len(set(tests)) > 1:
+        raise ProblemError(f"the runs of {ablation.name} must be tested on equally many samples")
+    counted: dict[str, Any] = {
+        "ablation": ablation,
+        "pairs": len(fine),
+        "failed": failed,
+        "infeasible": len(pairs) - len(fine) - failed,
+        "tests": tests[0] if tests else 0,
+    }
+    if not fine:
+        return Comparison(**counted)
+    found = paired_difference(
+        [getattr(a, ablation.a.accuracy) for a, _ in fine],
+        [getattr(b, ablation.b.accuracy) for _, b in fine],
+        tests,
+    )
+    return Comparison(**counted, a=found.first, b=found.second, difference=found.difference)
+
+
+def _embedding(problem: Problem, accuracy: str) -> Ablation:
+    family = _random_family(problem, "embedding")
+    dim = max(problem.dim, problem.vocab + 1)
+    note = None
+    if dim != problem.dim:
+        note = f"orthogonal embeddings need a dim above vocab: {dim} instead of {problem.dim}"
+    other = problem.replace(embedding="orthogonal", dim=dim)
+    return Ablation(
+        "embedding", Arm(family, problem, accuracy), Arm("orthogonal", other, accuracy), note
+    )
+
+
+def _mlp(problem: Problem, accuracy: str) -> Ablation:
+    if problem.width is None:
+        raise ProblemError("the mlp ablation takes the MLP away, and there is none; give a width")
+    label = f"{problem.activation} MLP, m={problem.width}"
+    other = problem.replace(width=None, activation=None)
+    return Ablation("mlp", Arm(label, problem, accuracy), Arm("attention alone", other, accuracy))
+
+
+def _trigger(problem: Problem, accuracy: str) -> Ablation:
+    here, there = "in keys alone", "in values too"
+    if problem.trigger_in_values:
+        here, there = there, here
+    other = problem.replace(trigger_in_values=not problem.trigger_in_values)
+    return Ablation("trigger", Arm(here, problem, accuracy), Arm(there, other, accuracy))
+
+
+def _steps(problem: Problem, accuracy: str) -> Ablation:
+    if accuracy != "recall_accuracy":
+        raise ProblemError(
+            "the steps ablation compares recall after three steps with one step, and has no other "
+            f"accuracy; leave {accuracy} out"
+        )
+    return Ablation(
+        "steps",
+        Arm("three steps", problem, "recall_accuracy"),
+        Arm("one step", problem, "one_step_accuracy"),
+    )
+
+
+def _batch(problem: Problem, accuracy: str) -> Ablation:
+    if math.isinf(problem.samples):
+        raise ProblemError(
+            "the batch ablation makes the batch endless, and it is so already; give finite samples"
+        )
+    other = problem.replace(samples=math.inf)
+    label = f"N={problem.samples}"
+    return Ablation("batch", Arm(label, problem, accuracy), Arm("endless batch", other, accuracy))
+
+
+def _gaussian(problem: Problem, accuracy: str) -> Ablation:
+    family = _random_family(problem, "gaussian")
+    if family == "gaussian":
+        raise ProblemError(
+            "the gaussian ablation makes embeddings gaussian, and they are so already; "
+            "give another embedding"
+        )
+    other = problem.replace(embedding="gaussian")
+    return Ablation("gaussian", Arm(family, problem, accuracy), Arm("gaussian", other, accuracy))
+
+
+def _random_family(problem: Problem, name: str) -> str:
+    if problem.embedding not in ("sphere", "gaussian", "rademacher"):
+        raise ProblemError(
+            f"the {name} ablation changes random embeddings, not {problem.embedding}; "
+            "give sphere, gaussian or rademacher"
+        )
+    return problem.embedding
+
+
+_CHANGES: dict[str, Callable[[Problem, str], Ablation]] = {
+    "embedding": _embedding,
+    "mlp": _mlp,
+    "trigger": _trigger,
+    "steps": _steps,
+    "batch": _batch,
+    "gaussian": _gaussian,
+}
+ABLATIONS = tuple(_CHANGES)

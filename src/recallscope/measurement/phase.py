@@ -1,0 +1,407 @@
+"""Phase diagrams: accuracy over a plane of two sizes, measured and predicted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recallscope.intervals import ACCURACIES, Interval, mean_interval
+from recallscope.measurement.axis import Axis
+from recallscope.measurement.threshold import Runs, locate
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
+from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
+from recallscope.theory.setting import setting_of
+
+
+class Measured(NamedTuple):
+    """What the runs of one cell showed.
+
+    `right` has, for each run that is ok, how many of its `tests` were answered right; `interval`
+    is the mean accuracy with its 95 % interval, and None where no run is ok.
+    """
+
+    right: tuple[int, ...] = ()
+    tests: int = 0
+    infeasible: int = 0
+    failed: int = 0
+    interval: Interval | None = None
+
+
+class Boundary(NamedTuple):
+    """The y at which the measured accuracy of one column crosses the target, and its 95 % interval.
+
+    `not_reached` if the crossing is outside of the plane more likely than not; an end of None lies
+    outside of it. A column without a run that is ok has the status of its runs.
+    """
+
+    status: Status
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One point of the plane: what was measured there, and what the theory says.
+
+    `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
+    """
+
+    x: int
+    y: int
+    measured: Measured
+    predicted: float
+    stage: str
+    term: str
+
+    @property
+    def difference(self) -> float | None:
+        """Predicted minus measured."""
+        interval = self.measured.interval
+        return None if interval is None else self.predicted - interval.mean
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the prediction lies outside the interval of what was measured."""
+        interval = self.measured.interval
+        return interval is not None and not interval.low <= self.predicted <= interval.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the counts of right answers are one text, so that a row can hold them."""
+        interval = self.measured.interval
+        return {
+            "right": " ".join(map(str, self.measured.right)),
+            "tests": self.measured.tests,
+            "infeasible": self.measured.infeasible,
+            "failed": self.measured.failed,
+            **{name: getattr(interval, name, None) for name in Interval._fields},
+            "predicted": self.predicted,
+            "difference": self.difference,
+            "disagrees": self.disagrees,
+            "stage": self.stage,
+            "term": self.term,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseDiagram:
+    """Accuracy over a plane of two sizes: cells row by row, where rows follow `y`, columns `x`.
+
+    Attributes:
+        problem: what the cells share; its own values of the two sizes mean nothing.
+        boundary: for each x, the y at which the measured accuracy crosses the target.
+        theory_boundary: the same by closed forms; None where no y reaches the target.
+    """
+
+    problem: Problem
+    x: Axis
+    y: Axis
+    accuracy: str
+    target: float
+    cells: tuple[Cell, ...]
+    boundary: tuple[Boundary, ...]
+    theory_boundary: tuple[int | None, ...]
+
+    @property
+    def compared(self) -> int:
+        """How many cells have a measurement that the theory can be held against."""
+        return sum(cell.measured.interval is not None for cell in self.cells)
+
+    @property
+    def disagreeing(self) -> int:
+        """In how many of them theory lies outside the interval; by chance alone, one in twenty."""
+        return sum(cell.disagrees for cell in self.cells)
+
+    @property
+    def failed(self) -> int:
+        """How many runs broke off."""
+        return sum(cell.measured.failed for cell in self.cells)
+
+    @property
+    def seeds(self) -> int:
+        """How many runs the best measured cell has."""
+        return max(len(cell.measured.right) for cell in self.cells)
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What all cells have in common, as plain values."""
+        return _without(self.problem, self.x.name, self.y.name)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row for each cell, from which `from_rows` makes the diagram again."""
+        asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
+        asked |= {"accuracy": self.accuracy, "target": self.target}
+        shared = {name: value for name, value in self.shared.items() if name in _OF_A_PROBLEM}
+        return [
+            {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
+            for cell in self.cells
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "problem": self.shared,
+            "x": self.x._asdict(),
+            "y": self.y._asdict(),
+            "accuracy": self.accuracy,
+            "target": self.target,
+            "seeds": self.seeds,
+            "cells": [
+                {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
+                for cell in self.cells
+            ],
+            "boundary": [
+                {"x": x} | crossing._asdict() | {"status": str(crossing.status)}
+                for x, crossing in zip(self.x.values, self.boundary, strict=True)
+            ],
+            "theory_boundary": [
+                {"x": x, "value": value}
+                for x, value in zip(self.x.values, self.theory_boundary, strict=True)
+            ],
+            "disagreement": {
+                "share": self.disagreeing / self.compared if self.compared else None,
+                "count": self.disagreeing,
+                "of": self.compared,
+            },
+        }
+
+
+def plan(
+    problem: Problem, x: Axis, y: Axis, seeds: int, first: int = 0
+) -> list[tuple[Problem, int]]:
+    """The runs that a phase diagram needs: every cell of the plane at seeds of its own.
+
+    Seeds are not shared between cells, so that what cells say is independent, and more seeds only
+    add to the list.
+
+    >>> plane = Axis("dim", (8, 16)), Axis("samples", (32, 64))
+    >>> runs = plan(Problem(vocab=64, samples=1, dim=1, length=4), *plane, seeds=2)
+    >>> [(p.samples, p.dim, seed) for p, seed in runs[:5]]
+    [(32, 8, 0), (32, 16, 1), (64, 8, 2), (64, 16, 3), (32, 8, 4)]
+    """
+    _check_plane(problem, x.name, y.name)
+    _check_axes(x, y)
+    cells = [
+        problem.replace(**{x.name: column, y.name: row}) for row in y.values for column in x.values
+    ]
+    return [
+        (cell, first + turn * len(cells) + place)
+        for turn in range(seeds)
+        for place, cell in enumerate(cells)
+    ]
+
+
+def phase_diagram(
+    records: Iterable[Record],
+    x: str,
+    y: str,
+    accuracy: str = "recall_accuracy",
+    target: float = 0.5,
+) -> PhaseDiagram:
+    """The phase diagram of runs that differ in two sizes and the seed only.
+
+    Runs that are infeasible or failed are counted, and say nothing about the accuracy.
+
+    >>> from recallscope import run
+    >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
+    >>> runs = plan(problem, Axis("dim", (8, 64)), Axis("samples", (16, 512)), seeds=2)
+    >>> diagram = phase_diagram([run(*each) for each in runs], "dim", "samples")
+    >>> [cell.measured.interval.mean > 0.5 for cell in diagram.cells], diagram.compared
+    ([False, False, False, True], 4)
+    """
+    check_question(accuracy, target)
+    found: dict[tuple[int, int], list[Record]] = defaultdict(list)
+    shared: dict[str, Any] = {}
+    for record in records:
+        rest = _without(record.problem, x, y)
+        for name in rest:
+            if shared and rest[name] != shared[name]:
+                raise ProblemError(
+                    f"the runs of a phase diagram differ in {x}, {y} and the seed only, but these "
+                    f"have {name} {shared[name]!r} and {rest[name]!r}; choose the runs of one plane"
+                )
+        shared = rest
+        found[_place(record.problem, x, y)].append(record)
+    if not found:
+        raise ProblemError("a phase diagram needs runs, but there are none")
+    problem = next(iter(found.values()))[0].problem
+    measured = {place: _measure(runs, accuracy) for place, runs in found.items()}
+    return _diagram(problem, x, y, accuracy, target, measured)
+
+
+def check_question(accuracy: str, target: float) -> None:
+    """Raise unless there is such an accuracy, and it can cross such a target."""
+    if accuracy not in ACCURACIES:
+        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
+    if not isinstance(target, Real) or not 0 < target < 1:
+        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[PhaseDiagram]:
+    """The phase diagrams of a table of cells, such as `PhaseDiagram.rows` gives.
+
+    What was measured is taken from the table, and the theory is asked anew.
+
+    >>> rows = [
+    ...     {"vocab": 64, "samples": n, "dim": d, "length": 4, "x": "dim", "y": "samples",
+    ...      "accuracy": "recall_accuracy", "target": 0.5, "tests": 1000, "right": "900 910",
+    ...      "mean": 0.905, "low": 0.8, "high": 0.95}
+    ...     for n in (64, 256) for d in (16, 64)
+    ... ]
+    >>> (diagram,) = from_rows(rows)
+    >>> diagram.seeds, [cell.disagrees for cell in diagram.cells]
+    (2, [True, True, True, False])
+    """
+    planes: dict[tuple[Any, ...], dict[tuple[int, int], Measured]] = defaultdict(dict)
+    problems: dict[tuple[Any, ...], Problem] = {}
+    for row in rows:
+        for name in ("x", "y", "accuracy", "target", "right", "tests", *Interval._fields):
+            if name not in row:
+                raise ProblemError(
+                    f"a table of a phase diagram has a column {name!r}, and this one has not; "
+                    "give a table that was written with a phase diagram"
+                )
+        x, y = row["x"], row["y"]
+        problem = Problem.from_dict({name: row[name] for name in _OF_A_PROBLEM if name in row})
+        plane = (x, y, row["accuracy"], row["target"], *_without(problem, x, y).values())
+        problems.setdefault(plane, problem)
+        planes[plane][_place(problem, x, y)] = _read(row)
+    if not planes:
+        raise ProblemError(
+            "the table of a phase diagram has a row for each cell, this one has none"
+        )
+    return [
+        _diagram(problems[plane], plane[0], plane[1], plane[2], plane[3], cells)
+        for plane, cells in planes.items()
+    ]
+
+
+_OF_A_PROBLEM = (*SIZES, "activation", "embedding", "trigger_in_values")
+
+
+def _read(row: Mapping[str, Any]) -> Measured:
+    """What a row of a table says was measured."""
+    # The count of one run alone reads as a number, that of none as nothing.
+    right = "" if row["right"] is None else str(row["right"])
+    return Measured(
+        right=tuple(int(count) for count in right.split()),
+        tests=row["tests"],
+        infeasible=row.get("infeasible", 0),
+        failed=row.get("failed", 0),
+        interval=Interval(*(row[name] for name in Interval._fields)) if right else None,
+    )
+
+
+def _measure(records: Sequence[Record], accuracy: str) -> Measured:
+    """What the records of one cell show."""
+    tested = [record for record in records if record.status is Status.OK]
+    tests = {record.test_samples or 0 for record in tested}
+    if len(tests) > 1:
+        raise ProblemError(
+            f"the runs of a cell are tested on equally many samples, not on {sorted(tests)}"
+        )
+    size = tests.pop() if tests else 0
+    rates = [getattr(record, accuracy) for record in tested]
+    return Measured(
+        right=tuple(round(rate * size) for rate in rates),
+        tests=size,
+        infeasible=sum(record.status is Status.INFEASIBLE for record in records),
+        failed=sum(record.status is Status.FAILED for record in records),
+        interval=mean_interval(rates, [size] * len(rates)) if rates else None,
+    )
+
+
+def _diagram(
+    problem: Problem,
+    x: str,
+    y: str,
+    accuracy: str,
+    target: float,
+    measured: Mapping[tuple[int, int], Measured],
+) -> PhaseDiagram:
+    """What was measured, beside what the theory says."""
+    _check_plane(problem, x, y)
+    columns = Axis(x, tuple(sorted({column for column, _ in measured})))
+    rows = Axis(y, tuple(sorted({row for _, row in measured})))
+    _check_axes(columns, rows)
+    theory = phase_map(problem, columns, rows, accuracy)
+    cells = tuple(
+        Cell(
+            x=column,
+            y=row,
+            measured=measured.get((column, row), Measured()),
+            predicted=float(theory.accuracy[i, j]),
+            stage=theory.stage[i][j],
+            term=theory.term[i][j],
+        )
+        for i, row in enumerate(rows.values)
+        for j, column in enumerate(columns.values)
+    )
+    return PhaseDiagram(
+        problem=problem,
+        x=columns,
+        y=rows,
+        accuracy=accuracy,
+        target=target,
+        cells=cells,
+        boundary=tuple(
+            _boundary([cell for cell in cells if cell.x == column], rows, target)
+            for column in columns.values
+        ),
+        theory_boundary=tuple(
+            solve(problem.replace(**{x: column}), y, target, accuracy).value
+            for column in columns.values
+        ),
+    )
+
+
+def _boundary(cells: Sequence[Cell], y: Axis, target: float) -> Boundary:
+    """Where the measured accuracy of one column of cells crosses the target."""
+    runs = [(cell.y, right, cell.measured.tests) for cell in cells for right in cell.measured.right]
+    if not runs:
+        failed = any(cell.measured.failed for cell in cells)
+        return Boundary(Status.FAILED if failed else Status.INFEASIBLE)
+    size, right, tests = np.array(runs, dtype=float).T
+    # Where more of a size does harm, accuracy rises the other way.
+    sign = 1 if GROWS[y.name] else -1
+    first, last = sorted(sign * np.log([y.values[0], y.values[-1]]))
+    found = locate(Runs(sign * np.log(size), right / tests, tests), target, first, last)
+    near, middle, far = (found.quantile(share) for share in (0.025, 0.5, 0.975))
+    known = (
+        None if near < first else min(near, last),
+        middle if found.status is Status.OK else None,
+        None if far > last else max(far, first),
+    )
+    # Rounded, as the ends of the plane are whole numbers.
+    sizes = [None if end is None else round(float(np.exp(sign * end)), 3) for end in known]
+    low, value, high = sizes[::sign]
+    return Boundary(found.status, value, low, high)
+
+
+def _place(problem: Problem, x: str, y: str) -> tuple[int, int]:
+    return getattr(problem, x), getattr(problem, y)
+
+
+def _without(problem: Problem, x: str, y: str) -> dict[str, Any]:
+    return {name: value for name, value in problem.to_dict().items() if name not in (x, y)}
+
+
+def _check_plane(problem: Problem, x: str, y: str) -> None:
+    """Raise unless the theory knows such a plane."""
+    setting_of(problem)
+    phase_map(problem, (x, [getattr(problem, x, 1)]), (y, [getattr(problem, y, 1)]))
+
+
+def _check_axes(x: Axis, y: Axis) -> None:
+    for axis in (x, y):
+        if len(axis.values) < 2:
+            raise ProblemError(
+                f"an axis of a phase diagram needs at least two values, but {axis.name} has only "
+                f"{axis.values[0]}"
+            )

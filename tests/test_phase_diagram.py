@@ -1,0 +1,315 @@
+"""Phase diagrams: cells, boundaries, disagreements, tables, figures and the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from recallscope import Problem, ProblemError, Record, Status
+from recallscope.measurement.axis import Axis
+from recallscope.measurement.phase import from_rows, phase_diagram, plan
+from recallscope.pictures.phase_diagram import phase_diagram_figure
+from recallscope.pictures.style import save
+from recallscope.record import Provenance
+from recallscope.tables import read_csv, write_csv
+from recallscope.theory.accuracy import accuracies
+from recallscope.theory.capacity import solve
+from recallscope.theory.setting import setting_of
+
+PROBLEM = Problem(vocab=512, samples=1, dim=1, length=16)
+X, Y = Axis("dim", (64, 90, 128)), Axis("samples", (256, 512, 1024, 2048, 4096, 8192))
+MADE = Provenance(
+    engine=None, dtype="float64", device="cpu", versions={}, revision=None, elapsed_seconds=0.0
+)
+TESTS = 4096
+
+
+def record(problem, seed, rates):
+    named = zip(("lock_accuracy", "recall_accuracy", "one_step_accuracy"), rates, strict=True)
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=Status.OK,
+        provenance=MADE,
+        test_samples=TESTS,
+        **{name: round(rate * TESTS) / TESTS for name, rate in named},
+    )
+
+
+def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01):
+    """Runs that follow the theory, but for a shift of the recall and some spread of the seeds."""
+    runs = plan(problem, x, y, seeds)
+    rng = np.random.default_rng(1)
+    told = accuracies(setting_of([problem for problem, _ in runs]))
+    noise = rng.normal(0, spread, (3, len(runs)))
+    rates = np.stack([told.lock_accuracy, told.recall_accuracy + off, told.one_step_accuracy])
+    rates = rng.binomial(TESTS, np.clip(rates + noise, 0, 1)) / TESTS
+    return [record(*each, rate) for each, rate in zip(runs, rates.T, strict=True)]
+
+
+def broken(problem, seed, status):
+    return Record(
+        problem=problem, seed=seed, status=status, provenance=MADE, reason="RuntimeError: boom"
+    )
+
+
+@pytest.fixture(scope="module")
+def diagram():
+    return phase_diagram(planted(), "dim", "samples")
+
+
+def test_cells_are_rows_by_y_and_columns_by_x(diagram):
+    assert (diagram.x, diagram.y) == (X, Y)
+    assert [(cell.x, cell.y) for cell in diagram.cells[:4]] == [
+        (64, 256),
+        (90, 256),
+        (128, 256),
+        (64, 512),
+    ]
+    problems = [PROBLEM.replace(dim=cell.x, samples=cell.y) for cell in diagram.cells]
+    predicted = accuracies(setting_of(problems)).recall_accuracy
+    assert [cell.predicted for cell in diagram.cells] == pytest.approx(predicted.tolist())
+    for cell in diagram.cells:
+        mean, low, high = cell.measured.interval
+        assert low <= mean <= high
+        assert mean == pytest.approx(np.mean(cell.measured.right) / TESTS)
+        assert cell.difference == pytest.approx(cell.predicted - mean)
+
+
+def test_no_seed_is_used_twice_and_more_seeds_only_add():
+    few, many = plan(PROBLEM, X, Y, 2, first=5), plan(PROBLEM, X, Y, 3, first=5)
+    assert many[: len(few)] == few
+    assert [seed for _, seed in many] == list(range(5, 5 + len(many)))
+
+
+def test_planted_theory_agrees_in_all_but_chance():
+    many = Axis("samples", tuple(range(300, 9000, 300)))
+    found = phase_diagram(planted(y=many, seeds=6), "dim", "samples")
+    assert found.compared == 3 * len(many.values)
+    assert found.disagreeing / found.compared < 0.12
+
+
+def test_a_planted_shift_is_seen():
+    found = phase_diagram(planted(seeds=6, off=-0.1), "dim", "samples")
+    wide = [cell for cell in found.cells if 0.2 < cell.predicted < 0.8]
+    assert all(cell.disagrees and cell.difference > 0 for cell in wide)
+
+
+def test_boundaries_meet_where_theory_is_planted(diagram):
+    for dim, measured, predicted in zip(
+        X.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        assert predicted == solve(PROBLEM.replace(dim=dim), "samples", 0.5).value
+        if predicted is None:
+            assert measured.status is Status.NOT_REACHED
+            assert (measured.value, measured.low, measured.high) == (None, 8192, None)
+        else:
+            assert measured.status is Status.OK
+            assert measured.low < measured.value < measured.high
+            assert measured.value == pytest.approx(predicted, rel=0.15)
+    assert diagram.theory_boundary[0] is None
+
+
+def test_a_boundary_along_a_size_that_does_harm():
+    problem = Problem(vocab=2, samples=4096, dim=64, length=8)
+    y = Axis("vocab", (64, 128, 256, 512, 1024))
+    found = phase_diagram(planted(problem, Axis("dim", (48, 64)), y), "dim", "vocab")
+    for measured, predicted in zip(found.boundary, found.theory_boundary, strict=True):
+        assert measured.low < measured.value < measured.high
+        assert measured.value == pytest.approx(predicted, rel=0.15)
+
+
+def test_what_is_outside_of_the_plane_is_censored():
+    easy = Axis("samples", (16384, 32768, 65536))
+    found = phase_diagram(planted(x=Axis("dim", (128, 160)), y=easy), "dim", "samples")
+    for measured in found.boundary:
+        assert (measured.status, measured.value) == (Status.NOT_REACHED, None)
+        assert (measured.low, measured.high) == (None, 16384)
+
+
+def test_failed_and_infeasible_runs_are_counted_and_say_nothing(diagram):
+    runs = planted()
+    lost = runs[0].problem
+    others = [each for each in runs if each.problem != lost]
+    crashed = [broken(lost, seed, Status.FAILED) for seed in range(3)]
+    found = phase_diagram([*others, *crashed, broken(lost, 9, Status.INFEASIBLE)], "dim", "samples")
+    cell = found.cells[0]
+    assert (cell.measured.failed, cell.measured.infeasible, found.failed) == (3, 1, 3)
+    assert cell.measured.interval is None
+    assert cell.difference is None
+    assert not cell.disagrees
+    assert found.compared == len(found.cells) - 1
+    one = phase_diagram([*runs, broken(lost, 9, Status.FAILED)], "dim", "samples")
+    assert one.cells[0].measured == diagram.cells[0].measured._replace(failed=1)
+
+
+def test_a_column_without_a_run_has_the_status_of_its_runs():
+    runs = [each for each in planted() if each.problem.dim > 64]
+    for status in (Status.FAILED, Status.INFEASIBLE):
+        lost = [broken(problem, seed, status) for problem, seed in plan(PROBLEM, X, Y, 1)]
+        column = [each for each in lost if each.problem.dim == 64]
+        found = phase_diagram([*runs, *column], "dim", "samples")
+        assert found.boundary[0] == (status, None, None, None)
+
+
+@pytest.mark.parametrize("accuracy", ["lock_accuracy", "one_step_accuracy"])
+def test_other_accuracies(accuracy):
+    stage = accuracy.removesuffix("_accuracy")
+    found = phase_diagram(planted(), "dim", "samples", accuracy, target=0.3)
+    problems = [PROBLEM.replace(dim=cell.x, samples=cell.y) for cell in found.cells]
+    predicted = getattr(accuracies(setting_of(problems)), accuracy)
+    assert [cell.predicted for cell in found.cells] == pytest.approx(predicted.tolist())
+    assert {cell.stage for cell in found.cells} == {stage}
+
+
+def test_a_table_gives_the_diagram_back(tmp_path, diagram):
+    other = phase_diagram(planted(PROBLEM.replace(length=64)), "dim", "samples")
+    write_csv([*diagram.rows(), *other.rows()], tmp_path / "cells.csv")
+    again = from_rows(read_csv(tmp_path / "cells.csv"))
+    assert [each.to_dict() for each in again] == [diagram.to_dict(), other.to_dict()]
+
+
+def test_a_table_of_one_seed_and_of_none(tmp_path):
+    runs = planted(seeds=1)
+    lost = broken(runs[0].problem, 0, Status.FAILED)
+    found = phase_diagram([lost, *runs[1:]], "dim", "samples")
+    write_csv(found.rows(), tmp_path / "cells.csv")
+    (again,) = from_rows(read_csv(tmp_path / "cells.csv"))
+    assert again.to_dict() == found.to_dict()
+
+
+def check_told(made, sentence):
+    with pytest.raises(ProblemError) as told:
+        made()
+    assert str(told.value) == sentence
+
+
+def test_mistakes_are_told(diagram):
+    runs = planted(seeds=1)
+    other = planted(PROBLEM.replace(length=8), seeds=1)
+    check_told(
+        lambda: phase_diagram([*runs, *other], "dim", "samples"),
+        "the runs of a phase diagram differ in dim, samples and the seed only, but these have "
+        "length 16 and 8; choose the runs of one plane",
+    )
+    check_told(
+        lambda: phase_diagram([], "dim", "samples"),
+        "a phase diagram needs runs, but there are none",
+    )
+    check_told(
+        lambda: phase_diagram(runs, "dim", "samples", "accuracy"),
+        "accuracy must be one of lock_accuracy, recall_accuracy, one_step_accuracy, not 'accuracy'",
+    )
+    check_told(
+        lambda: phase_diagram(runs, "dim", "samples", target=1),
+        "the target must be an accuracy between 0 and 1, not 1",
+    )
+    check_told(
+        lambda: plan(PROBLEM, Axis("dim", (8,)), Y, 1),
+        "an axis of a phase diagram needs at least two values, but dim has only 8",
+    )
+    check_told(
+        lambda: plan(PROBLEM, X, X, 1), "a phase map is over two different sizes, not 'dim' twice"
+    )
+    check_told(
+        lambda: from_rows([{"x": "dim"}]),
+        "a table of a phase diagram has a column 'y', and this one has not; give a table that was "
+        "written with a phase diagram",
+    )
+    check_told(
+        lambda: from_rows([]),
+        "the table of a phase diagram has a row for each cell, this one has none",
+    )
+
+
+def test_runs_of_different_tests_are_told():
+    runs = planted(seeds=2)
+    fewer = Record(**{**vars(runs[0]), "test_samples": 100})
+    check_told(
+        lambda: phase_diagram([*runs, fewer], "dim", "samples"),
+        "the runs of a cell are tested on equally many samples, not on [100, 4096]",
+    )
+
+
+def texts(figure):
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    titles = [axes.get_title() for axes in figure.axes]
+    labels = [text.get_text() for axes in figure.axes for text in axes.texts]
+    caption = figure.get_suptitle().replace("\n", " ")
+    return caption, titles, legends, labels
+
+
+def test_the_figure_says_what_it_shows(tmp_path, diagram):
+    long = phase_diagram(planted(PROBLEM.replace(length=64)), "dim", "samples")
+    figure = phase_diagram_figure([diagram, long])
+    caption, titles, legends, labels = texts(figure)
+    assert caption.startswith("V=512, attention alone, sphere embeddings.")
+    assert "mean recall accuracy of 4 seeds for each cell, tested on 4096 fresh samples" in caption
+    assert "95 % intervals" in caption
+    assert titles[0] == (
+        f"L=16: {diagram.disagreeing} of 18 cells disagree ({diagram.disagreeing / 18:.1%})"
+    )
+    assert titles[1].startswith("L=64: ")
+    assert "N of accuracy 0.5, measured" in legends
+    assert "recall:\ninterference" in labels
+    assert [axes.get_xlabel() for axes in figure.axes[:2]] == ["d, dim"] * 2
+    for kind in ("png", "pdf", "svg"):
+        save(figure, tmp_path / f"a.{kind}")
+
+
+def test_a_figure_of_lost_cells_and_of_no_crossing(tmp_path):
+    runs = planted(x=Axis("dim", (16, 24)), seeds=1)
+    lost = [broken(runs[0].problem, 0, Status.FAILED), *runs[1:]]
+    figure = phase_diagram_figure([phase_diagram(lost, "dim", "samples")])
+    assert "1 runs failed and are left out." in texts(figure)[0]
+    save(figure, tmp_path / "a.png")
+
+
+SMALL = ("--vocab", "64", "--length", "4", "--x", "dim=16:64:3", "--y", "samples=32:512:4")
+
+
+def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_path):
+    table, picture = str(tmp_path / "a.csv"), str(tmp_path / "a.png")
+    done = command("phase", *SMALL, "--seeds", "2", "--json", "--csv", table, "--figure", picture)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert set(document) == {
+        *("problem", "x", "y", "accuracy", "target", "seeds"),
+        *("cells", "boundary", "theory_boundary", "disagreement"),
+    }
+    assert document["x"] == {"name": "dim", "values": [16, 32, 64]}
+    assert len(document["cells"]) == 12
+    assert document["disagreement"]["of"] == 12
+    assert document["seeds"] == 2
+    again = command("phase", "--from", table, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout) == document
+    people = command("phase", "--from", table)
+    assert "Theory lies outside the 95 % interval in" in people.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (SMALL[:4], "a phase diagram needs --x and --y, as in --x dim=16:256:30"),
+        ((*SMALL, "--from", "a.csv"), "--from takes the axes from the table; leave --x and --y"),
+        (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
+        ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
+        ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
+        ((*SMALL, "--regime", "literal", "--eta", "1", "--gamma", "1"), "hold in the limit regime"),
+        ((*SMALL, "--embedding", "own.npz"), "arrays of your own have no closed form"),
+        ((*SMALL, "--csv", "a.txt"), "a table is written as .csv, not 'a.txt'"),
+        ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),
+    ],
+)
+def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, tmp_path):
+    from recallscope import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["recallscope", "phase", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
