@@ -282,7 +282,7 @@ def test_cite_is_bibtex(command):
         (["predict", *options(regime="literal", eta="1", gamma="1")], "limit regime"),
         (["predict", *options(embedding="arrays:0123456789abcdef")], "no closed form"),
         (["solve", *options()], "--for"),
-        (["solve", "--for", "depth", *options()], "can solve for"),
+        (["solve", "--for", "depth", *options()], "the size sought is one of"),
         (["solve", "--for", "dim", *options(target="2")], "between 0 and 1"),
         (["solve", "--for", "dim", *options(target="high")], "between 0 and 1"),
         (["solve", "--for", "dim", *options(accuracy="speed")], "accuracy must be one of"),

@@ -30,7 +30,9 @@ from recallscope.tables import check_output
 if TYPE_CHECKING:
     from recallscope.checks import CheckReport
     from recallscope.measurement.ablation import Comparison
+    from recallscope.measurement.critical import CriticalSearch, CriticalSize
     from recallscope.measurement.phase import PhaseDiagram
+    from recallscope.measurement.scaling import Scaling
     from recallscope.record import Record
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
@@ -77,6 +79,21 @@ Figure = Annotated[
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
 Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock or one-step.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Quantity = Annotated[
+    str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
+]
+Low = Annotated[str | None, typer.Option(metavar="SIZE", help="The smallest size to look at.")]
+High = Annotated[str | None, typer.Option(metavar="SIZE", help="The largest size to look at.")]
+Precision = Annotated[
+    str, typer.Option(metavar="SHARE", help="The width of the interval that is good enough.")
+]
+Budget = Annotated[str, typer.Option(metavar="COUNT", help="The most runs of one search.")]
+NoTheory = Annotated[
+    bool, typer.Option("--no-theory", help="Look everywhere first, not where theory points.")
+]
+Source = Annotated[
+    str | None, typer.Option("--from", metavar="FILE", help="A table made before; no runs.")
+]
 
 
 _PROBLEM = {
@@ -92,31 +109,51 @@ _PROBLEM = {
     "eta": (Eta, None),
     "gamma": (Gamma, None),
 }
+_SEARCH = {
+    "target": (Target, "0.5"),
+    "accuracy": (Accuracy, "recall"),
+    "low": (Low, None),
+    "high": (High, None),
+    "precision": (Precision, "0.1"),
+    "budget": (Budget, "64"),
+    "seed": (Seed, "0"),
+    "no_theory": (NoTheory, False),
+}
 
 _INTERRUPTED = 130
 
 
 def _asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of a problem, and hand them over as one dictionary."""
+    return _shares("options", _PROBLEM, defaults)
 
+
+def _asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a search, and hand them over as one dictionary."""
+    return _shares("how", _SEARCH, {})
+
+
+def _shares(
+    place: str, group: dict[str, tuple[Any, Any]], defaults: dict[str, str]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         shared = [
             Parameter(
                 name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
             )
-            for name, (kind, default) in _PROBLEM.items()
+            for name, (kind, default) in group.items()
         ]
         asked = signature(command, eval_str=True)
         own = [
             parameter.replace(kind=Parameter.KEYWORD_ONLY)
             for name, parameter in asked.parameters.items()
-            if name != "options"
+            if name != place
         ]
 
         @wraps(command)
         def with_options(**given: Any) -> Any:
-            options = {name: given.pop(name) for name in _PROBLEM}
-            return command(options, **given)
+            given[place] = {name: given.pop(name) for name in group}
+            return command(**given)
 
         with_options.__signature__ = asked.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
         with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
@@ -251,9 +288,7 @@ def predict(
 @_asks_for_a_problem()
 def solve(
     options: dict[str, Any],
-    quantity: Annotated[
-        str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
-    ],
+    quantity: Quantity,
     target: Target = "0.5",
     accuracy: Accuracy = "recall",
     as_json: Json = False,
@@ -270,8 +305,7 @@ def solve(
     from recallscope.record import Status
     from recallscope.theory import capacity
 
-    if quantity in capacity.SIZES:
-        _fill_in(options, quantity)
+    _fill_in(options, quantity)
     problem = _closed_form_problem(options)
     found = capacity.solve(problem, quantity, _number(target), _accuracy_name(accuracy))
     if as_json:
@@ -360,9 +394,7 @@ def phase(
     target: Target = "0.5",
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
-    source: Annotated[
-        str | None, typer.Option("--from", metavar="FILE", help="A table made before; no runs.")
-    ] = None,
+    source: Source = None,
     csv: Csv = None,
     figure: Figure = None,
     as_json: Json = False,
@@ -475,6 +507,108 @@ def ablate(
 
 
 @app.command()
+@_asks_for_a_problem()
+@_asks_for_a_search()
+def critical(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    quantity: Quantity,
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure the size at which an accuracy crosses a target, with an interval.
+
+    The smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the target is
+    not reached within the range, or if the runs failed. The table holds the points of the curve.
+
+    \b
+    Examples:
+      recallscope critical --for samples --vocab 512 --dim 96 --length 16 --figure critical.pdf
+      recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
+          --length 64 --json
+    """
+    from recallscope.record import Status
+    from recallscope.tables import write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    _fill_in(options, quantity)
+    search = _search(_closed_form_problem(options), quantity, how)
+    _carry_out([search], test_samples, dtype)
+    found = search.result()
+    if table is not None:
+        write_csv(found.curve, table)
+    if picture is not None:
+        from recallscope.pictures.critical import critical_figure
+        from recallscope.pictures.style import save
+
+        save(critical_figure(found), picture)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        _print_critical(found)
+    return 0 if found.status is Status.OK else 1
+
+
+@app.command()
+@_asks_for_a_problem()
+@_asks_for_a_search()
+def fit(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    quantity: Annotated[
+        str | None, typer.Option("--for", metavar="SIZE", help="The size whose law is sought.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),
+    ] = None,
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    source: Source = None,
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure the power law of a critical size: exponents with intervals, and if it is one.
+
+    Sizes are varied one at a time about the problem given. The table holds the critical sizes, and
+    --from fits such a table without a run. Exit code 1 if the law is undetermined.
+
+    \b
+    Examples:
+      recallscope fit --for samples --accuracy one-step --vocab 256 --dim 100 --length 16 \\
+          --vary dim=64:160:5 --vary length=8:32:5 --csv law.csv --figure law.pdf
+      recallscope fit --from law.csv --json
+    """
+    from recallscope.measurement import scaling
+    from recallscope.measurement.law import FitStatus
+    from recallscope.tables import read_csv, write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    if source is not None:
+        if vary or quantity:
+            raise ProblemError("--from takes all from the table; leave --for and --vary out")
+        found = scaling.scaling_from_rows(read_csv(source))
+    else:
+        found = _measure_law(options, how, quantity, vary or [], test_samples, dtype)
+    if table is not None:
+        write_csv(found.rows, table)
+    if picture is not None:
+        from recallscope.pictures.scaling import scaling_figure
+        from recallscope.pictures.style import save
+
+        save(scaling_figure(found), picture)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        _print_law(found)
+    return 1 if found.law.status is FitStatus.UNDETERMINED else 0
+
+
+@app.command()
 def cite() -> None:
     """Print BibTeX for the paper and for this software."""
     from recallscope.citation import bibtex
@@ -545,6 +679,10 @@ def _own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
 def _fill_in(options: dict[str, Any], size: str) -> None:
     """Give a size that is not asked for some value that makes a problem."""
+    from recallscope.theory.capacity import SIZES
+
+    if size not in SIZES:
+        raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
     options[size] = "2" if size == "vocab" else "1"
     if options["embedding"] == "orthogonal" and size == "dim" and options["vocab"]:
         vocab = whole_number("vocab", _number(options["vocab"]), 2, LARGEST_SIZE - 1)
@@ -587,21 +725,77 @@ def _measure_phase(
 
 
 def _run_all(runs: list[tuple[Problem, int]], what: str, **how: Any) -> list[Record]:
-    """Run experiments one after another, with progress by what each is predicted to cost."""
-    from recallscope import experiment
-    from recallscope.learning.cost import predict_cost
+    """Run experiments, and show how far they have come."""
     from recallscope.progress import ProgressDisplay
+    from recallscope.runs import run_all
 
-    for problem in dict.fromkeys(problem for problem, _ in runs):
-        experiment.check(problem, **how)
-    costs = [predict_cost(problem, "auto", how["dtype"]).seconds for problem, _ in runs]
-    total, done, records = sum(costs), 0.0, []
     with ProgressDisplay(what) as display:
-        for (problem, seed), cost in zip(runs, costs, strict=True):
-            records.append(experiment.run(problem, seed, **how))
-            done += cost
-            display.update(done, total)
-    return records
+        return run_all(runs, display.update, **how)
+
+
+def _search(problem: Problem, quantity: str, how: dict[str, Any]) -> CriticalSearch:
+    """A search from the options of one."""
+    from recallscope.measurement.critical import CriticalSearch
+
+    low, high = (
+        None if how[name] is None else whole_number(name, _number(how[name]), 1)
+        for name in ("low", "high")
+    )
+    return CriticalSearch(
+        problem,
+        quantity,
+        _number(how["target"]),
+        _accuracy_name(how["accuracy"]),
+        low=low,
+        high=high,
+        precision=_number(how["precision"]),
+        budget=_number(how["budget"]),
+        first_seed=whole_number("seed", _number(how["seed"]), 0, 2**62),
+        prior=None if how["no_theory"] else "theory",
+    )
+
+
+def _carry_out(searches: list[CriticalSearch], test_samples: str, dtype: str) -> None:
+    """Run searches to their end, and show how far they have come."""
+    from recallscope import experiment
+    from recallscope.progress import ProgressDisplay
+    from recallscope.runs import carry_out
+
+    tests = whole_number("test-samples", _number(test_samples), 1)
+    for search in searches:
+        experiment.check(search.problem, test_samples=tests, dtype=dtype)
+    what = "1 search" if len(searches) == 1 else f"{len(searches)} searches"
+    with ProgressDisplay(what) as display:
+        carry_out(searches, display.update, test_samples=tests, dtype=dtype)
+
+
+def _measure_law(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    quantity: str | None,
+    vary: list[str],
+    test_samples: str,
+    dtype: str,
+) -> Scaling:
+    """Search for the critical size of every problem about the one given."""
+    from recallscope.measurement.axis import parse_axis
+    from recallscope.measurement.scaling import one_at_a_time, scaling_of
+
+    if quantity is None or not vary:
+        raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
+    axes = [parse_axis(each) for each in vary]
+    for axis in axes:
+        if axis.name == quantity:
+            raise ProblemError(f"{quantity} is the size sought; vary another")
+        if options[axis.name] is None:
+            raise ProblemError(
+                f"sizes are varied one at a time about a problem; give --{axis.name} too"
+            )
+    _fill_in(options, quantity)
+    problems = one_at_a_time(_closed_form_problem(options), axes)
+    searches = [_search(problem, quantity, how) for problem in problems]
+    _carry_out(searches, test_samples, dtype)
+    return scaling_of([search.result() for search in searches])
 
 
 def _number(text: str) -> Any:
@@ -813,6 +1007,70 @@ def _print_phase(diagram: PhaseDiagram) -> None:
         print(f"{diagram.failed} runs failed and are left out.")
 
 
+def _print_critical(found: CriticalSize) -> None:
+    _print_problem(found.problem, found.quantity)
+    kind = found.accuracy.replace("_", " ")
+    if found.value is None:
+        print(f"{found.status}: {found.reason}.")
+    else:
+        low, high = (
+            f"{word} {end}" if end is not None else f"{word} outside of the range"
+            for word, end in (("from", found.low), ("to", found.high))
+        )
+        print(
+            f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
+            f"(95 % interval {low} {high})"
+        )
+    said = "not at any size" if found.theory is None else found.theory
+    print(f"Predicted by closed forms: {said}.")
+    failed = f", {found.failures} of which failed and are left out" if found.failures else ""
+    print(f"From {found.evaluations} runs{failed}, each with a seed of its own.")
+
+
+def _print_law(found: Scaling) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from recallscope.measurement.law import FitStatus
+
+    law = found.law
+    table = Table("size", "exponent", "95 % interval", "closed forms")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, power in law.exponents.items():
+        theory = found.theory.get(name)
+        table.add_row(
+            name,
+            f"{power.value:.3f}",
+            f"{power.low:.3f} to {power.high:.3f}",
+            "–" if theory is None else f"{theory:.3f}",
+        )
+    print(
+        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
+        f"from {law.reached} critical sizes and {law.bounds} bounds:"
+    )
+    Console().print(table)
+    print(f"{law.status}: {law.status.advice}")
+    if law.status is not FitStatus.UNDETERMINED:
+        print(
+            f"Chance of points this far from a law: {law.chance:.2g}; "
+            f"scatter beyond their errors: {law.scatter:.1%}."
+        )
+    if law.separable is not None:
+        verdict = "rejected" if law.separable.rejected else "not rejected"
+        print(
+            f"That {found.quantity} depends on none of these: {verdict} "
+            f"(chance {law.separable.chance:.2g})."
+        )
+    if found.collapse is not None:
+        raw, by_law, own, seeds = found.collapse
+        print(
+            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
+            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
+            f"size; {seeds:.3f} about each one's own curve."
+        )
+
+
 def _print_ablations(problem: Problem, found: list[Comparison]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -848,11 +1106,14 @@ def _print_ablations(problem: Problem, found: list[Comparison]) -> None:
     )
 
 
-def _print_problem(problem: Problem) -> None:
+def _print_problem(problem: Problem, sought: str | None = None) -> None:
+    """The fields of a problem, without a size that is sought and so has no value."""
     from rich.console import Console
 
     given = ", ".join(
-        f"{name}={value}" for name, value in problem.to_dict().items() if value is not None
+        f"{name}={value}"
+        for name, value in problem.to_dict().items()
+        if value is not None and name != sought
     )
     Console().print(given, highlight=False, soft_wrap=True)
 

@@ -21,6 +21,7 @@ from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
 from recallscope.theory.capacity import GROWS, SIZES, solve
+from recallscope.theory.setting import setting_of
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -56,11 +57,17 @@ class CriticalSize:
     reason: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
+        """Fit for JSON; the size sought is None in the problem."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        sizes = self.problem.to_dict()
-        sizes[self.quantity] = None
+        sizes = self.problem.to_dict() | {self.quantity: None}
         return fields | {"problem": sizes, "status": str(self.status)}
+
+    def row(self) -> dict[str, Any]:
+        """One flat row for a table of critical sizes; the points of the curve are not in it."""
+        fields = self.to_dict()
+        del fields["curve"]
+        sizes: dict[str, Any] = fields.pop("problem")
+        return sizes | fields
 
 
 class CriticalSearch:
@@ -112,8 +119,10 @@ class CriticalSearch:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
         if accuracy not in ACCURACIES:
             raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
-        if not precision > 0:
+        if not isinstance(precision, (int, float)) or not precision > 0:
             raise ProblemError(f"the precision is a share above 0, not {precision!r}")
+        if not isinstance(target, (int, float)) or not 0 < target < 1:
+            raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
         if quantity == "width" and problem.width is None:
             raise ProblemError("attention alone has no width; give a problem with one, any value")
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
@@ -129,8 +138,8 @@ class CriticalSearch:
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
         self._next_seed = whole_number("first_seed", first_seed, 0)
-        self.theory = self._predicted()
-        self._prior = self._log_prior(prior)
+        self.theory, predicted = self._predicted()
+        self._prior = predicted if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
@@ -159,6 +168,16 @@ class CriticalSearch:
         found = self._crossing
         width = found.quantile(0.975) - found.quantile(0.025)
         return max(found.before, found.beyond) > _SURE or width <= math.log1p(self.precision)
+
+    @property
+    def expected_evaluations(self) -> float:
+        """How many runs the search will have taken, if intervals narrow as the root of runs."""
+        if self.done:
+            return self.evaluations
+        found = self._crossing
+        width = found.quantile(0.975) - found.quantile(0.025)
+        runs = max(self.evaluations, _FEWEST_RUNS) * (width / math.log1p(self.precision)) ** 2
+        return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
     def ask(self, count: int | None = None) -> list[tuple[Problem, int]]:
         """Problems and seeds to run next: where the crossing may be, and a little to its sides."""
@@ -244,15 +263,22 @@ class CriticalSearch:
         runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
         return locate(runs, self.target, ends[0], ends[1], self._prior)
 
-    def _predicted(self) -> int | None:
-        return solve(self.problem, self.quantity, self.target, self.accuracy).value
+    def _predicted(self) -> tuple[int | None, float | None]:
+        """The size that the closed forms give, and where the crossing is by them: inf if nowhere.
+
+        Neither, for problems that have no closed form.
+        """
+        try:
+            setting_of(self.problem)
+        except ProblemError:
+            return None, None
+        size = solve(self.problem, self.quantity, self.target, self.accuracy).value
+        return size, math.inf if size is None else self._sign * math.log(size)
 
     def _log_prior(self, prior: float | str | None) -> float | None:
-        if prior == "theory":
-            return math.inf if self.theory is None else self._sign * math.log(self.theory)
         if prior is None:
             return None
-        if isinstance(prior, str) or not prior > 0:
+        if not isinstance(prior, (int, float)) or not prior > 0:
             raise ProblemError(f"the prior is a size, 'theory' or None, not {prior!r}")
         return self._sign * math.log(prior)
 

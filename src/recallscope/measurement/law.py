@@ -119,14 +119,25 @@ class Law:
         return {
             "status": str(self.status),
             "advice": self.status.advice,
-            "exponents": {name: power._asdict() for name, power in self.exponents.items()},
-            "constant": self.constant,
-            "scatter": self.scatter,
-            "goodness": {"chance": self.chance, "reached": self.reached, "bounds": self.bounds},
+            "exponents": {
+                name: {end: _finite(value) for end, value in power._asdict().items()}
+                for name, power in self.exponents.items()
+            },
+            "constant": _finite(self.constant),
+            "scatter": _finite(self.scatter),
+            "goodness": {
+                "chance": _finite(self.chance),
+                "reached": self.reached,
+                "bounds": self.bounds,
+            },
             "separable": None
             if rival is None
             else {"names": rival.names, "chance": rival.chance, "rejected": rival.rejected},
         }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Points:
@@ -343,6 +354,7 @@ def collapse(
     problem: Float[np.ndarray, " runs"],
     law: Mapping[int, float],
     own: Mapping[int, float],
+    weight: Float[np.ndarray, " runs"] | None = None,
 ) -> Collapse:
     """How nearly the accuracy becomes one curve against N/N*.
 
@@ -352,6 +364,7 @@ def collapse(
         problem: a number for each run's problem.
         law: by that number, the logarithm of the critical size that the law gives.
         own: the same as it was measured.
+        weight: of each, if they are means over several runs.
 
     >>> x = np.tile(np.linspace(-2, 2, 41), 2)
     >>> which = np.repeat([0, 1], 41)
@@ -362,16 +375,18 @@ def collapse(
     (True, True)
     """
 
-    def left(x: Float[np.ndarray, " runs"], y: Float[np.ndarray, " runs"]) -> float:
-        """The sum of squares about the best curve that rises."""
-        order = np.argsort(x, kind="stable")
+    weight = np.ones(len(rate)) if weight is None else weight
+
+    def left(x: Float[np.ndarray, " runs"], which: Any = slice(None)) -> float:
+        """The weighted sum of squares about the best curve that rises."""
+        x, y, w = x[which], rate[which], weight[which]
         # Runs at one size share one value of the curve.
-        _, start, times = np.unique(x[order], return_index=True, return_counts=True)
-        means = np.add.reduceat(y[order], start) / times
-        curve = np.repeat(isotonic_regression(means, weights=times.astype(float)).x, times)
-        return float(np.sum((y[order] - curve) ** 2))
+        _, place = np.unique(x, return_inverse=True)
+        at_size = np.bincount(place, w)
+        curve = isotonic_regression(np.bincount(place, w * y) / at_size, weights=at_size).x
+        return float(np.sum(w * (y - curve[place]) ** 2))
 
     shifted = [size - np.array([which[int(n)] for n in problem]) for which in (law, own)]
-    apart = sum(left(size[problem == n], rate[problem == n]) for n in np.unique(problem))
-    sums = [left(size, rate), left(shifted[0], rate), left(shifted[1], rate), apart]
-    return Collapse(*(math.sqrt(each / len(rate)) for each in sums))
+    apart = sum(left(size, problem == n) for n in np.unique(problem))
+    sums = [left(size), left(shifted[0]), left(shifted[1]), apart]
+    return Collapse(*(math.sqrt(each / weight.sum()) for each in sums))

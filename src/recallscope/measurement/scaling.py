@@ -1,0 +1,152 @@
+"""A table of critical sizes put to use: the law they follow, beside the one that theory gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recallscope.measurement.critical import CriticalSize
+from recallscope.measurement.law import (
+    Collapse,
+    Law,
+    Points,
+    collapse,
+    fit_law,
+    read_points,
+)
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.capacity import SIZES
+
+_ONE_QUESTION = ("quantity", "target", "accuracy")
+
+
+class CurvePoint(NamedTuple):
+    """A mean accuracy at one size of one problem, whose place in the table is its number."""
+
+    problem: int
+    log_size: float
+    accuracy: float
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaling:
+    """Critical sizes, the law fitted to them, and the same fit to what closed forms give there.
+
+    `theory` has the exponents of the closed forms over the same points; it is empty where the
+    theory does not reach the target at enough of them. `curve` and `collapse` are there if the runs
+    are known, not if the critical sizes come from a table alone.
+    """
+
+    quantity: str
+    target: float
+    accuracy: str
+    rows: list[dict[str, Any]]
+    points: Points
+    law: Law
+    theory: dict[str, float]
+    curve: list[CurvePoint]
+    collapse: Collapse | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        law = self.law.to_dict()
+        for name, power in law["exponents"].items():
+            power["theory"] = self.theory.get(name)
+        collapsed = None if self.collapse is None else self.collapse._asdict()
+        return (
+            {name: getattr(self, name) for name in _ONE_QUESTION}
+            | law
+            | {"collapse": collapsed, "points": self.rows}
+        )
+
+
+def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
+    """The law of critical sizes that were just measured, with the collapse of their curves."""
+    scaling = scaling_from_rows([each.row() for each in found])
+    curve = [
+        CurvePoint(number, math.log(point["size"]), point["accuracy"], point["runs"])
+        for number, each in enumerate(found)
+        for point in each.curve
+        if each.value is not None
+    ]
+    reached = {n: each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
+    collapsed = None
+    if curve and math.isfinite(scaling.law.constant):
+        collapsed = collapse(
+            np.array([point.log_size for point in curve]),
+            np.array([point.accuracy for point in curve]),
+            np.array([point.problem for point in curve]),
+            {number: scaling.law.predict(scaling.rows[number]) for number in reached},
+            reached,
+            np.array([float(point.runs) for point in curve]),
+        )
+    return Scaling(**{**scaling.__dict__, "curve": curve, "collapse": collapsed})
+
+
+def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
+    """The law of a table of critical sizes, in all sizes that take more than one value in it.
+
+    >>> rows = [{"dim": d, "length": 16, "quantity": "samples", "target": 0.5,
+    ...          "accuracy": "recall_accuracy", "status": "ok", "value": 10**6 // d, "theory": None,
+    ...          "low": 980_000 // d, "high": 1_020_000 // d} for d in (32, 48, 64, 96, 128)]
+    >>> round(scaling_from_rows(rows).law.exponents["dim"].value, 2)
+    -1.0
+    """
+    if not rows:
+        raise ProblemError("a law needs critical sizes, and the table has no rows")
+    asked: set[tuple[Any, ...]] = {tuple(row.get(name) for name in _ONE_QUESTION) for row in rows}
+    if len(asked) > 1 or None in next(iter(asked)):
+        raise ProblemError(
+            "a law is of one quantity, one target and one accuracy; "
+            f"the table has {sorted(map(str, asked))}"
+        )
+    quantity, target, accuracy = next(iter(asked))
+    names = [
+        name
+        for name in SIZES
+        if name != quantity and len({row.get(name) for row in rows} - {None}) > 1
+    ]
+    if not names:
+        raise ProblemError("a law needs a size that takes more than one value, and none does")
+    points = read_points(rows, names)
+    return Scaling(
+        quantity=quantity,
+        target=target,
+        accuracy=accuracy,
+        rows=[dict(row) for row in rows],
+        points=points,
+        law=fit_law(points),
+        theory=_theory_exponents(rows, names),
+        curve=[],
+        collapse=None,
+    )
+
+
+def _theory_exponents(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, float]:
+    """Those of the closed forms over the same points, each point weighted alike."""
+    known = [row for row in rows if row.get("theory")]
+    x = np.log([[float(row[name]) for name in names] for row in known]).reshape(-1, len(names))
+    design = np.column_stack([np.ones(len(known)), x])
+    if len(known) <= len(names) or np.linalg.matrix_rank(design) <= len(names):
+        return {}
+    y = np.log([float(row["theory"]) for row in known])
+    powers = np.linalg.lstsq(design, y, rcond=None)[0][1:]
+    return {name: float(power) for name, power in zip(names, powers, strict=True)}
+
+
+def one_at_a_time(problem: Problem, axes: Sequence[tuple[str, Sequence[int]]]) -> list[Problem]:
+    """The problem with each size changed in turn, the others as they are; none twice.
+
+    >>> base = Problem(vocab=512, samples=1, dim=64, length=16)
+    >>> varied = one_at_a_time(base, [("dim", [32, 64]), ("length", [8, 16])])
+    >>> [(p.dim, p.length) for p in varied]
+    [(32, 16), (64, 16), (64, 8)]
+    """
+    return list(
+        dict.fromkeys(problem.replace(**{name: value}) for name, values in axes for value in values)
+    )

@@ -1,0 +1,101 @@
+"""The picture of a critical search: the curve as measured, and where it crosses the target."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.measurement.critical import CriticalSize
+from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
+from recallscope.pictures.words import in_common, kind_of
+from recallscope.theory.accuracy import accuracies
+from recallscope.theory.setting import Setting, setting_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from matplotlib.figure import Figure
+
+
+def critical_figure(found: CriticalSize) -> Figure:
+    """Means with intervals at every size that was run, the crossing, and what theory says."""
+    figure = new_figure(4.6, 3.9)
+    axes = figure.subplots()
+    size = np.array([point["size"] for point in found.curve], dtype=float)
+    mean = np.array([point["accuracy"] for point in found.curve])
+    ends = np.array([[point["low"], point["high"]] for point in found.curve]).reshape(-1, 2)
+    runs = np.array([point["runs"] for point in found.curve])
+    if found.low is not None and found.high is not None:
+        axes.axvspan(found.low, found.high, color=COLOURS[1], alpha=0.2, linewidth=0)
+    if found.value is not None:
+        axes.axvline(
+            found.value,
+            color=COLOURS[1],
+            linewidth=1.2,
+            label=f"critical: {found.value} ({found.low} to {found.high})",
+        )
+    if len(size):
+        axes.errorbar(
+            size,
+            mean,
+            yerr=np.abs(ends.T - mean),
+            fmt="none",
+            ecolor=COLOURS[0],
+            elinewidth=0.6,
+            alpha=0.35,  # long bars are those of single runs
+        )
+        axes.scatter(
+            size,
+            mean,
+            s=6 + 6 * runs,
+            color=COLOURS[0],
+            marker=MARKERS[0],
+            zorder=3,
+            label="measured mean",
+        )
+        grid = np.geomspace(size.min() / 1.2, size.max() * 1.2, 200)
+        predicted = "none" if found.theory is None else str(found.theory)
+        axes.plot(
+            grid,
+            _predicted(found, grid),
+            color="black",
+            linestyle="--",
+            linewidth=1,
+            label=f"closed forms, nothing fitted: {predicted}",
+        )
+    axes.axhline(found.target, color="0.4", linewidth=0.6)
+    axes.set_xscale("log")
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel(f"{LETTERS[found.quantity]}, {found.quantity}", fontsize=8)
+    axes.set_ylabel(f"{kind_of(found.accuracy)} accuracy", fontsize=8)
+    tidy(axes)
+    figure.legend(loc="outside lower center", fontsize=7, frameon=False, ncols=1)
+    figure.suptitle(_caption(found), fontsize=7)
+    return figure
+
+
+def _predicted(found: CriticalSize, sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    base = setting_of(found.problem)
+    many = Setting(*(np.broadcast_to(field, sizes.shape) for field in base))
+    curve: Float[np.ndarray, " n"] = getattr(
+        accuracies(many._replace(**{found.quantity: sizes})), found.accuracy
+    )
+    return curve
+
+
+def _caption(found: CriticalSize) -> str:
+    reached = found.evaluations - found.failures
+    tests = {point["tests"] // point["runs"] for point in found.curve}
+    of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
+    sentences = [
+        f"{in_common([found.to_dict()['problem']])}.",
+        f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
+        "more. Bars: 95 % intervals of the mean over seeds.",
+        f"Band: 95 % interval of the {found.quantity} at which the mean crosses {found.target:g}."
+        if found.value is not None
+        else f"Not found: {found.reason}.",
+    ]
+    if found.failures:
+        sentences.append(f"{found.failures} runs failed and are left out.")
+    return fill(" ".join(sentences), 84)

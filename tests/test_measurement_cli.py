@@ -1,0 +1,116 @@
+"""The commands critical and fit, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recallscope.measurement.scaling import scaling_from_rows
+from recallscope.pictures.scaling import scaling_figure
+from recallscope.tables import read_csv
+
+SMALL = ("--vocab", "64", "--dim", "48", "--length", "4")
+
+
+def test_critical_tells_all_in_one_document(command, tmp_path):
+    files = [tmp_path / name for name in ("curve.csv", "curve.png")]
+    done = command(
+        *("critical", "--for", "samples", "--target", "0.5", *SMALL, "--budget", "24", "--json"),
+        *("--csv", str(files[0]), "--figure", str(files[1])),
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["status"] == "ok"
+    assert found["low"] < found["value"] < found["high"]
+    assert found["evaluations"] == sum(point["runs"] for point in found["curve"]) <= 24
+    assert found["theory"] == pytest.approx(found["value"], rel=0.5)
+    assert found["problem"]["samples"] is None
+    assert set(found["curve"][0]) == {"size", "runs", "tests", "accuracy", "low", "high"}
+    assert read_csv(files[0]) == found["curve"]
+    assert files[1].stat().st_size > 10_000
+
+
+def test_critical_says_what_was_not_reached(command):
+    done = command(
+        *("critical", "--for", "samples", "--target", "0.9", "--vocab", "64", "--dim", "6"),
+        *("--length", "4", "--high", "4096", "--budget", "16"),
+    )
+    assert done.returncode == 1
+    assert "not_reached: the target is not reached at samples = 4096; raise high." in done.stdout
+
+
+def test_fit_measures_a_law_and_fits_its_table_again(command, tmp_path):
+    table, figure = tmp_path / "law.csv", tmp_path / "law.svg"
+    done = command(
+        *("fit", "--for", "samples", "--accuracy", "one-step", *SMALL, "--budget", "12"),
+        *("--vary", "length=4,8,16,32", "--json", "--csv", str(table), "--figure", str(figure)),
+    )
+    assert done.returncode == 0, done.stderr
+    law = json.loads(done.stdout)
+    power = law["exponents"]["length"]
+    assert power["low"] < power["value"] < power["high"]
+    assert power["theory"] == pytest.approx(power["value"], abs=0.5)
+    assert 0 <= law["goodness"]["chance"] <= 1
+    assert law["collapse"]["law"] < law["collapse"]["raw"]
+    assert len(law["points"]) == law["goodness"]["reached"] == 4
+    again = command("fit", "--from", str(table), "--json")
+    assert again.returncode == 0, again.stderr
+    read = json.loads(again.stdout)
+    assert read["exponents"] == law["exponents"]
+    assert read["collapse"] is None  # the runs are not in the table
+    assert "critical sizes" in command("fit", "--from", str(table)).stdout
+
+
+def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
+    table = tmp_path / "law.csv"
+    table.write_text(
+        "dim,quantity,target,accuracy,status,value,low,high\n"
+        "32,samples,0.5,recall_accuracy,ok,900,800,1000\n"
+        "64,samples,0.5,recall_accuracy,not_reached,,4096,\n"
+    )
+    done = command("fit", "--from", str(table), "--json")
+    assert done.returncode == 1
+    law = json.loads(done.stdout)
+    assert law["status"] == "undetermined"
+    assert law["exponents"]["dim"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("critical", "--for", "depth", *SMALL), "the size sought is one of vocab, samples"),
+        (("critical", "--for", "samples", *SMALL, "--target", "2"), "target must be an accuracy"),
+        (("critical", "--for", "samples", *SMALL, "--budget", "x"), "budget must be a whole"),
+        (("critical", "--for", "samples", *SMALL, "--low", "9", "--high", "9"), "must rise"),
+        (("critical", "--for", "samples", *SMALL, "--precision", "-1"), "share above 0"),
+        (("critical", "--for", "samples", "--dim", "8", "--length", "4"), "vocab"),
+        (("fit", *SMALL), "a law needs --for and --vary"),
+        (("fit", "--for", "dim", *SMALL, "--vary", "dim=8,16"), "vary another"),
+        (("fit", "--for", "samples", *SMALL, "--vary", "width=8,16"), "give --width too"),
+        (("fit", "--from", "none.csv"), "cannot be read"),
+        (("fit", "--from", "a.csv", "--for", "samples"), "leave --for and --vary out"),
+    ],
+)
+def test_a_mistake_is_one_sentence(command, words, said):
+    done = command(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_figure_of_a_law_says_what_was_measured():
+    rows = [
+        {"vocab": 256, "dim": d, "length": 16, "width": None, "embedding": "sphere"}
+        | {"quantity": "samples", "target": 0.5, "accuracy": "recall_accuracy", "status": "ok"}
+        | {"value": 10**6 // d, "low": 980_000 // d, "high": 1_020_000 // d}
+        | {"evaluations": 40, "theory": 10**6 // d}
+        for d in (32, 48, 64, 96, 128)
+    ]
+    figure = scaling_figure(scaling_from_rows(rows))
+    caption = " ".join(figure.get_suptitle().split())
+    assert "V=256, L=16, attention alone, sphere embeddings" in caption
+    assert "5 critical sizes of recall accuracy 0.5 from 200 runs, with 95 % intervals" in caption
+    title = figure.axes[0].get_title()
+    assert "measured -1.00 (-1.0" in title
+    assert "closed forms -1.00" in title
