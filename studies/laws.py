@@ -1,7 +1,8 @@
 """Critical batch sizes along every axis, by simulation alone: the data behind docs/laws.md.
 
-    python studies/laws.py                 # search what is not there yet, then report
-    python studies/laws.py --report        # fit what is there
+    python studies/laws.py                 # search what is not there yet, then report and draw
+    python studies/laws.py --report        # fit and draw what is there: docs/laws.png,
+                                           # docs/random-or-orthogonal.png
 
 Each law is measured about several base problems, each larger than the one before, with five values
 along each axis and the others at the base. Searches know nothing of the closed forms. Runs go to
@@ -12,15 +13,32 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recallscope import Problem, run
+import numpy as np
+
+from recallscope import Problem, run, solve
+from recallscope.measurement import law as fitted
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.law import Exponent, fit_law, read_points
+from recallscope.pictures.style import (
+    COLOURS,
+    LETTERS,
+    MARKERS,
+    new_figure,
+    save,
+    sizes_along,
+    tidy,
+)
 from recallscope.tables import read_csv
 
 RESULTS = Path(__file__).with_name("laws.csv")
 RUNS = Path(__file__).with_name("laws-runs.csv")
+DOCS = Path(__file__).parents[1] / "docs"
+_KEY = ("law", "scale", "vocab", "dim", "length")
 
 
 class Law(NamedTuple):
@@ -29,6 +47,7 @@ class Law(NamedTuple):
     accuracy: str
     bases: tuple[dict[str, Any], ...]
     axes: dict[str, float]  # the factor to either side of the base
+    far: dict[str, float]  # the exponents that the closed forms tend to, far into the regime
     precision: float
     budget: int
 
@@ -42,6 +61,7 @@ LAWS = {
             {"vocab": 4096, "dim": 640, "length": 64},
         ),
         {"vocab": 1.6, "dim": 1.6, "length": 2.0},
+        {"vocab": 2.0, "dim": -2.0, "length": 1.0},
         0.04,
         40,
     ),
@@ -53,6 +73,7 @@ LAWS = {
             {"vocab": 1024, "dim": 64, "length": 256},
         ),
         {"vocab": 2.0, "dim": 2.0, "length": 2.0},
+        {"vocab": 0.5, "dim": -1.5, "length": 2.0},
         0.15,
         120,
     ),
@@ -63,14 +84,15 @@ LAWS = {
             for vocab, dim in ((512, 256), (1024, 406), (2048, 645))
         ),
         {"vocab": 1.6, "dim": 1.6},
+        {"vocab": 2.0, "dim": -1.0},
         0.04,
         48,
     ),
 }
 FACTORIAL = {
     # Every dimension with every length: does what N must be depend on both?
-    "random": ("sphere", (80, 96, 128, 160, 192), (64, 96, 128, 192, 256)),
-    "orthogonal": ("orthogonal", (257, 320, 384, 448, 512), (64, 96, 128, 192, 256)),
+    "random": ("sphere", (96, 128, 160, 192, 256), (64, 96, 128, 192, 256)),
+    "orthogonal": ("orthogonal", (513, 600, 700, 850, 1024), (64, 96, 128, 192, 256)),
 }
 
 
@@ -80,7 +102,7 @@ def problems() -> list[tuple[str, int, str, Problem, float, int]]:
     for name, (embedding, dims, lengths) in FACTORIAL.items():
         for dim in dims:
             for length in lengths:
-                sizes = {"vocab": 256, "dim": dim, "length": length, "embedding": embedding}
+                sizes = {"vocab": 512, "dim": dim, "length": length, "embedding": embedding}
                 listed.append((name, 0, "recall_accuracy", Problem(samples=1, **sizes), 0.1, 64))
     for scale in range(3):
         for name, law in LAWS.items():
@@ -96,44 +118,52 @@ def problems() -> list[tuple[str, int, str, Problem, float, int]]:
     return listed
 
 
-def simulate() -> None:
+def searched(number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One search: its row of the table, and those of its runs."""
     import torch
 
     torch.set_num_threads(1)
+    law, scale, accuracy, problem, precision, budget = problems()[number]
+    search = CriticalSearch(
+        problem,
+        accuracy=accuracy,
+        low=max(problem.vocab // 16, 4),
+        high=256 * problem.vocab,
+        precision=precision,
+        budget=budget,
+        prior=None,
+        first_seed=1000 * number,  # worlds of their own, so that errors are independent
+    )
+    sizes = {name: getattr(problem, name) for name in ("vocab", "dim", "length")}
+    runs = []
+    while not search.done:
+        records = [run(p, seed, dtype="float32") for p, seed in search.ask()]
+        search.tell(records)
+        runs += [
+            {"law": law, "scale": scale, **sizes, "samples": record.problem.samples}
+            | {"seed": record.seed, "rate": getattr(record, accuracy)}
+            for record in records
+        ]
+    found = search.result()
+    row = {"law": law, "scale": scale, **sizes, "status": str(found.status)}
+    row |= {name: getattr(found, name) for name in ("value", "low", "high")}
+    row |= {"log_mean": found.log_mean, "log_sd": found.log_sd, "evaluations": found.evaluations}
+    return row, runs
+
+
+def simulate() -> None:
     there = read_csv(RESULTS) if RESULTS.exists() else []
-    done = {(row["law"], row["scale"], row["vocab"], row["dim"], row["length"]) for row in there}
-    wanted = problems()
-    for number, (law, scale, accuracy, problem, precision, budget) in enumerate(wanted):
-        if (law, scale, problem.vocab, problem.dim, problem.length) in done:
-            continue
-        search = CriticalSearch(
-            problem,
-            accuracy=accuracy,
-            low=max(problem.vocab // 16, 4),
-            high=256 * problem.vocab,
-            precision=precision,
-            budget=budget,
-            prior=None,
-        )
-        sizes = {name: getattr(problem, name) for name in ("vocab", "dim", "length")}
-        while not search.done:
-            records = [run(p, seed, dtype="float32") for p, seed in search.ask()]
-            search.tell(records)
-            _append(
-                RUNS,
-                [
-                    {"law": law, "scale": scale, **sizes}
-                    | {"samples": record.problem.samples, "seed": record.seed}
-                    | {"rate": getattr(record, accuracy)}
-                    for record in records
-                ],
-            )
-        found = search.result()
-        row = {"law": law, "scale": scale, **sizes, "status": str(found.status)}
-        row |= {name: getattr(found, name) for name in ("value", "low", "high")}
-        row |= {"log_mean": found.log_mean, "log_sd": found.log_sd, "runs": found.evaluations}
-        _append(RESULTS, [row])
-        print(f"{number + 1} of {len(wanted)}: {row}", flush=True)
+    done = {tuple(row[name] for name in _KEY) for row in there}
+    wanted = [
+        number
+        for number, (law, scale, _, problem, *_) in enumerate(problems())
+        if (law, scale, problem.vocab, problem.dim, problem.length) not in done
+    ]
+    with ProcessPoolExecutor(2) as pool:
+        for count, (row, runs) in enumerate(pool.map(searched, wanted), start=1):
+            _append(RUNS, runs)
+            _append(RESULTS, [row])
+            print(f"{count} of {len(wanted)}: {row}", flush=True)
 
 
 def _append(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -145,11 +175,200 @@ def _append(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
+class Along(NamedTuple):
+    """One axis of one law at one scale: five critical sizes and what closed forms give there."""
+
+    law: str
+    scale: int
+    axis: str
+    rows: list[dict[str, Any]]
+    theory: list[int]
+
+    @property
+    def measured(self) -> Exponent:
+        return fit_law(read_points(self.rows, [self.axis])).exponents[self.axis]
+
+    @property
+    def predicted(self) -> float:
+        """The exponent of the closed forms, fitted with the weights of the measured points."""
+        rows = [
+            {"status": "ok", "log_mean": math.log(theory)}
+            | {name: row[name] for name in (self.axis, "log_sd")}
+            for row, theory in zip(self.rows, self.theory, strict=True)
+        ]
+        return fit_law(read_points(rows, [self.axis])).exponents[self.axis].value
+
+
+def closed_form(row: dict[str, Any], accuracy: str, **options: Any) -> int:
+    sizes = {name: row[name] for name in ("vocab", "dim", "length")}
+    found = solve(Problem(samples=1, **sizes, **options), "samples", 0.5, accuracy).value
+    assert found is not None
+    return found
+
+
+def along_axes(rows: list[dict[str, Any]]) -> list[Along]:
+    """Every axis of every law at every scale that is there in full."""
+    found = []
+    for name, law in LAWS.items():
+        for scale, base in enumerate(law.bases):
+            at = [row for row in rows if (row["law"], row["scale"]) == (name, scale)]
+            for axis in law.axes:
+                others = [each for each in ("vocab", "dim", "length") if each != axis]
+                mine = [row for row in at if all(row[each] == base[each] for each in others)]
+                mine = sorted(mine, key=lambda row: row[axis])
+                if len(mine) < 5:
+                    continue
+                options = {"trigger_in_values": base.get("trigger_in_values", False)}
+                theory = [closed_form(row, law.accuracy, **options) for row in mine]
+                found.append(Along(name, scale, axis, mine, theory))
+    return found
+
+
+def factorial(rows: list[dict[str, Any]], name: str) -> fitted.Law:
+    """The law in d and L of one family of embeddings."""
+    return fit_law(read_points([row for row in rows if row["law"] == name], ["dim", "length"]))
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "N* at accuracy 0.5, exponent along each axis (95 % interval), closed forms, far limit"
+    ]
+    for each in along_axes(rows):
+        base = LAWS[each.law].bases[each.scale]
+        sizes = " ".join(f"{LETTERS[k]}={base[k]}" for k in ("vocab", "dim", "length"))
+        power = each.measured
+        ratio = np.array(
+            [
+                math.exp(row["log_mean"]) / theory
+                for row, theory in zip(each.rows, each.theory, strict=True)
+            ]
+        )
+        lines.append(
+            f"{each.law:17} {sizes:22} {LETTERS[each.axis]}: {power.value:6.3f} "
+            f"({power.low:6.3f} to {power.high:6.3f})  {each.predicted:6.3f}  "
+            f"{LAWS[each.law].far[each.axis]:4.1f}   measured/closed form "
+            f"{ratio.min():.2f} to {ratio.max():.2f}"
+        )
+    for name in FACTORIAL:
+        law = factorial(rows, name)
+        if law.separable is None:
+            continue
+        powers = ", ".join(
+            f"{LETTERS[size]}: {power.value:.3f} ({power.low:.3f} to {power.high:.3f})"
+            for size, power in law.exponents.items()
+        )
+        verdict = "rejected" if law.separable.rejected else "not rejected"
+        lines.append(
+            f"{name:11} {law.reached} critical sizes, {powers}; fit {law.status} (chance "
+            f"{law.chance:.2g}); separable law {verdict} (chance {law.separable.chance:.2g})"
+        )
+    return "\n".join(lines)
+
+
+def draw_laws(rows: list[dict[str, Any]]) -> None:
+    """Each law a row, each axis a column, each scale a colour."""
+    figure = new_figure(7.2, 7.4)
+    panels = figure.subplots(3, 3)
+    for axes in panels.flat:
+        axes.set_axis_off()
+    for each in along_axes(rows):
+        axes = panels[list(LAWS).index(each.law), ("vocab", "dim", "length").index(each.axis)]
+        axes.set_axis_on()
+        colour, marker = COLOURS[each.scale], MARKERS[each.scale]
+        size = [row[each.axis] for row in each.rows]
+        value = np.exp([row["log_mean"] for row in each.rows])
+        error = np.exp([1.959964 * row["log_sd"] for row in each.rows])
+        axes.errorbar(
+            size,
+            value,
+            yerr=np.abs(np.array([value / error, value * error]) - value),
+            fmt=marker,
+            color=colour,
+            markersize=3.5,
+            linewidth=0.8,
+            label=f"{each.measured.value:.2f} ({each.measured.low:.2f} to {each.measured.high:.2f})"
+            f"; {each.predicted:.2f}",
+        )
+        axes.plot(size, each.theory, color=colour, linewidth=1, linestyle="--")
+        sizes_along(axes, each.axis, "samples")
+        axes.set_ylabel(f"N* of {each.law}", fontsize=8)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda tick, _: f"{tick:g}")
+        tidy(axes)
+        far = LAWS[each.law].far[each.axis]
+        axes.legend(
+            fontsize=5.5,
+            frameon=False,
+            title=f"exponent (95 %); closed forms\nfar limit {far:g}",
+            title_fontsize=5.5,
+        )
+    runs = sum(row["evaluations"] for row in rows if row["law"] in LAWS)
+    figure.suptitle(
+        "Critical batch size at accuracy 0.5, against V, d and L; three scales, the others fixed.\n"
+        f"Points: measured, with 95 % intervals, {runs} runs of 4096 tests in all. Dashed: closed "
+        "forms, nothing fitted.\nAttention alone, sphere embeddings.",
+        fontsize=7,
+    )
+    save(figure, DOCS / "laws.png")
+
+
+def draw_factorial(rows: list[dict[str, Any]]) -> None:
+    """Random beside orthogonal: N* against L, a colour for each d."""
+    figure = new_figure(7.2, 3.4)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, (name, (embedding, dims, _)) in zip(panels, FACTORIAL.items(), strict=True):
+        for place, dim in enumerate(dims):
+            mine = [row for row in rows if row["law"] == name and row["dim"] == dim]
+            # side by side, not on top of each other
+            length = np.array([row["length"] for row in mine]) * 1.015 ** (place - 2)
+            value = np.exp([row["log_mean"] for row in mine])
+            error = np.exp([1.959964 * row["log_sd"] for row in mine])
+            axes.errorbar(
+                length,
+                value,
+                yerr=np.abs(np.array([value / error, value * error]) - value),
+                marker=MARKERS[place],
+                color=COLOURS[place],
+                markersize=3.5,
+                linewidth=0.8,
+                label=f"d={dim}",
+            )
+        law = factorial(rows, name)
+        assert law.separable is not None
+        powers = ", ".join(
+            f"{LETTERS[size]} {power.value:.2f} ({power.low:.2f} to {power.high:.2f})"
+            for size, power in law.exponents.items()
+        )
+        verdict = "rejected" if law.separable.rejected else "not rejected"
+        axes.set_title(
+            f"{embedding} embeddings\nexponents: {powers}\nN* depends on neither: {verdict} "
+            f"(chance {law.separable.chance:.2g})",
+            fontsize=7,
+        )
+        sizes_along(axes, "length", "samples")
+        axes.set_ylabel("N* of recall 0.5", fontsize=8)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda tick, _: f"{tick:g}")
+        tidy(axes)
+        axes.legend(fontsize=6.5, frameon=False)
+    runs = sum(row["evaluations"] for row in rows if row["law"] in FACTORIAL)
+    figure.suptitle(
+        f"Critical batch size of three-step recall, V=512, attention alone. {runs} runs of 4096 "
+        "tests in all; bars are 95 % intervals.",
+        fontsize=7,
+    )
+    save(figure, DOCS / "random-or-orthogonal.png")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
         simulate()
+    rows = read_csv(RESULTS)
+    print(report(rows))
+    draw_laws(rows)
+    draw_factorial(rows)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recallscope.learning.three_step import Learned as Learned
     from recallscope.learning.three_step import learn as learn
     from recallscope.learning.workers import Workers as Workers
+    from recallscope.measurement.critical import CriticalSearch as CriticalSearch
     from recallscope.network.transformer import Transformer as Transformer
     from recallscope.problem import Problem as Problem
     from recallscope.problem import ProblemError as ProblemError
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 # Loaded when first used, so that a problem or a task does not wait for torch.
 _HOME = {
     "Cost": "learning.cost",
+    "CriticalSearch": "measurement.critical",
     "Embeddings": "world.embeddings",
     "Learned": "learning.three_step",
     "Problem": "problem",
