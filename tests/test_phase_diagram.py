@@ -329,3 +329,35 @@ def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, 
         cli.main()
     assert stopped.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_interrupt_stops_the_command(capsys, monkeypatch):
+    from recallscope import cli, experiment
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "run", interrupted)
+    monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 130
+    assert "recallscope: stopped" in capsys.readouterr().err
+
+
+def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
+    from recallscope import cli, experiment
+
+    whole = experiment.run
+
+    def breaks(problem, seed, **how):
+        return broken(problem, seed, Status.FAILED) if seed == 3 else whole(problem, seed, **how)
+
+    monkeypatch.setattr(experiment, "run", breaks)
+    monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL, "--seeds", "1", "--json"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["disagreement"]["of"] == 11
+    assert [cell["failed"] for cell in document["cells"]].count(1) == 1
