@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -38,10 +39,10 @@ def record(problem, seed, rates):
     )
 
 
-def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01):
+def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01, seed=1):
     """Runs that follow the theory, but for a shift of the recall and some spread of the seeds."""
     runs = plan(problem, x, y, seeds)
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     told = accuracies(setting_of([problem for problem, _ in runs]))
     noise = rng.normal(0, spread, (3, len(runs)))
     rates = np.stack([told.lock_accuracy, told.recall_accuracy + off, told.one_step_accuracy])
@@ -110,6 +111,21 @@ def test_boundaries_meet_where_theory_is_planted(diagram):
             assert measured.low < measured.value < measured.high
             assert measured.value == pytest.approx(predicted, rel=0.15)
     assert diagram.theory_boundary[0] is None
+
+
+def test_the_interval_of_a_boundary_holds_the_planted_crossing():
+    """Over curves that rise, waver about the target or flatten near it, whatever their shape."""
+    y = Axis("samples", tuple(np.unique(np.geomspace(256, 65536, 12).astype(int)).tolist()))
+    held = []
+    for number, length in enumerate((4, 128)):
+        problem = PROBLEM.replace(length=length)
+        x = Axis("dim", (84, 90, 110, 150, 200, 256))
+        found = phase_diagram(planted(problem, x, y, spread=0.03, seed=number), "dim", "samples")
+        held += [
+            (crossing.low or 0) <= truth <= (crossing.high or math.inf)
+            for crossing, truth in zip(found.boundary, found.theory_boundary, strict=True)
+        ]
+    assert sum(held) >= len(held) - 2
 
 
 def test_a_boundary_along_a_size_that_does_harm():
@@ -313,3 +329,35 @@ def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, 
         cli.main()
     assert stopped.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_interrupt_stops_the_command(capsys, monkeypatch):
+    from recallscope import cli, experiment
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "run", interrupted)
+    monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 130
+    assert "recallscope: stopped" in capsys.readouterr().err
+
+
+def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
+    from recallscope import cli, experiment
+
+    whole = experiment.run
+
+    def breaks(problem, seed, **how):
+        return broken(problem, seed, Status.FAILED) if seed == 3 else whole(problem, seed, **how)
+
+    monkeypatch.setattr(experiment, "run", breaks)
+    monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL, "--seeds", "1", "--json"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["disagreement"]["of"] == 11
+    assert [cell["failed"] for cell in document["cells"]].count(1) == 1

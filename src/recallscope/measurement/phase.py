@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
+from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.intervals import ACCURACIES, Interval, mean_interval
 from recallscope.measurement.axis import Axis
-from recallscope.measurement.threshold import Runs, locate
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
 from recallscope.theory.setting import setting_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 class Measured(NamedTuple):
@@ -36,8 +41,8 @@ class Measured(NamedTuple):
 class Boundary(NamedTuple):
     """The y at which the measured accuracy of one column crosses the target, and its 95 % interval.
 
-    `not_reached` if the crossing is outside of the plane more likely than not; an end of None lies
-    outside of it. A column without a run that is ok has the status of its runs.
+    `not_reached` if the means do not cross it within the plane; an end of None lies outside of it.
+    A column without a run that is ok has the status of its runs.
     """
 
     status: Status
@@ -362,26 +367,48 @@ def _diagram(
 
 
 def _boundary(cells: Sequence[Cell], y: Axis, target: float) -> Boundary:
-    """Where the measured accuracy of one column of cells crosses the target."""
-    runs = [(cell.y, right, cell.measured.tests) for cell in cells for right in cell.measured.right]
-    if not runs:
-        failed = any(cell.measured.failed for cell in cells)
+    """Where the measured accuracy of one column of cells crosses the target.
+
+    The value is where the rising curve closest to the means does. The interval is where the target
+    lies within the intervals of the means, so that no shape is assumed from end to end.
+    """
+    failed = any(cell.measured.failed for cell in cells)
+    # In the order in which accuracy rises.
+    ordered = cells if GROWS[y.name] else cells[::-1]
+    known = [(cell.y, cell.measured.interval) for cell in ordered if cell.measured.interval]
+    if not known:
         return Boundary(Status.FAILED if failed else Status.INFEASIBLE)
-    size, right, tests = np.array(runs, dtype=float).T
-    # Where more of a size does harm, accuracy rises the other way.
-    sign = 1 if GROWS[y.name] else -1
-    first, last = sorted(sign * np.log([y.values[0], y.values[-1]]))
-    found = locate(Runs(sign * np.log(size), right / tests, tests), target, first, last)
-    near, middle, far = (found.quantile(share) for share in (0.025, 0.5, 0.975))
-    known = (
-        None if near < first else min(near, last),
-        middle if found.status is Status.OK else None,
-        None if far > last else max(far, first),
+    sizes = np.array([size for size, _ in known], dtype=float)
+    mean, low, high = np.array([interval for _, interval in known]).T
+    near = _reaches(sizes, np.maximum.accumulate(high), target)
+    middle = _reaches(sizes, isotonic_regression(mean).x, target)
+    far = _reaches(sizes, np.minimum.accumulate(low[::-1])[::-1], target)
+    first, last = float(sizes[0]), float(sizes[-1])
+    # An end outside of the plane is not known, unless the crossing is sure to be past the other.
+    ends = (
+        None if near == -math.inf else last if near == math.inf else near,
+        None if far == math.inf else first if far == -math.inf else far,
     )
-    # Rounded, as the ends of the plane are whole numbers.
-    sizes = [None if end is None else round(float(np.exp(sign * end)), 3) for end in known]
-    low, value, high = sizes[::sign]
-    return Boundary(found.status, value, low, high)
+    return Boundary(
+        Status.OK if math.isfinite(middle) else Status.NOT_REACHED,
+        middle if math.isfinite(middle) else None,
+        *(ends if GROWS[y.name] else ends[::-1]),
+    )
+
+
+def _reaches(
+    sizes: Float[np.ndarray, " n"], accuracy: Float[np.ndarray, " n"], target: float
+) -> float:
+    """The size at which a rising accuracy reaches the target; -inf if before all, inf if never."""
+    if accuracy[0] >= target:
+        return -math.inf
+    if accuracy[-1] < target:
+        return math.inf
+    after = int(np.argmax(accuracy >= target))
+    # Logits over the logarithm of the size are straighter than accuracies over sizes.
+    below, above = logit(np.clip(accuracy[after - 1 : after + 1], 1e-6, 1 - 1e-6)) - logit(target)
+    before, reached = np.log(sizes[after - 1 : after + 1])
+    return round(float(np.exp(before + (reached - before) * below / (below - above))), 3)
 
 
 def _place(problem: Problem, x: str, y: str) -> tuple[int, int]:
