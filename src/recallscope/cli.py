@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import io
-import json
-import math
 import sys
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope import __version__
+from recallscope import __version__, terminal
+from recallscope.options import (
+    Accuracy,
+    Csv,
+    Device,
+    Dim,
+    Dtype,
+    Engine,
+    Figure,
+    Json,
+    Length,
+    Quantity,
+    Samples,
+    Seed,
+    Seeds,
+    Source,
+    Target,
+    TestSamples,
+    Vocab,
+    asks_for_a_problem,
+    asks_for_a_search,
+)
 from recallscope.problem import (
-    ACTIVATIONS,
-    FAMILIES,
     LARGEST_SEED,
     LARGEST_SIZE,
-    REGIMES,
     Problem,
     ProblemError,
     whole_number,
@@ -28,14 +41,10 @@ from recallscope.problem import (
 from recallscope.tables import check_output
 
 if TYPE_CHECKING:
-    from recallscope.checks import CheckReport
-    from recallscope.measurement.ablation import Comparison
-    from recallscope.measurement.critical import CriticalSearch, CriticalSize
+    from recallscope.measurement.critical import CriticalSearch
     from recallscope.measurement.phase import PhaseDiagram
     from recallscope.measurement.scaling import Scaling
     from recallscope.record import Record
-    from recallscope.theory.capacity import Prediction, Solution
-    from recallscope.theory.lower_bound import Bound
     from recallscope.world.embeddings import Embeddings
 
 app = typer.Typer(
@@ -46,120 +55,7 @@ app = typer.Typer(
     help="How many facts can a transformer learn to recall, from how much data, and why?",
 )
 
-# Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
-Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
-Samples = Annotated[
-    str | None, typer.Option(metavar="N", help="Samples in the batch, or inf for its expectation.")
-]
-Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")]
-Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
-Width = Annotated[str | None, typer.Option(metavar="M", help="Width of the MLP; none without.")]
-Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
-Embedding = Annotated[
-    str, typer.Option(metavar="NAME", help=", ".join(FAMILIES) + ", or your own arrays: FILE.npz.")
-]
-TriggerInValues = Annotated[
-    bool, typer.Option("--trigger-in-values", help="Add the trigger to the values too.")
-]
-Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + ".")]
-Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
-Gamma = Annotated[
-    str | None, typer.Option(metavar="STEP", help="Later steps; literal regime only.")
-]
-Engine = Annotated[str, typer.Option(metavar="NAME", help="auto, stream, counts.")]
-Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed.")]
-Seeds = Annotated[str, typer.Option(metavar="COUNT", help="How many seeds, from the first on.")]
-TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
-Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
-Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
-Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
-Figure = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
-]
-Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
-Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock or one-step.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Quantity = Annotated[
-    str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
-]
-Low = Annotated[str | None, typer.Option(metavar="SIZE", help="The smallest size to look at.")]
-High = Annotated[str | None, typer.Option(metavar="SIZE", help="The largest size to look at.")]
-Precision = Annotated[
-    str, typer.Option(metavar="SHARE", help="The width of the interval that is good enough.")
-]
-Budget = Annotated[str, typer.Option(metavar="COUNT", help="The most runs of one search.")]
-NoTheory = Annotated[
-    bool, typer.Option("--no-theory", help="Look everywhere first, not where theory points.")
-]
-Source = Annotated[
-    str | None, typer.Option("--from", metavar="FILE", help="A table made before; no runs.")
-]
-
-
-_PROBLEM = {
-    "vocab": (Vocab, None),
-    "samples": (Samples, None),
-    "dim": (Dim, None),
-    "length": (Length, None),
-    "width": (Width, None),
-    "activation": (Activation, None),
-    "embedding": (Embedding, "sphere"),
-    "trigger_in_values": (TriggerInValues, False),
-    "regime": (Regime, "limit"),
-    "eta": (Eta, None),
-    "gamma": (Gamma, None),
-}
-_SEARCH = {
-    "target": (Target, "0.5"),
-    "accuracy": (Accuracy, "recall"),
-    "low": (Low, None),
-    "high": (High, None),
-    "precision": (Precision, "0.1"),
-    "budget": (Budget, "64"),
-    "seed": (Seed, "0"),
-    "no_theory": (NoTheory, False),
-}
-
 _INTERRUPTED = 130
-
-
-def _asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a problem, and hand them over as one dictionary."""
-    return _shares("options", _PROBLEM, defaults)
-
-
-def _asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a search, and hand them over as one dictionary."""
-    return _shares("how", _SEARCH, {})
-
-
-def _shares(
-    place: str, group: dict[str, tuple[Any, Any]], defaults: dict[str, str]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        shared = [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
-            )
-            for name, (kind, default) in group.items()
-        ]
-        asked = signature(command, eval_str=True)
-        own = [
-            parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for name, parameter in asked.parameters.items()
-            if name != place
-        ]
-
-        @wraps(command)
-        def with_options(**given: Any) -> Any:
-            given[place] = {name: given.pop(name) for name in group}
-            return command(**given)
-
-        with_options.__signature__ = asked.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
-        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
-        return with_options
-
-    return decorate
 
 
 def main() -> None:
@@ -202,7 +98,7 @@ def _common(
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
 def run(
     options: dict[str, Any],
     engine: Engine = "auto",
@@ -249,7 +145,7 @@ def run(
             display.update(len(records), count)
     summary = {name: mean._asdict() for name, mean in summarise(records).items()}
     if as_json:
-        _print_json(
+        terminal.print_json(
             {
                 "problem": problem.to_dict() | {"key": problem.key},
                 "records": [record.to_dict() for record in records],
@@ -257,12 +153,12 @@ def run(
             }
         )
     else:
-        _print_run(problem, records, summary)
+        terminal.print_run(problem, records, summary)
     return 0 if all(record.status is Status.OK for record in records) else 1
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
 def predict(
     options: dict[str, Any],
     as_json: Json = False,
@@ -279,13 +175,13 @@ def predict(
     problem = _closed_form_problem(options)
     found = capacity.predict(problem)
     if as_json:
-        _print_json(found.to_dict())
+        terminal.print_json(found.to_dict())
     else:
-        _print_prediction(found)
+        terminal.print_prediction(found)
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
 def solve(
     options: dict[str, Any],
     quantity: Quantity,
@@ -309,14 +205,14 @@ def solve(
     problem = _closed_form_problem(options)
     found = capacity.solve(problem, quantity, _number(target), _accuracy_name(accuracy))
     if as_json:
-        _print_json(found.to_dict())
+        terminal.print_json(found.to_dict())
     else:
-        _print_solution(found)
+        terminal.print_solution(found)
     return 0 if found.status is Status.OK else 1
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
 def bound(
     options: dict[str, Any],
     target: Target = "0.5",
@@ -336,13 +232,15 @@ def bound(
     problem = _closed_form_problem(options)
     found = lower_bound.bound(problem, _number(target))
     if as_json:
-        _print_json({"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()})
+        terminal.print_json(
+            {"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()}
+        )
     else:
-        _print_bound(problem, found)
+        terminal.print_bound(problem, found)
 
 
 @app.command()
-@_asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
+@asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
 def check(
     options: dict[str, Any],
     seeds: Seeds = "16",
@@ -372,14 +270,116 @@ def check(
 
         save(check_figure(report), path)
     if as_json:
-        _print_json(report.to_dict())
+        terminal.print_json(report.to_dict())
     else:
-        _print_check(report)
+        terminal.print_check(report)
     return 1 if report.failed else 0
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
+@asks_for_a_search()
+def critical(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    quantity: Quantity,
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure the size at which an accuracy crosses a target, with an interval.
+
+    The smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the target is
+    not reached within the range, or if the runs failed. The table holds the points of the curve.
+
+    \b
+    Examples:
+      recallscope critical --for samples --vocab 512 --dim 96 --length 16 --figure critical.pdf
+      recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
+          --length 64 --json
+    """
+    from recallscope.record import Status
+    from recallscope.tables import write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    _fill_in(options, quantity)
+    search = _search(_closed_form_problem(options), quantity, how)
+    _carry_out([search], test_samples, dtype)
+    found = search.result()
+    if table is not None:
+        write_csv(found.curve, table)
+    if picture is not None:
+        from recallscope.pictures.critical import critical_figure
+        from recallscope.pictures.style import save
+
+        save(critical_figure(found), picture)
+    if as_json:
+        terminal.print_json(found.to_dict())
+    else:
+        terminal.print_critical(found)
+    return 0 if found.status is Status.OK else 1
+
+
+@app.command()
+@asks_for_a_problem()
+@asks_for_a_search()
+def fit(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    quantity: Annotated[
+        str | None, typer.Option("--for", metavar="SIZE", help="The size whose law is sought.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),
+    ] = None,
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    source: Source = None,
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure the power law of a critical size: exponents with intervals, and if it is one.
+
+    Sizes are varied one at a time about the problem given. The table holds the critical sizes, and
+    --from fits such a table without a run. Exit code 1 if the law is undetermined.
+
+    \b
+    Examples:
+      recallscope fit --for samples --accuracy one-step --vocab 256 --dim 100 --length 16 \\
+          --vary dim=64:160:5 --vary length=8:32:5 --csv law.csv --figure law.pdf
+      recallscope fit --from law.csv --json
+    """
+    from recallscope.measurement import scaling
+    from recallscope.measurement.law import FitStatus
+    from recallscope.tables import read_csv, write_csv
+
+    table, picture = _csv_path(csv), _figure_path(figure)
+    if source is not None:
+        if vary or quantity:
+            raise ProblemError("--from takes all from the table; leave --for and --vary out")
+        found = scaling.scaling_from_rows(read_csv(source))
+    else:
+        found = _measure_law(options, how, quantity, vary or [], test_samples, dtype)
+    if table is not None:
+        write_csv(found.rows, table)
+    if picture is not None:
+        from recallscope.pictures.scaling import scaling_figure
+        from recallscope.pictures.style import save
+
+        save(scaling_figure(found), picture)
+    if as_json:
+        terminal.print_json(found.to_dict())
+    else:
+        terminal.print_law(found)
+    return 1 if found.law.status is FitStatus.UNDETERMINED else 0
+
+
+@app.command()
+@asks_for_a_problem()
 def phase(
     options: dict[str, Any],
     x: Annotated[
@@ -430,15 +430,15 @@ def phase(
         save(phase_diagram_figure(diagrams), picture)
     if as_json:
         documents = [diagram.to_dict() for diagram in diagrams]
-        _print_json(documents[0] if len(documents) == 1 else {"diagrams": documents})
+        terminal.print_json(documents[0] if len(documents) == 1 else {"diagrams": documents})
     else:
         for diagram in diagrams:
-            _print_phase(diagram)
+            terminal.print_phase(diagram)
     return 1 if any(diagram.failed for diagram in diagrams) else 0
 
 
 @app.command()
-@_asks_for_a_problem()
+@asks_for_a_problem()
 def ablate(
     options: dict[str, Any],
     names: Annotated[
@@ -491,7 +491,7 @@ def ablate(
 
         save(ablation_figure(found), picture)
     if as_json:
-        _print_json(
+        terminal.print_json(
             {
                 "problem": problem.to_dict() | {"key": problem.key},
                 "seeds": count,
@@ -499,113 +499,11 @@ def ablate(
             }
         )
     else:
-        _print_ablations(problem, found)
+        terminal.print_ablations(problem, found)
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
     return 1 if any(record.status is Status.FAILED for record in records) else 0
-
-
-@app.command()
-@_asks_for_a_problem()
-@_asks_for_a_search()
-def critical(
-    options: dict[str, Any],
-    how: dict[str, Any],
-    quantity: Quantity,
-    test_samples: TestSamples = "4096",
-    dtype: Dtype = "float32",
-    csv: Csv = None,
-    figure: Figure = None,
-    as_json: Json = False,
-) -> int:
-    """Measure the size at which an accuracy crosses a target, with an interval.
-
-    The smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the target is
-    not reached within the range, or if the runs failed. The table holds the points of the curve.
-
-    \b
-    Examples:
-      recallscope critical --for samples --vocab 512 --dim 96 --length 16 --figure critical.pdf
-      recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
-          --length 64 --json
-    """
-    from recallscope.record import Status
-    from recallscope.tables import write_csv
-
-    table, picture = _csv_path(csv), _figure_path(figure)
-    _fill_in(options, quantity)
-    search = _search(_closed_form_problem(options), quantity, how)
-    _carry_out([search], test_samples, dtype)
-    found = search.result()
-    if table is not None:
-        write_csv(found.curve, table)
-    if picture is not None:
-        from recallscope.pictures.critical import critical_figure
-        from recallscope.pictures.style import save
-
-        save(critical_figure(found), picture)
-    if as_json:
-        _print_json(found.to_dict())
-    else:
-        _print_critical(found)
-    return 0 if found.status is Status.OK else 1
-
-
-@app.command()
-@_asks_for_a_problem()
-@_asks_for_a_search()
-def fit(
-    options: dict[str, Any],
-    how: dict[str, Any],
-    quantity: Annotated[
-        str | None, typer.Option("--for", metavar="SIZE", help="The size whose law is sought.")
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),
-    ] = None,
-    test_samples: TestSamples = "4096",
-    dtype: Dtype = "float32",
-    source: Source = None,
-    csv: Csv = None,
-    figure: Figure = None,
-    as_json: Json = False,
-) -> int:
-    """Measure the power law of a critical size: exponents with intervals, and if it is one.
-
-    Sizes are varied one at a time about the problem given. The table holds the critical sizes, and
-    --from fits such a table without a run. Exit code 1 if the law is undetermined.
-
-    \b
-    Examples:
-      recallscope fit --for samples --accuracy one-step --vocab 256 --dim 100 --length 16 \\
-          --vary dim=64:160:5 --vary length=8:32:5 --csv law.csv --figure law.pdf
-      recallscope fit --from law.csv --json
-    """
-    from recallscope.measurement import scaling
-    from recallscope.measurement.law import FitStatus
-    from recallscope.tables import read_csv, write_csv
-
-    table, picture = _csv_path(csv), _figure_path(figure)
-    if source is not None:
-        if vary or quantity:
-            raise ProblemError("--from takes all from the table; leave --for and --vary out")
-        found = scaling.scaling_from_rows(read_csv(source))
-    else:
-        found = _measure_law(options, how, quantity, vary or [], test_samples, dtype)
-    if table is not None:
-        write_csv(found.rows, table)
-    if picture is not None:
-        from recallscope.pictures.scaling import scaling_figure
-        from recallscope.pictures.style import save
-
-        save(scaling_figure(found), picture)
-    if as_json:
-        _print_json(found.to_dict())
-    else:
-        _print_law(found)
-    return 1 if found.law.status is FitStatus.UNDETERMINED else 0
 
 
 @app.command()
@@ -645,9 +543,9 @@ def bench(
         announce=lambda stage: print(f"timing {stage}", file=sys.stderr),
     )
     if as_json:
-        _print_json(result)
+        terminal.print_json(result)
     else:
-        _print_bench(result)
+        terminal.print_bench(result)
 
 
 def _problem(**options: Any) -> Problem:
@@ -807,122 +705,6 @@ def _number(text: str) -> Any:
     return text  # the problem says what it expected instead
 
 
-def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, indent=2, allow_nan=False))
-
-
-def _print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    made = records[0].provenance
-    _print_problem(problem)
-    console.print(
-        f"key {problem.key}, {made.engine} engine, {made.dtype}, "
-        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s",
-        highlight=False,
-        soft_wrap=True,
-    )
-    table = Table("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
-    table.columns[0].overflow = "fold"
-    for column in table.columns[2:]:
-        column.justify = "right"
-    for record in records:
-        cells = [
-            record.lock_accuracy,
-            record.recall_accuracy,
-            record.one_step_accuracy,
-            record.score_signal,
-            record.score_noise,
-            record.trigger_cosine,
-        ]
-        shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
-        table.add_row(str(record.seed), str(record.status), *shown)
-    console.print(table)
-    for record in records:
-        if record.reason:
-            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
-    tested = [record for record in records if record.test_samples]
-    for name, mean in summary.items():
-        console.print(
-            f"{name.replace('_', ' '):18} {mean['mean']:.4f}  "
-            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})",
-            highlight=False,
-        )
-    if tested:
-        seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
-        print(
-            f"Intervals are for the mean over all seeds, from {seeds} "
-            f"tested on {tested[0].test_samples} fresh samples each."
-        )
-
-
-def _print_prediction(found: Prediction) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    _print_problem(found.problem)
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
-        print(f"{name.replace('_', ' '):18} {getattr(found, name):.4f}")
-    table = Table("noise", "one step", "lock", "recall")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
-        cells = [found.noise[stage].get(term) for stage in ("one_step", "lock", "recall")]
-        if any(cells):
-            shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
-            table.add_row(term.replace("_", " "), *shown)
-    Console().print(table)
-    stage, term = found.dominant
-    law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
-    print(
-        "Variances in units of the squared signal. What binds: "
-        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
-    )
-    if not found.in_tested_range:
-        print("Not held against simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
-
-
-def _print_solution(found: Solution) -> None:
-    from recallscope.theory.capacity import GROWS
-
-    if found.value is None:
-        print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
-        return
-    at = getattr(found.prediction, found.accuracy)
-    extreme = "smallest" if GROWS[found.quantity] else "largest"
-    print(
-        f"{found.quantity} = {found.value}, the {extreme} that reaches "
-        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
-    )
-
-
-def _print_bound(problem: Problem, found: Bound) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    print(
-        f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
-        f"gradient needs N ≥ {math.ceil(found.samples) if found.samples < 1e15 else found.samples}."
-    )
-    if math.isfinite(problem.samples):
-        print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
-    table = Table("bound", "samples")
-    table.columns[1].justify = "right"
-    for name in ("gradient", "counting", "coverage"):
-        binds = " (binds)" if name == found.binding else ""
-        table.add_row(name + binds, f"{getattr(found, f'{name}_samples'):.6g}")
-    Console().print(table)
-    print(
-        f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
-        f"tells at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
-        f"with a signal-to-noise of {found.signal_to_noise:.3g} each."
-    )
-    print(found.assumption)
-    print(found.not_covered)
-
-
 def _figure_path(figure: str | None) -> Path | None:
     """Where a figure goes, checked before the work begins."""
     if figure is None:
@@ -935,212 +717,3 @@ def _figure_path(figure: str | None) -> Path | None:
 def _csv_path(table: str | None) -> Path | None:
     """Where a table goes, checked before the work begins."""
     return None if table is None else check_output(table, "table", (".csv",))
-
-
-def _print_check(report: CheckReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    _print_problem(report.problem)
-    table = Table("noise", "along", "ratio", "slope", "theory", "verdict")
-    for column in table.columns[2:5]:
-        column.justify = "right"
-    last = None
-    for c in report.comparisons:
-        name = f"{c.stage}: {c.term}".replace("_", " ")
-        table.add_row(
-            "" if name == last else name,
-            c.size,
-            f"{c.ratio:.2f}",
-            f"{c.measured_slope:.2f} ± {c.slope_error:.2f}",
-            f"{c.predicted_slope:.2f}",
-            str(c.verdict),
-        )
-        last = name
-    Console().print(table)
-    print(
-        f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
-        f"means over {report.seeds} worlds; beside it the theory's."
-    )
-    unclear = sum(str(c.verdict) == "unclear" for c in report.comparisons)
-    if unclear:
-        print(f"{unclear} of {len(report.comparisons)} comparisons are unclear: take more seeds.")
-    if report.failed:
-        names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
-        print(f"FAILED: {names.replace('_', ' ')}.")
-    else:
-        print("No closed form failed.")
-
-
-def _print_phase(diagram: PhaseDiagram) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    given = ", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None)
-    Console().print(given, highlight=False, soft_wrap=True)
-    kind = diagram.accuracy.replace("_", " ")
-    table = Table(diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
-    for column in table.columns:
-        column.justify = "right"
-    first, last = diagram.y.values[0], diagram.y.values[-1]
-    for x, found, predicted in zip(
-        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
-    ):
-        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
-        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
-        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
-        ends = f"{low} to {high}"
-        if found.low is None and found.high is None:
-            ends = "unknown"
-        elif found.value is None:
-            ends = high if found.low == last else low
-        theory = "none" if predicted is None else str(predicted)
-        table.add_row(str(x), measured, ends, theory)
-    Console().print(table)
-    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
-    share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
-    print(
-        f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
-        f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
-    )
-    if diagram.failed:
-        print(f"{diagram.failed} runs failed and are left out.")
-
-
-def _print_critical(found: CriticalSize) -> None:
-    _print_problem(found.problem, found.quantity)
-    kind = found.accuracy.replace("_", " ")
-    if found.value is None:
-        print(f"{found.status}: {found.reason}.")
-    else:
-        low, high = (
-            f"{word} {end}" if end is not None else f"{word} outside of the range"
-            for word, end in (("from", found.low), ("to", found.high))
-        )
-        print(
-            f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
-            f"(95 % interval {low} {high})"
-        )
-    said = "not at any size" if found.theory is None else found.theory
-    print(f"Predicted by closed forms: {said}.")
-    failed = f", {found.failures} of which failed and are left out" if found.failures else ""
-    print(f"From {found.evaluations} runs{failed}, each with a seed of its own.")
-
-
-def _print_law(found: Scaling) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from recallscope.measurement.law import FitStatus
-
-    law = found.law
-    table = Table("size", "exponent", "95 % interval", "closed forms")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, power in law.exponents.items():
-        theory = found.theory.get(name)
-        table.add_row(
-            name,
-            f"{power.value:.3f}",
-            f"{power.low:.3f} to {power.high:.3f}",
-            "–" if theory is None else f"{theory:.3f}",
-        )
-    print(
-        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
-        f"from {law.reached} critical sizes and {law.bounds} bounds:"
-    )
-    Console().print(table)
-    print(f"{law.status}: {law.status.advice}")
-    if law.status is not FitStatus.UNDETERMINED:
-        print(
-            f"Chance of points this far from a law: {law.chance:.2g}; "
-            f"scatter beyond their errors: {law.scatter:.1%}."
-        )
-    if law.separable is not None:
-        verdict = "rejected" if law.separable.rejected else "not rejected"
-        print(
-            f"That {found.quantity} depends on none of these: {verdict} "
-            f"(chance {law.separable.chance:.2g})."
-        )
-    if found.collapse is not None:
-        raw, by_law, own, seeds = found.collapse
-        print(
-            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
-            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
-            f"size; {seeds:.3f} about each one's own curve."
-        )
-
-
-def _print_ablations(problem: Problem, found: list[Comparison]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    _print_problem(problem)
-    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
-    for column in table.columns[1:4]:
-        column.justify = "right"
-    for each in found:
-        name, a, b, _ = each.ablation
-        means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
-        seen = "–"
-        if each.difference is not None:
-            mean, low, high = each.difference
-            seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
-        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
-    Console().print(table)
-    for each in found:
-        if each.ablation.note:
-            print(f"{each.ablation.name}: {each.ablation.note}.")
-        if str(each.verdict) == "no difference seen":
-            print(
-                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
-            )
-        if each.failed or each.infeasible:
-            print(
-                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
-                "with an infeasible run are left out."
-            )
-    print(
-        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
-        f"{max(each.tests for each in found)} fresh samples each."
-    )
-
-
-def _print_problem(problem: Problem, sought: str | None = None) -> None:
-    """The fields of a problem, without a size that is sought and so has no value."""
-    from rich.console import Console
-
-    given = ", ".join(
-        f"{name}={value}"
-        for name, value in problem.to_dict().items()
-        if value is not None and name != sought
-    )
-    Console().print(given, highlight=False, soft_wrap=True)
-
-
-def _print_bench(result: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    problem, seconds = result["problem"], result["seconds"]
-    print(
-        f"V={problem['vocab']} N={problem['samples']} d={problem['dim']} L={problem['length']}, "
-        f"{result['dtype']} on {result['device']}, {result['threads']} threads"
-    )
-    table = Table("three steps by", "seconds", "ratio", "of")
-    table.columns[1].justify = table.columns[2].justify = "right"
-    rows = (
-        (f"{result['engine']} engine", "engine", "speedup_over_autograd", "autograd's speed"),
-        ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
-        ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
-        (
-            "its bare matrix products",
-            "literal_bare",
-            "literal_fraction_of_bare",
-            "reached by the engine",
-        ),
-    )
-    for label, time, ratio, of in rows:
-        table.add_row(label, f"{seconds[time]:.3f}", f"{result[ratio]:.2f}", of)
-    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "")
-    Console().print(table)

@@ -1,0 +1,322 @@
+"""What people read: results as lines and tables on the terminal, or as one JSON document."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from recallscope.checks import CheckReport
+    from recallscope.measurement.ablation import Comparison
+    from recallscope.measurement.critical import CriticalSize
+    from recallscope.measurement.phase import PhaseDiagram
+    from recallscope.measurement.scaling import Scaling
+    from recallscope.record import Record
+    from recallscope.theory.capacity import Prediction, Solution
+    from recallscope.theory.lower_bound import Bound
+
+
+def print_json(document: dict[str, Any]) -> None:
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) -> None:
+    console = Console()
+    made = records[0].provenance
+    print_problem(problem)
+    console.print(
+        f"key {problem.key}, {made.engine} engine, {made.dtype}, "
+        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
+    table.columns[0].overflow = "fold"
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for record in records:
+        cells = [
+            record.lock_accuracy,
+            record.recall_accuracy,
+            record.one_step_accuracy,
+            record.score_signal,
+            record.score_noise,
+            record.trigger_cosine,
+        ]
+        shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
+        table.add_row(str(record.seed), str(record.status), *shown)
+    console.print(table)
+    for record in records:
+        if record.reason:
+            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+    tested = [record for record in records if record.test_samples]
+    for name, mean in summary.items():
+        console.print(
+            f"{name.replace('_', ' '):18} {mean['mean']:.4f}  "
+            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})",
+            highlight=False,
+        )
+    if tested:
+        seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
+        print(
+            f"Intervals are for the mean over all seeds, from {seeds} "
+            f"tested on {tested[0].test_samples} fresh samples each."
+        )
+
+
+def print_prediction(found: Prediction) -> None:
+    print_problem(found.problem)
+    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+        print(f"{name.replace('_', ' '):18} {getattr(found, name):.4f}")
+    table = Table("noise", "one step", "lock", "recall")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
+        cells = [found.noise[stage].get(term) for stage in ("one_step", "lock", "recall")]
+        if any(cells):
+            shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
+            table.add_row(term.replace("_", " "), *shown)
+    Console().print(table)
+    stage, term = found.dominant
+    law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
+    print(
+        "Variances in units of the squared signal. What binds: "
+        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
+    )
+    if not found.in_tested_range:
+        print("Not held against simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
+
+
+def print_solution(found: Solution) -> None:
+    from recallscope.theory.capacity import GROWS
+
+    if found.value is None:
+        print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
+        return
+    at = getattr(found.prediction, found.accuracy)
+    extreme = "smallest" if GROWS[found.quantity] else "largest"
+    print(
+        f"{found.quantity} = {found.value}, the {extreme} that reaches "
+        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
+    )
+
+
+def print_bound(problem: Problem, found: Bound) -> None:
+    print(
+        f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
+        f"gradient needs N ≥ {math.ceil(found.samples) if found.samples < 1e15 else found.samples}."
+    )
+    if math.isfinite(problem.samples):
+        print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
+    table = Table("bound", "samples")
+    table.columns[1].justify = "right"
+    for name in ("gradient", "counting", "coverage"):
+        binds = " (binds)" if name == found.binding else ""
+        table.add_row(name + binds, f"{getattr(found, f'{name}_samples'):.6g}")
+    Console().print(table)
+    print(
+        f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
+        f"tells at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
+        f"with a signal-to-noise of {found.signal_to_noise:.3g} each."
+    )
+    print(found.assumption)
+    print(found.not_covered)
+
+
+def print_check(report: CheckReport) -> None:
+    print_problem(report.problem)
+    table = Table("noise", "along", "ratio", "slope", "theory", "verdict")
+    for column in table.columns[2:5]:
+        column.justify = "right"
+    last = None
+    for c in report.comparisons:
+        name = f"{c.stage}: {c.term}".replace("_", " ")
+        table.add_row(
+            "" if name == last else name,
+            c.size,
+            f"{c.ratio:.2f}",
+            f"{c.measured_slope:.2f} ± {c.slope_error:.2f}",
+            f"{c.predicted_slope:.2f}",
+            str(c.verdict),
+        )
+        last = name
+    Console().print(table)
+    print(
+        f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
+        f"means over {report.seeds} worlds; beside it the theory's."
+    )
+    unclear = sum(str(c.verdict) == "unclear" for c in report.comparisons)
+    if unclear:
+        print(f"{unclear} of {len(report.comparisons)} comparisons are unclear: take more seeds.")
+    if report.failed:
+        names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
+        print(f"FAILED: {names.replace('_', ' ')}.")
+    else:
+        print("No closed form failed.")
+
+
+def print_phase(diagram: PhaseDiagram) -> None:
+    given = ", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None)
+    Console().print(given, highlight=False, soft_wrap=True)
+    kind = diagram.accuracy.replace("_", " ")
+    table = Table(diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    for column in table.columns:
+        column.justify = "right"
+    first, last = diagram.y.values[0], diagram.y.values[-1]
+    for x, found, predicted in zip(
+        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
+        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
+        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
+        ends = f"{low} to {high}"
+        if found.low is None and found.high is None:
+            ends = "unknown"
+        elif found.value is None:
+            ends = high if found.low == last else low
+        theory = "none" if predicted is None else str(predicted)
+        table.add_row(str(x), measured, ends, theory)
+    Console().print(table)
+    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
+    share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
+    print(
+        f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
+        f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
+    )
+    if diagram.failed:
+        print(f"{diagram.failed} runs failed and are left out.")
+
+
+def print_critical(found: CriticalSize) -> None:
+    print_problem(found.problem, found.quantity)
+    kind = found.accuracy.replace("_", " ")
+    if found.value is None:
+        print(f"{found.status}: {found.reason}.")
+    else:
+        low, high = (
+            f"{word} {end}" if end is not None else f"{word} outside of the range"
+            for word, end in (("from", found.low), ("to", found.high))
+        )
+        print(
+            f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
+            f"(95 % interval {low} {high})"
+        )
+    said = "not at any size" if found.theory is None else found.theory
+    print(f"Predicted by closed forms: {said}.")
+    failed = f", {found.failures} of which failed and are left out" if found.failures else ""
+    print(f"From {found.evaluations} runs{failed}, each with a seed of its own.")
+
+
+def print_law(found: Scaling) -> None:
+    from recallscope.measurement.law import FitStatus
+
+    law = found.law
+    table = Table("size", "exponent", "95 % interval", "closed forms")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, power in law.exponents.items():
+        theory = found.theory.get(name)
+        table.add_row(
+            name,
+            f"{power.value:.3f}",
+            f"{power.low:.3f} to {power.high:.3f}",
+            "–" if theory is None else f"{theory:.3f}",
+        )
+    print(
+        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
+        f"from {law.reached} critical sizes and {law.bounds} bounds:"
+    )
+    Console().print(table)
+    print(f"{law.status}: {law.status.advice}")
+    if law.status is not FitStatus.UNDETERMINED:
+        print(
+            f"Chance of points this far from a law: {law.chance:.2g}; "
+            f"scatter beyond their errors: {law.scatter:.1%}."
+        )
+    if law.separable is not None:
+        verdict = "rejected" if law.separable.rejected else "not rejected"
+        print(
+            f"That {found.quantity} depends on none of these: {verdict} "
+            f"(chance {law.separable.chance:.2g})."
+        )
+    if found.collapse is not None:
+        raw, by_law, own, seeds = found.collapse
+        print(
+            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
+            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
+            f"size; {seeds:.3f} about each one's own curve."
+        )
+
+
+def print_ablations(problem: Problem, found: list[Comparison]) -> None:
+    print_problem(problem)
+    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for each in found:
+        name, a, b, _ = each.ablation
+        means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
+        seen = "–"
+        if each.difference is not None:
+            mean, low, high = each.difference
+            seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
+        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
+    Console().print(table)
+    for each in found:
+        if each.ablation.note:
+            print(f"{each.ablation.name}: {each.ablation.note}.")
+        if str(each.verdict) == "no difference seen":
+            print(
+                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
+            )
+        if each.failed or each.infeasible:
+            print(
+                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
+                "with an infeasible run are left out."
+            )
+    print(
+        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
+        f"{max(each.tests for each in found)} fresh samples each."
+    )
+
+
+def print_problem(problem: Problem, sought: str | None = None) -> None:
+    """The fields of a problem, without a size that is sought and so has no value."""
+    given = ", ".join(
+        f"{name}={value}"
+        for name, value in problem.to_dict().items()
+        if value is not None and name != sought
+    )
+    Console().print(given, highlight=False, soft_wrap=True)
+
+
+def print_bench(result: dict[str, Any]) -> None:
+    problem, seconds = result["problem"], result["seconds"]
+    print(
+        f"V={problem['vocab']} N={problem['samples']} d={problem['dim']} L={problem['length']}, "
+        f"{result['dtype']} on {result['device']}, {result['threads']} threads"
+    )
+    table = Table("three steps by", "seconds", "ratio", "of")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    rows = (
+        (f"{result['engine']} engine", "engine", "speedup_over_autograd", "autograd's speed"),
+        ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
+        ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
+        (
+            "its bare matrix products",
+            "literal_bare",
+            "literal_fraction_of_bare",
+            "reached by the engine",
+        ),
+    )
+    for label, time, ratio, of in rows:
+        table.add_row(label, f"{seconds[time]:.3f}", f"{result[ratio]:.2f}", of)
+    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "")
+    Console().print(table)
