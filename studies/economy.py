@@ -3,8 +3,9 @@
     python studies/economy.py              # run all, write studies/economy.csv, report
     python studies/economy.py --report     # report the file that is there
 
-On planted truths (those of planted.py that lie within the range), and on ten real problems, whose
-true N* is taken from all the runs of all methods together.
+On planted truths (those of planted.py that lie within the range), and on ten real problems, twelve
+times each. Their true N* is where a straight line crosses the target, through the means of 200 or
+more fresh runs at each of two sizes, 10 % below and above where the searches point.
 
 Uniform grid: one run at each of as many sizes, evenly spaced in the logarithm; N* is the mean of
 the places where the line through the outcomes rises through the target. The same runs are read by
@@ -31,6 +32,7 @@ from recallscope.tables import read_csv, write_csv
 
 RESULTS = Path(__file__).with_name("economy.csv")
 BUDGET, PLANTED, REPEATS = 32, 200, 12
+TRUTH_RUNS, MOST_TRUTH_RUNS, TRUTH_ERROR = 200, 600, 0.01
 METHODS = ("search", "grid", "grid, read by the posterior", "bisection")
 
 Outcome = Callable[[int, int], Record]  # of a size and a seed
@@ -52,7 +54,8 @@ REAL = (
 
 def searched(
     problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
-) -> tuple[float, list[Record]]:
+) -> tuple[float, tuple[float, float]]:
+    """The median of the posterior and its 95 % interval, in log size."""
     search = CriticalSearch(
         problem,
         target=target,
@@ -63,12 +66,10 @@ def searched(
         precision=1e-9,
         prior=None,
     )
-    told: list[Record] = []
     while not search.done:
-        records = [outcome(int(p.samples), seed) for p, seed in search.ask()]
-        search.tell(records)
-        told += records
-    return search.crossing.quantile(0.5), told
+        search.tell([outcome(int(p.samples), seed) for p, seed in search.ask()])
+    found = search.crossing
+    return found.quantile(0.5), (found.quantile(0.025), found.quantile(0.975))
 
 
 def on_a_grid(ends: tuple[int, int], outcome: Outcome) -> list[Record]:
@@ -88,21 +89,19 @@ def interpolated(records: list[Record], accuracy: str, target: float) -> float:
     return float(np.mean(places)) if places else x[-1]
 
 
-def bisected(
-    accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
-) -> tuple[float, list[Record]]:
-    told: list[Record] = []
+def bisected(accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome) -> float:
+    runs = 0
     found: list[float] = []
-    while len(told) < BUDGET:
+    while runs < BUDGET:
         low, high = (math.log(end) for end in ends)
-        while high - low > 0.01 and len(told) < BUDGET:
+        while high - low > 0.01 and runs < BUDGET:
             middle = (low + high) / 2
-            told.append(outcome(round(math.exp(middle)), len(told)))
-            above = getattr(told[-1], accuracy) >= target
+            above = getattr(outcome(round(math.exp(middle)), runs), accuracy) >= target
+            runs += 1
             low, high = (low, middle) if above else (middle, high)
         if high - low <= 0.01 or not found:
             found.append((low + high) / 2)
-    return float(np.mean(found)), told
+    return float(np.mean(found))
 
 
 def runs_of(records: list[Record], accuracy: str) -> Runs:
@@ -115,15 +114,15 @@ def runs_of(records: list[Record], accuracy: str) -> Runs:
 
 def all_methods(
     problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
-) -> tuple[dict[str, float], list[Record]]:
-    """log N* by each method, and every run that was made."""
-    search, first = searched(problem, accuracy, target, ends, outcome)
+) -> tuple[dict[str, float], tuple[float, float]]:
+    """log N* by each method, and the interval of the search."""
+    search, interval = searched(problem, accuracy, target, ends, outcome)
     grid = on_a_grid(ends, outcome)
-    bisection, last = bisected(accuracy, target, ends, outcome)
+    bisection = bisected(accuracy, target, ends, outcome)
     logs = (math.log(ends[0]), math.log(ends[1]))
     read = locate(runs_of(grid, accuracy), target, *logs).quantile(0.5)
     found = (search, interpolated(grid, accuracy, target), read, bisection)
-    return dict(zip(METHODS, found, strict=True)), first + grid + last
+    return dict(zip(METHODS, found, strict=True)), interval
 
 
 def planted(case: int) -> dict[str, object] | None:
@@ -131,15 +130,56 @@ def planted(case: int) -> dict[str, object] | None:
     if truth.crossing > math.log(HIGH):
         return None
     problem = Problem(vocab=512, samples=1, dim=64, length=16)
-    found, _ = all_methods(
+    found, interval = all_methods(
         problem,
         "recall_accuracy",
         truth.target,
         (LOW, HIGH),
         lambda size, seed: planted_record(truth, problem.replace(samples=size), seed, case),
     )
-    errors = {name: round(value - truth.crossing, 5) for name, value in found.items()}
-    return {"kind": "planted", "problem": case, "truth": round(math.exp(truth.crossing))} | errors
+    return _row("planted", case, truth.crossing, 0.0, found, interval)
+
+
+def _row(
+    kind: str,
+    problem: int,
+    truth: float,
+    error: float,
+    found: dict[str, float],
+    interval: tuple[float, float],
+) -> dict[str, object]:
+    return (
+        {"kind": kind, "problem": problem, "truth": round(math.exp(truth))}
+        | {"truth_error": round(error, 5)}
+        | {name: round(value - truth, 5) for name, value in found.items()}
+        | {"covered": interval[0] <= truth <= interval[1]}
+    )
+
+
+def true_crossing(problem: Problem, accuracy: str, near: float) -> tuple[float, float]:
+    """log N* and its standard error, from runs at two sizes about a first guess."""
+    points = near + np.log([0.9, 1.1])
+    rates = np.empty((2, 0))
+    while True:
+        first = 10**6 + rates.shape[1]
+        more = [
+            [
+                getattr(
+                    run(problem.replace(samples=round(math.exp(x))), seed, dtype="float32"),
+                    accuracy,
+                )
+                for seed in range(first + 10**5 * place, first + 10**5 * place + TRUTH_RUNS)
+            ]
+            for place, x in enumerate(points)
+        ]
+        rates = np.hstack([rates, more])
+        means = rates.mean(axis=1)
+        errors = rates.std(axis=1, ddof=1) / math.sqrt(rates.shape[1])
+        slope = (means[1] - means[0]) / (points[1] - points[0])
+        share = (0.5 - means[0]) / (means[1] - means[0])
+        error = math.hypot((1 - share) * errors[0], share * errors[1]) / slope
+        if error < TRUTH_ERROR or rates.shape[1] >= MOST_TRUTH_RUNS:
+            return float(points[0] + share * (points[1] - points[0])), float(error)
 
 
 def real(number: int) -> list[dict[str, object]]:
@@ -149,23 +189,17 @@ def real(number: int) -> list[dict[str, object]]:
     torch.set_num_threads(1)
     accuracy, problem = REAL[number]
     ends = (problem.vocab // 4, 64 * problem.vocab)
-    repeats, everything = [], []
+    repeats = []
     for repeat in range(REPEATS):
 
         def outcome(size: int, seed: int, first: int = 1000 * repeat) -> Record:
             return run(problem.replace(samples=size), first + seed, dtype="float32")
 
-        found, records = all_methods(problem, accuracy, 0.5, ends, outcome)
-        repeats.append(found)
-        everything += records
-    logs = (math.log(ends[0]), math.log(ends[1]))
-    truth = locate(runs_of(everything, accuracy), 0.5, *logs)
-    print(f"real {number}: N* = {math.exp(truth.mean):.0f}, known to {truth.sd:.1%}", flush=True)
-    return [
-        {"kind": "real", "problem": number, "truth": round(math.exp(truth.mean))}
-        | {name: round(value - truth.mean, 5) for name, value in found.items()}
-        for found in repeats
-    ]
+        repeats.append(all_methods(problem, accuracy, 0.5, ends, outcome))
+    near = float(np.mean([found["search"] for found, _ in repeats]))
+    truth, error = true_crossing(problem, accuracy, near)
+    print(f"real {number}: N* = {math.exp(truth):.0f}, known to {error:.1%}", flush=True)
+    return [_row("real", number, truth, error, *repeat) for repeat in repeats]
 
 
 def errors(rows: list[dict[str, object]], kind: str) -> dict[str, tuple[float, float]]:
@@ -185,6 +219,8 @@ def report(rows: list[dict[str, object]]) -> str:
         for name, (rms, mean) in found.items():
             times = mean / found["search"][1]
             lines.append(f"  {name:28} {rms:.4f}  {mean:.4f}  {times:.1f} times the search's mean")
+        covered = [row["covered"] for row in rows if row["kind"] == kind]
+        lines.append(f"  95 % intervals of the search cover {np.mean(covered):.1%}")
     return "\n".join(lines)
 
 

@@ -19,12 +19,11 @@ import numpy as np
 import torch
 
 from recallscope import Problem, Record, Status, run
-from recallscope.intervals import ACCURACIES
 from recallscope.measurement.axis import parse_axis
 from recallscope.measurement.phase import Cell, PhaseDiagram, from_rows, phase_diagram, plan
 from recallscope.pictures.phase_diagram import phase_diagram_figure
 from recallscope.pictures.style import save
-from recallscope.record import Provenance
+from recallscope.record import ACCURACIES, Provenance
 from recallscope.tables import read_csv, write_csv
 
 VOCAB = 512

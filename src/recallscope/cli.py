@@ -604,7 +604,8 @@ def _measure_phase(
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
     from recallscope.measurement.axis import parse_axis
-    from recallscope.measurement.phase import check_question, phase_diagram, plan
+    from recallscope.measurement.phase import phase_diagram, plan
+    from recallscope.record import check_accuracy, check_target
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
@@ -613,7 +614,8 @@ def _measure_phase(
         _fill_in(options, axis.name)
     problem = _closed_form_problem(options)
     name, share = _accuracy_name(accuracy), _number(target)
-    check_question(name, share)
+    check_accuracy(name)
+    check_target(share)
     count = whole_number("seeds", _number(seeds), 1, 10**6)
     first = whole_number("seed", _number(seed), 0, 2**62)
     tests = whole_number("test-samples", _number(test_samples), 1)

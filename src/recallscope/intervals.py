@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betaln, expit  # type: ignore[import-untyped]
 
-from recallscope.record import Record, Status
+from recallscope.record import ACCURACIES, Record, Status
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -17,8 +17,6 @@ _POINTS = 200
 _SPREADS = 40
 _LARGEST_LOGIT = 14.0  # a mean within one in a million of 0 or 1
 _TWO_HUMPS = 0.1
-
-ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
 
 class Interval(NamedTuple):

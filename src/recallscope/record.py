@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
-from recallscope.problem import SCHEMA_VERSION, Problem
+from recallscope.problem import SCHEMA_VERSION, Problem, ProblemError
 
 
 class Status(StrEnum):
@@ -35,6 +36,21 @@ _ADVICE = {
     Status.FAILED: "The run broke off with the error given as the reason; "
     "it says nothing about capacity.",
 }
+
+
+ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+
+
+def check_accuracy(name: str) -> None:
+    """Raise unless records have such an accuracy."""
+    if name not in ACCURACIES:
+        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {name!r}")
+
+
+def check_target(target: object) -> None:
+    """Raise unless an accuracy can cross such a target."""
+    if not isinstance(target, Real) or not 0 < float(target) < 1:
+        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

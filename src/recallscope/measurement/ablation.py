@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from recallscope.intervals import ACCURACIES, Interval
+from recallscope.intervals import Interval
 from recallscope.measurement.paired import paired_difference
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record, Status
+from recallscope.record import Record, Status, check_accuracy
 
 
 class Arm(NamedTuple):
@@ -110,8 +110,7 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
     >>> made.a.label, made.b.label, made.note
     ('sphere', 'orthogonal', 'orthogonal embeddings need a dim above vocab: 513 instead of 64')
     """
-    if accuracy not in ACCURACIES:
-        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
+    check_accuracy(accuracy)
     if name not in _CHANGES:
         raise ProblemError(f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}")
     return _CHANGES[name](problem, accuracy)

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.intervals import ACCURACIES, mean_interval
+from recallscope.intervals import mean_interval
 from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
-from recallscope.record import Record, Status
+from recallscope.record import Record, Status, check_accuracy, check_target
 from recallscope.theory.capacity import GROWS, SIZES, solve
 from recallscope.theory.setting import setting_of
 
@@ -117,12 +117,10 @@ class CriticalSearch:
     ) -> None:
         if quantity not in SIZES:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
-        if accuracy not in ACCURACIES:
-            raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
+        check_accuracy(accuracy)
+        check_target(target)
         if not isinstance(precision, (int, float)) or not precision > 0:
             raise ProblemError(f"the precision is a share above 0, not {precision!r}")
-        if not isinstance(target, (int, float)) or not 0 < target < 1:
-            raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
         if quantity == "width" and problem.width is None:
             raise ProblemError("attention alone has no width; give a problem with one, any value")
         self.quantity, self.target, self.accuracy = quantity, target, accuracy

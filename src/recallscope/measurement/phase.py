@@ -6,17 +6,16 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.intervals import ACCURACIES, Interval, mean_interval
+from recallscope.intervals import Interval, mean_interval
 from recallscope.measurement.axis import Axis
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record, Status
+from recallscope.record import Record, Status, check_accuracy, check_target
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
 from recallscope.theory.setting import setting_of
 
@@ -220,7 +219,8 @@ def phase_diagram(
     >>> [cell.measured.interval.mean > 0.5 for cell in diagram.cells], diagram.compared
     ([False, False, False, True], 4)
     """
-    check_question(accuracy, target)
+    check_accuracy(accuracy)
+    check_target(target)
     found: dict[tuple[int, int], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
     for record in records:
@@ -238,14 +238,6 @@ def phase_diagram(
     problem = next(iter(found.values()))[0].problem
     measured = {place: _measure(runs, accuracy) for place, runs in found.items()}
     return _diagram(problem, x, y, accuracy, target, measured)
-
-
-def check_question(accuracy: str, target: float) -> None:
-    """Raise unless there is such an accuracy, and it can cross such a target."""
-    if accuracy not in ACCURACIES:
-        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {accuracy!r}")
-    if not isinstance(target, Real) or not 0 < target < 1:
-        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[PhaseDiagram]:

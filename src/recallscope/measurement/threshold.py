@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit, gammaln, logit  # type: ignore[import-untyped]
 
 from recallscope.problem import ProblemError
-from recallscope.record import Status
+from recallscope.record import Status, check_target
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -112,8 +112,7 @@ def locate(
     >>> abs(found.mean - 7) < 0.1, found.sd < 0.1, found.status
     (True, True, <Status.OK: 'ok'>)
     """
-    if not 0 < target < 1:
-        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
+    check_target(target)
     if not low < high:
         raise ProblemError(f"the range searched must rise, not go from {low} to {high}")
     margin = _margin(low, high)

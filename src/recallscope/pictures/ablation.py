@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from recallscope.intervals import Interval
 from recallscope.measurement.ablation import Comparison
 from recallscope.pictures.style import COLOURS, MARKERS, new_figure, tidy
+from recallscope.pictures.words import in_common, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ def ablation_figure(found: Sequence[Comparison]) -> Figure:
     means.set_yticks(range(len(found)), [_row(comparison) for comparison in found])
     means.set_ylim(len(found) - 0.5, -0.5)
     means.set_xlim(-0.02, 1.02)
-    means.set_xlabel(f"{_kind(found)} accuracy", fontsize=8)
+    means.set_xlabel(f"{kind_of(found[0].ablation.a.accuracy)} accuracy", fontsize=8)
     differences.axvline(0, color="0.5", linewidth=0.8)
     for place, comparison in enumerate(found):
         differences.text(
@@ -85,19 +86,11 @@ def _numbers(comparison: Comparison) -> str:
     return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})\n{comparison.verdict}"
 
 
-def _kind(found: Sequence[Comparison]) -> str:
-    accuracy = found[0].ablation.a.accuracy
-    return accuracy.removesuffix("_accuracy").replace("_", " ")
-
-
 def _caption(found: Sequence[Comparison]) -> str:
-    p = found[0].ablation.a.problem
-    model = "attention alone" if p.width is None else f"{p.activation} MLP, m={p.width}"
     seeds = max(comparison.pairs for comparison in found)
     lost = sum(comparison.failed + comparison.infeasible for comparison in found)
     sentences = [
-        f"A: V={p.vocab}, N={p.samples}, d={p.dim}, L={p.length}, {model}, {p.embedding} "
-        "embeddings; B: the same with one change.",
+        f"A: {in_common([found[0].ablation.a.problem.to_dict()])}; B: the same with one change.",
         f"Means over {seeds} seeds, the same in A and B, each tested on "
         f"{max(comparison.tests for comparison in found)} fresh samples. Bars: 95 % intervals.",
     ]

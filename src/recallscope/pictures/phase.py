@@ -9,6 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from recallscope.pictures.style import COLOURS, new_figure, sizes_along
+from recallscope.pictures.words import kind_of
 from recallscope.theory.capacity import PhaseMap
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
     sizes_along(axes, x_name, y_name)
-    kind = plane.accuracy_name.removesuffix("_accuracy").replace("_", " ")
-    lines_say = f"Lines: predicted {kind}. Colours: the noise that binds."
+    lines_say = f"Lines: predicted {kind_of(plane.accuracy_name)}. Colours: the noise that binds."
     figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
     patches = [
         Patch(facecolor=colour, alpha=0.45, label=kind)

@@ -15,6 +15,7 @@ from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.measurement.phase import PhaseDiagram
 from recallscope.pictures.style import COLOURS, LETTERS, new_figure, sizes_along
+from recallscope.pictures.words import described, in_common, kind_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -37,7 +38,7 @@ def phase_diagram_figure(diagrams: Sequence[PhaseDiagram]) -> Figure:
         axes.set_title(_title(diagram, diagrams), fontsize=7.5)
         axes.label_outer()
     bar = figure.colorbar(mesh, ax=list(panels), aspect=30, pad=0.02)
-    bar.set_label(f"measured {_kind(diagrams[0])} accuracy", fontsize=8)
+    bar.set_label(f"measured {kind_of(diagrams[0].accuracy)} accuracy", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     bar.outline.set_linewidth(0.5)
     figure.legend(
@@ -207,49 +208,25 @@ def _share(diagrams: Sequence[PhaseDiagram]) -> bool:
     return all(diagram.y == diagrams[0].y for diagram in diagrams)
 
 
-def _kind(diagram: PhaseDiagram) -> str:
-    return diagram.accuracy.removesuffix("_accuracy").replace("_", " ")
-
-
-def _fixed(diagram: PhaseDiagram) -> dict[str, str]:
-    """What is the same all over a diagram, by the name of the field, as text."""
-    told = {}
-    for name, value in diagram.shared.items():
-        if name in LETTERS and value is not None:
-            told[name] = f"{LETTERS[name]}={value}"
-    p = diagram.problem
-    if p.width is None:
-        told["activation"] = "attention alone"
-    else:
-        told["activation"] = f"{p.activation} MLP"
-    told["embedding"] = f"{p.embedding} embeddings"
-    if p.trigger_in_values:
-        told["trigger_in_values"] = "trigger in the values"
-    return told
-
-
 def _title(diagram: PhaseDiagram, diagrams: Sequence[PhaseDiagram]) -> str:
     """What sets a panel apart from the others, and how much of it disagrees."""
-    told = [set(_fixed(each).values()) for each in diagrams]
+    told = [set(described(each.shared).values()) for each in diagrams]
     common = set.intersection(*told)
-    own = [text for text in _fixed(diagram).values() if text not in common]
+    own = [text for text in described(diagram.shared).values() if text not in common]
     share = diagram.disagreeing / max(diagram.compared, 1)
     count = f"{diagram.disagreeing} of {diagram.compared} cells disagree ({share:.1%})"
     return f"{', '.join(own)}: {count}" if own else count
 
 
 def _caption(diagrams: Sequence[PhaseDiagram], width: int) -> str:
-    told = [set(_fixed(each).values()) for each in diagrams]
-    common = set.intersection(*told)
-    shared = [text for text in _fixed(diagrams[0]).values() if text in common]
     first = diagrams[0]
     seeds = " or ".join(map(str, sorted({diagram.seeds for diagram in diagrams})))
     tests = max(cell.measured.tests for cell in first.cells)
     failed = sum(diagram.failed for diagram in diagrams)
     sentences = [
-        f"{', '.join(shared)}.",
-        f"Colour: mean {_kind(first)} accuracy of {seeds} seeds for each cell, tested on {tests} "
-        "fresh samples each.",
+        f"{in_common(diagram.shared for diagram in diagrams)}.",
+        f"Colour: mean {kind_of(first.accuracy)} accuracy of {seeds} seeds for each cell, tested on "
+        f"{tests} fresh samples each.",
         f"Points: where it crosses {first.target:g} along {LETTERS[first.y.name]}, with 95 % "
         "intervals; no point: not within the plane.",
         "Line: the same by closed forms, nothing fitted.",

@@ -15,13 +15,12 @@ def described(fields: Mapping[str, Any]) -> dict[str, str]:
     ['V=512', 'attention alone', 'sphere embeddings']
     """
     told = {
-        name: f"{letter}={fields[name]:g}" if name == "samples" else f"{letter}={fields[name]}"
+        name: f"{letter}={fields[name]}"
         for name, letter in LETTERS.items()
         if fields.get(name) is not None
     }
-    told["activation"] = (
-        "attention alone" if fields.get("width") is None else f"{fields['activation']} MLP"
-    )
+    activation = fields.get("activation")
+    told["activation"] = f"{activation} MLP" if activation else "attention alone"
     told["embedding"] = f"{fields['embedding']} embeddings"
     if fields.get("trigger_in_values"):
         told["trigger_in_values"] = "trigger in the values"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
-from recallscope.record import Status
+from recallscope.record import Status, check_accuracy, check_target
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
 from recallscope.theory.noise import OWN_STAGE, budget, dominant
 from recallscope.theory.setting import Setting, setting, setting_of
@@ -197,9 +196,8 @@ def solve(
     """
     if quantity not in SIZES:
         raise ProblemError(f"can solve for {', '.join(SIZES)}, not {quantity!r}")
-    _check_accuracy(accuracy)
-    if not isinstance(target, Real) or not 0 < target < 1:
-        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
+    check_accuracy(accuracy)
+    check_target(target)
     if quantity == "width" and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
     grows = GROWS[quantity]
@@ -237,11 +235,6 @@ def solve(
         reason=_in_the_way(prediction, quantity, accuracy) if value is None else None,
         prediction=prediction,
     )
-
-
-def _check_accuracy(accuracy: str) -> None:
-    if accuracy not in Accuracies._fields:
-        raise ProblemError(f"accuracy must be one of {', '.join(Accuracies._fields)}")
 
 
 def _range(problem: Problem, quantity: str) -> tuple[int, int]:
@@ -338,7 +331,7 @@ def phase_map(
         raise ProblemError(f"a phase map is over two different sizes, not {x[0]!r} twice")
     if "width" in (x[0], y[0]) and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
-    _check_accuracy(accuracy)
+    check_accuracy(accuracy)
     fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
     ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
     s = setting(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
