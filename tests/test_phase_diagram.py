@@ -262,7 +262,7 @@ def test_the_figure_says_what_it_shows(tmp_path, diagram):
     figure = phase_diagram_figure([diagram, long])
     caption, titles, legends, labels = texts(figure)
     assert caption.startswith("V=512, attention alone, sphere embeddings.")
-    assert "mean recall accuracy of 4 seeds for each cell, tested on 4096 fresh samples" in caption
+    assert "mean recall accuracy of 4 seeds a cell, tested on 4096 fresh samples" in caption
     assert "95 % intervals" in caption
     assert titles[0] == (
         f"L=16: {diagram.disagreeing} of 18 cells disagree ({diagram.disagreeing / 18:.1%})"

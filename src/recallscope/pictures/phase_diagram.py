@@ -225,7 +225,7 @@ def _caption(diagrams: Sequence[PhaseDiagram], width: int) -> str:
     failed = sum(diagram.failed for diagram in diagrams)
     sentences = [
         f"{in_common(diagram.shared for diagram in diagrams)}.",
-        f"Colour: mean {kind_of(first.accuracy)} accuracy of {seeds} seeds for each cell, tested on "
+        f"Colour: mean {kind_of(first.accuracy)} accuracy of {seeds} seeds a cell, tested on "
         f"{tests} fresh samples each.",
         f"Points: where it crosses {first.target:g} along {LETTERS[first.y.name]}, with 95 % "
         "intervals; no point: not within the plane.",
