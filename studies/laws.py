@@ -24,7 +24,7 @@ import numpy as np
 from recallscope import Problem, run, solve
 from recallscope.measurement import law as fitted
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.law import Exponent, fit_law, read_points
+from recallscope.measurement.law import Collapse, Exponent, collapse, fit_law, read_points
 from recallscope.pictures.style import (
     COLOURS,
     LETTERS,
@@ -247,6 +247,24 @@ def factorial(rows: list[dict[str, Any]], name: str) -> fitted.Law:
     return fit_law(read_points([row for row in rows if row["law"] == name], ["dim", "length"]))
 
 
+def collapsed(
+    rows: list[dict[str, Any]], runs: list[dict[str, Any]], name: str, scale: int
+) -> tuple[fitted.Law, Collapse]:
+    """The law of all axes together, and how nearly its runs lie on one curve."""
+    at = [row for row in rows if (row["law"], row["scale"]) == (name, scale)]
+    law = fit_law(read_points(at, list(LAWS[name].axes)))
+    place = {tuple(row[name] for name in _KEY): number for number, row in enumerate(at)}
+    numbered = [(place.get(tuple(run[name] for name in _KEY)), run) for run in runs]
+    mine = [(number, run) for number, run in numbered if number is not None]
+    return law, collapse(
+        np.log([run["samples"] for _, run in mine]),
+        np.array([run["rate"] for _, run in mine]),
+        np.array([number for number, _ in mine]),
+        {number: law.predict(row) for number, row in enumerate(at)},
+        {number: row["log_mean"] for number, row in enumerate(at)},
+    )
+
+
 def report(rows: list[dict[str, Any]]) -> str:
     lines = [
         "N* at accuracy 0.5, exponent along each axis (95 % interval), closed forms, far limit"
@@ -267,6 +285,21 @@ def report(rows: list[dict[str, Any]]) -> str:
             f"{LAWS[each.law].far[each.axis]:4.1f}   measured/closed form "
             f"{ratio.min():.2f} to {ratio.max():.2f}"
         )
+    runs = read_csv(RUNS)
+    for name, each in LAWS.items():
+        for scale in range(len(each.bases)):
+            law, found = collapsed(rows, runs, name, scale)
+            powers = ", ".join(
+                f"{LETTERS[size]} {power.value:.2f} ({power.low:.2f} to {power.high:.2f})"
+                for size, power in law.exponents.items()
+            )
+            lines.append(
+                f"{name}, scale {scale}, all axes: {powers}; {law.status} "
+                f"(chance {law.chance:.2g}, scatter {law.scatter:.1%}); "
+                f"rms about one curve against N {found.raw:.3f}, N/N* "
+                f"of the law {found.law:.3f}, of its own {found.own:.3f}; each its own curve "
+                f"{found.seeds:.3f}"
+            )
     for name in FACTORIAL:
         law = factorial(rows, name)
         if law.separable is None:
