@@ -228,7 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
-        with ProcessPoolExecutor(1) as pool:
+        with ProcessPoolExecutor(2) as pool:
             rows = [row for many in pool.map(real, range(len(REAL))) for row in many]
             rows += [row for row in pool.map(planted, range(PLANTED), chunksize=5) if row]
         write_csv(rows, RESULTS)

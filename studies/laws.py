@@ -20,8 +20,9 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
+from planted import MADE_UP, TESTS
 
-from recallscope import Problem, run, solve
+from recallscope import Problem, Record, Status, run, solve
 from recallscope.measurement import law as fitted
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.law import Collapse, Exponent, collapse, fit_law, read_points
@@ -34,7 +35,7 @@ from recallscope.pictures.style import (
     sizes_along,
     tidy,
 )
-from recallscope.tables import read_csv
+from recallscope.tables import read_csv, write_csv
 
 RESULTS = Path(__file__).with_name("laws.csv")
 RUNS = Path(__file__).with_name("laws-runs.csv")
@@ -136,13 +137,9 @@ def problems() -> list[tuple[str, int, str, Problem, float, int]]:
     return listed
 
 
-def searched(number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """One search: its row of the table, and those of its runs."""
-    import torch
-
-    torch.set_num_threads(1)
-    law, scale, accuracy, problem, precision, budget = problems()[number]
-    search = CriticalSearch(
+def search_of(number: int) -> CriticalSearch:
+    _, _, accuracy, problem, precision, budget = problems()[number]
+    return CriticalSearch(
         problem,
         accuracy=accuracy,
         low=max(problem.vocab // 16, 4),
@@ -152,36 +149,80 @@ def searched(number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         prior=None,
         first_seed=1000 * number,  # worlds of their own, so that errors are independent
     )
-    sizes = {name: getattr(problem, name) for name in ("vocab", "dim", "length")}
-    runs = []
+
+
+def searched(number: int) -> list[dict[str, Any]]:
+    """The runs of one search, as rows."""
+    import torch
+
+    torch.set_num_threads(1)
+    law, scale, accuracy, problem, *_ = problems()[number]
+    search = search_of(number)
+    rows = []
     while not search.done:
         records = [run(p, seed, dtype="float32") for p, seed in search.ask()]
         search.tell(records)
-        runs += [
-            {"law": law, "scale": scale, **sizes, "samples": record.problem.samples}
+        rows += [
+            {"law": law, "scale": scale, **_sizes(problem), "samples": record.problem.samples}
             | {"seed": record.seed, "rate": getattr(record, accuracy)}
             for record in records
         ]
+    return rows
+
+
+def read(number: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the runs of a search say, as a row of the table of critical sizes."""
+    law, scale, accuracy, problem, *_ = problems()[number]
+    search = search_of(number)
+    search.tell(
+        Record(
+            problem=problem.replace(samples=each["samples"]),
+            seed=each["seed"],
+            status=Status.OK,
+            provenance=MADE_UP,
+            test_samples=TESTS,
+            **{accuracy: each["rate"]},
+        )
+        for each in runs
+    )
     found = search.result()
-    row = {"law": law, "scale": scale, **sizes, "status": str(found.status)}
+    row = {"law": law, "scale": scale, **_sizes(problem), "status": str(found.status)}
     row |= {name: getattr(found, name) for name in ("value", "low", "high")}
-    row |= {"log_mean": found.log_mean, "log_sd": found.log_sd, "evaluations": found.evaluations}
-    return row, runs
+    return row | {
+        "log_mean": found.log_mean,
+        "log_sd": found.log_sd,
+        "evaluations": found.evaluations,
+    }
+
+
+def _sizes(problem: Problem) -> dict[str, int]:
+    return {name: getattr(problem, name) for name in ("vocab", "dim", "length")}
 
 
 def simulate() -> None:
-    there = read_csv(RESULTS) if RESULTS.exists() else []
+    """Search for what is not there yet, then read all runs."""
+    there = read_csv(RUNS) if RUNS.exists() else []
     done = {tuple(row[name] for name in _KEY) for row in there}
-    wanted = [
-        number
-        for number, (law, scale, _, problem, *_) in enumerate(problems())
-        if (law, scale, problem.vocab, problem.dim, problem.length) not in done
-    ]
+    keys = [(law, scale, *_sizes(problem).values()) for law, scale, _, problem, *_ in problems()]
+    wanted = [number for number, key in enumerate(keys) if key not in done]
     with ProcessPoolExecutor(2) as pool:
-        for count, (row, runs) in enumerate(pool.map(searched, wanted), start=1):
-            _append(RUNS, runs)
-            _append(RESULTS, [row])
-            print(f"{count} of {len(wanted)}: {row}", flush=True)
+        for count, rows in enumerate(pool.map(searched, wanted), start=1):
+            _append(RUNS, rows)
+            print(f"{count} of {len(wanted)} searches", flush=True)
+    read_all()
+
+
+def read_all() -> None:
+    """Critical sizes from all runs that are there."""
+    by_key: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in read_csv(RUNS):
+        by_key.setdefault(tuple(row[name] for name in _KEY), []).append(row)
+    rows = []
+    for number, (law, scale, _, problem, *_) in enumerate(problems()):
+        runs = by_key.get((law, scale, *_sizes(problem).values()))
+        if runs:
+            rows.append(read(number, runs))
+    write_csv(rows, RESULTS)
 
 
 def _append(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -160,7 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
-        with ProcessPoolExecutor(1) as pool:
+        with ProcessPoolExecutor(2) as pool:
             write_csv(list(pool.map(search, range(SEARCHES), chunksize=5)), RESULTS)
     print(report(read_csv(RESULTS)))
 

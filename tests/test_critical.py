@@ -168,6 +168,21 @@ def test_a_mistaken_search_is_told(how, said):
         CriticalSearch(PROBLEM, **how)
 
 
+def test_a_problem_without_a_closed_form_is_searched_without_a_prior():
+    literal = PROBLEM.replace(regime="literal", eta=0.01, gamma=1e4)
+    found = CriticalSearch(literal, prior="theory")
+    assert found.theory is None
+    assert found.crossing.beyond == pytest.approx(0.1, abs=0.02)
+
+
+def test_runs_that_are_all_right_show_that_the_target_is_passed():
+    """Even where seeds are all or nothing: no mean below the target makes so many runs perfect."""
+    x = np.log(np.concatenate([np.full(12, 20.0), np.geomspace(60, 20_000, 40)]))
+    rate = np.array([0.1, 0.3, 1.0, 0.9, 1.0, 0.6, 0.2, 1.0, 0.8, 1.0, 0.7, 0.9] + [1.0] * 40)
+    found = locate(Runs(x, rate, np.full(52, 4096.0)), 0.9, math.log(2), math.log(65536))
+    assert math.exp(found.quantile(0.975)) < 120
+
+
 def test_the_orthogonal_dimension_starts_above_the_vocabulary():
     found = CriticalSearch(PROBLEM.replace(embedding="orthogonal", dim=600), "dim")
     assert found.low == 513

@@ -633,10 +633,13 @@ def _run_all(runs: list[tuple[Problem, int]], what: str, **how: Any) -> list[Rec
         return run_all(runs, display.update, **how)
 
 
-def _search(problem: Problem, quantity: str, how: dict[str, Any]) -> CriticalSearch:
-    """A search from the options of one."""
+def _search(
+    problem: Problem, quantity: str, how: dict[str, Any], number: int = 0
+) -> CriticalSearch:
+    """A search from the options of one; searches of different number share no seed."""
     from recallscope.measurement.critical import CriticalSearch
 
+    budget = whole_number("budget", _number(how["budget"]), 1, 10**6)
     low, high = (
         None if how[name] is None else whole_number(name, _number(how[name]), 1)
         for name in ("low", "high")
@@ -649,8 +652,8 @@ def _search(problem: Problem, quantity: str, how: dict[str, Any]) -> CriticalSea
         low=low,
         high=high,
         precision=_number(how["precision"]),
-        budget=_number(how["budget"]),
-        first_seed=whole_number("seed", _number(how["seed"]), 0, 2**62),
+        budget=budget,
+        first_seed=whole_number("seed", _number(how["seed"]), 0, 2**62) + number * budget,
         prior=None if how["no_theory"] else "theory",
     )
 
@@ -693,7 +696,7 @@ def _measure_law(
             )
     _fill_in(options, quantity)
     problems = one_at_a_time(_closed_form_problem(options), axes)
-    searches = [_search(problem, quantity, how) for problem in problems]
+    searches = [_search(problem, quantity, how, number) for number, problem in enumerate(problems)]
     _carry_out(searches, test_samples, dtype)
     return scaling_of([search.result() for search in searches])
 

@@ -195,6 +195,8 @@ def print_phase(diagram: PhaseDiagram) -> None:
 
 
 def print_critical(found: CriticalSize) -> None:
+    from recallscope.theory.setting import has_closed_form
+
     print_problem(found.problem, found.quantity)
     kind = found.accuracy.replace("_", " ")
     if found.value is None:
@@ -208,8 +210,9 @@ def print_critical(found: CriticalSize) -> None:
             f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
             f"(95 % interval {low} {high})"
         )
-    said = "not at any size" if found.theory is None else found.theory
-    print(f"Predicted by closed forms: {said}.")
+    if has_closed_form(found.problem):
+        said = "not at any size" if found.theory is None else found.theory
+        print(f"Predicted by closed forms: {said}.")
     failed = f", {found.failures} of which failed and are left out" if found.failures else ""
     print(f"From {found.evaluations} runs{failed}, each with a seed of its own.")
 

@@ -21,7 +21,7 @@ from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status, check_accuracy, check_target
 from recallscope.theory.capacity import GROWS, SIZES, solve
-from recallscope.theory.setting import setting_of
+from recallscope.theory.setting import has_closed_form
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -266,9 +266,7 @@ class CriticalSearch:
 
         Neither, for problems that have no closed form.
         """
-        try:
-            setting_of(self.problem)
-        except ProblemError:
+        if not has_closed_form(self.problem):
             return None, None
         size = solve(self.problem, self.quantity, self.target, self.accuracy).value
         return size, math.inf if size is None else self._sign * math.log(size)
@@ -320,7 +318,7 @@ def search_range(problem: Problem, quantity: str) -> tuple[int, int]:
     vocab = problem.vocab
     orthogonal = problem.embedding == "orthogonal"
     low, high = {
-        "samples": (vocab // 8, 256 * vocab),
+        "samples": (2, 256 * vocab),
         "dim": (4, 8 * vocab),
         "width": (8, 64 * vocab),
         "vocab": (8, problem.dim - 1 if orthogonal else 1 << 14),

@@ -1,7 +1,7 @@
 """Where an accuracy crosses a target, from runs at many sizes: a posterior, not a point.
 
-A run at size N gives a rate. Rates of different seeds at one size follow a Beta law about a mean
-that rises with x = log N, and the crossing c is where the mean is the target:
+A run at size N answers so many of its tests right. Seeds differ: their rates at one size follow a
+Beta law about a mean that rises with x = log N, and the crossing c is where the mean is the target:
 
     logit mean(x) = logit target + g(slope · (x − c))
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SLOPES = (0.15, 40.0)  # logits per unit of log size
 _BENDS = np.array([-2.0, -0.7, 0.0, 0.7, 2.0])  # one over the logits from the target to a plateau
 _BEND_WEIGHTS = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+_TINY = 1e-7  # the least of a mean or a variance, so that logarithms of both are good numbers
 _MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its distance from target
 _POINTS = (48, 10, 8)  # of the grid along crossing, slope and spread
 _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the next, finer grid
@@ -151,29 +152,22 @@ def locate(
 
 
 class _Group(NamedTuple):
-    """Runs of one size and as many tests; all that the likelihood needs of them."""
+    """Runs of one size: how many tests were right, of how many, and how often that was seen."""
 
     x: float
-    tests: float
-    runs: int
-    log_rates: float
-    log_misses: float
+    right: Float[np.ndarray, " kinds"]
+    tests: Float[np.ndarray, " kinds"]
+    times: Float[np.ndarray, " kinds"]
 
 
 def _grouped(runs: Runs) -> list[_Group]:
-    # No run of n tests can tell a rate from 0 or 1 better than to half a test.
-    rate = np.clip(runs.rate, 0.5 / runs.tests, 1 - 0.5 / runs.tests)
-    pairs, of = np.unique(np.stack([runs.x, runs.tests]), axis=1, return_inverse=True)
-    return [
-        _Group(
-            x,
-            tests,
-            int(np.sum(of == number)),
-            float(np.log(rate[of == number]).sum()),
-            float(np.log1p(-rate[of == number]).sum()),
-        )
-        for number, (x, tests) in enumerate(pairs.T)
-    ]
+    groups = []
+    for x in np.unique(runs.x):
+        here = runs.x == x
+        outcomes = np.stack([runs.rate[here] * runs.tests[here], runs.tests[here]])
+        kinds, times = np.unique(outcomes, axis=1, return_counts=True)
+        groups.append(_Group(float(x), kinds[0], kinds[1], times))
+    return groups
 
 
 def _log_likelihood(
@@ -186,16 +180,17 @@ def _log_likelihood(
     total = np.zeros((len(crossing), len(slope), len(_BENDS), len(spread)))
     for group in groups:
         away = _bent(slope * (group.x - crossing)[:, None])
-        mean = expit(target + away)
-        mean = np.clip(mean, 0.5 / group.tests, 1 - 0.5 / group.tests)
-        # The variance of a rate in units of mean (1 − mean): counting, line, and seeds.
-        variance = 1 / group.tests + (_MISTRUST * away) ** 2 * mean * (1 - mean)
-        share = np.minimum(variance[..., None] + spread**2, 0.98)
+        mean = np.clip(expit(target + away), _TINY, 1 - _TINY)
+        # The variance of a rate between seeds, in units of mean (1 − mean): the line's and theirs.
+        variance = (_MISTRUST * away) ** 2 * mean * (1 - mean)
+        share = np.clip(variance[..., None] + spread**2, _TINY, 0.98)
         concentration = 1 / share - 1
         a = mean[..., None] * concentration
         b = concentration - a
-        total += group.runs * (gammaln(concentration) - gammaln(a) - gammaln(b))
-        total += (a - 1) * group.log_rates + (b - 1) * group.log_misses
+        empty = gammaln(concentration) - gammaln(a) - gammaln(b)
+        for right, tests, times in zip(group.right, group.tests, group.times, strict=True):
+            seen = gammaln(a + right) + gammaln(b + tests - right) - gammaln(concentration + tests)
+            total += times * (empty + seen)
     return total
 
 

@@ -11,7 +11,7 @@ from recallscope.measurement.critical import CriticalSize
 from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
 from recallscope.pictures.words import in_common, kind_of
 from recallscope.theory.accuracy import accuracies
-from recallscope.theory.setting import Setting, setting_of
+from recallscope.theory.setting import Setting, has_closed_form, setting_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -54,6 +54,7 @@ def critical_figure(found: CriticalSize) -> Figure:
             zorder=3,
             label="measured mean",
         )
+    if len(size) and has_closed_form(found.problem):
         grid = np.geomspace(size.min() / 1.2, size.max() * 1.2, 200)
         predicted = "none" if found.theory is None else str(found.theory)
         axes.plot(

@@ -128,6 +128,19 @@ def setting_of(problems: Problem | Iterable[Problem]) -> Setting:
     )
 
 
+def has_closed_form(problem: Problem) -> bool:
+    """Whether the theory has anything to say: not of other regimes, nor of arrays of one's own.
+
+    >>> has_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
+    True
+    """
+    try:
+        setting_of(problem)
+    except ProblemError:
+        return False
+    return True
+
+
 def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:
     try:
         sizes = np.asarray(value, dtype=float)
