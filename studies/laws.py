@@ -96,7 +96,7 @@ LAWS = {
         (
             {"vocab": 256, "dim": 100, "length": 32},
             {"vocab": 1024, "dim": 256, "length": 64},
-            {"vocab": 4096, "dim": 640, "length": 128},
+            {"vocab": 2048, "dim": 403, "length": 90},
         ),
         {"length": 2.0},
         {"length": 1.0},

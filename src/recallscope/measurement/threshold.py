@@ -34,6 +34,7 @@ _MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its dis
 _POINTS = (48, 10, 8)  # of the grid along crossing, slope and spread
 _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the next, finer grid
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
+_MOST_GRIDS = 40
 _OUTSIDE = 0.1  # the share of the prior on either side of the range
 _THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
 
@@ -122,7 +123,7 @@ def locate(
     # Finer and finer about where the posterior is. Between coarse points only a wide spread can
     # explain the data, so the spread is narrowed down last.
     narrowed = 2
-    while True:
+    for _ in range(_MOST_GRIDS):
         edges = [np.linspace(*ends, points + 1) for ends, points in zip(box, _POINTS, strict=True)]
         crossing, slope, root = ((each[1:] + each[:-1]) / 2 for each in edges)
         spread = root**2  # finer where seeds hardly differ
