@@ -19,8 +19,9 @@ from recallscope import Problem, ProblemError, phase_map, predict, run, solve
 from recallscope.pictures.phase import phase_figure
 from recallscope.pictures.style import save
 from recallscope.record import Status
+from recallscope.tables import read_csv
 from recallscope.theory import hermite
-from recallscope.theory.accuracy import accuracies, analyse, on_sphere
+from recallscope.theory.accuracy import Contest, _partly_read, accuracies, analyse, on_sphere
 from recallscope.theory.capacity import SIZES
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS
@@ -45,6 +46,26 @@ def test_random_problems_are_predicted(study: str, name: str) -> None:
     assert np.abs(error).mean() <= 0.010
     assert np.quantile(np.abs(error), 0.95) <= 0.04
     assert abs(error.mean()) <= 0.005
+
+
+def test_recall_of_what_locks_partly_is_predicted() -> None:
+    """Cells of studies/phase_diagram.py: multiplying lock and read would be 0.008 too low."""
+    rows = [row for row in read_csv(STUDIES / "phase_diagram.csv") if row["length"] == 128]
+    names = ("vocab", "samples", "dim", "length")
+    found = accuracies(setting(**{name: [row[name] for row in rows] for name in names}))
+    few_dimensions = np.array([row["dim"] < 64 for row in rows])
+    partly = (found.lock_accuracy > 0.08) & (found.lock_accuracy < 0.98) & few_dimensions
+    assert partly.sum() > 200
+    error = (found.recall_accuracy - [row["mean"] for row in rows])[partly]
+    assert abs(error.mean()) < 0.003
+    assert np.abs(error).mean() < 0.006
+
+
+def test_partial_locking_ends_in_locking() -> None:
+    s = setting(vocab=512, samples=[600, 4096, 1e5], dim=64, length=32, width=[np.inf, 300, 300])
+    found = analyse(s)
+    always = Contest(won=np.ones((3, 7, 3)), highest=np.full((3, 1, 3), 2.5))
+    np.testing.assert_allclose(_partly_read(s, found.recall, always), found.locked_accuracy)
 
 
 def test_critical_batches_are_predicted() -> None:

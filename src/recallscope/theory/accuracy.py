@@ -31,6 +31,7 @@ _LEVELS, _LEVEL_WEIGHTS = (_legendre + 1) / 2, _weights / 2
 _ROWS_AT_ONCE = 8192
 _BINS = 129
 _MANY = 1e12  # samples for each fact; more make no difference
+_CERTAIN = 1e-3  # locking this close to never or always need not be called partial
 
 
 class Accuracies(NamedTuple):
@@ -51,6 +52,36 @@ class Analysis(NamedTuple):
     one_step: Reading
 
 
+class Storage(NamedTuple):
+    """How much of the facts is stored: a fact's strength is the share of its samples that locked.
+
+    The moments are over all facts of a world, averaged over worlds as often as they lock.
+    """
+
+    strength: Float[np.ndarray, "*n strengths"]  # of the fact asked for
+    share: Float[np.ndarray, "*n strengths"]  # of tests that lock and ask for such a fact
+    lost: Float[np.ndarray, "*n strengths"]  # of its signal, to what did not lock
+    mean: Array
+    square: Array  # what interferes: the second moment, and what those samples add to it
+    cube: Array
+    fourth: Array
+    variance: Array
+
+    @classmethod
+    def in_full(cls, s: Setting) -> Storage:
+        """Attention always locks."""
+        one, nothing = np.ones_like(s.vocab), np.zeros_like(s.vocab)
+        always = one[..., None]
+        return cls(always, always, nothing[..., None], one, one, one, one, nothing)
+
+
+class Contest(NamedTuple):
+    """The marked token against its highest rival, by the trigger's score and the rival's level."""
+
+    won: Float[np.ndarray, "*n worlds levels"]  # by this share of tokens
+    highest: Float[np.ndarray, "*n 1 levels"]  # score of the rival, in standard deviations
+
+
 def analyse(s: Setting) -> Analysis:
     """All closed forms of all problems.
 
@@ -61,13 +92,20 @@ def analyse(s: Setting) -> Analysis:
     """
     h = means(s)
     scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
-    lock = lock_accuracy(s, scores)
-    locked = read_accuracy(s, recall, third_step=True)
+    contest = _contest(s, scores)
+    lock = lock_accuracy(s, contest)
+    locked = read_accuracy(s, recall, Storage.in_full(s), third_step=True)
+    right = locked.copy()  # of what locks
+    partly = (lock > _CERTAIN) & (lock < 1 - _CERTAIN) & ~_counted(s)
+    if np.any(partly):
+        part = Contest(*(field[partly] for field in contest))
+        read = _partly_read(s.take(partly), _take(recall, partly), part)
+        right[partly] = read / lock[partly]
     # What is not locked is a guess, and so is right one time in V.
-    guess = (1 - lock) * (1 - locked) / (s.vocab - 1)
-    recall_accuracy = lock * locked + guess
+    guess = (1 - lock) * (1 - right) / (s.vocab - 1)
+    first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
     return Analysis(
-        Accuracies(lock, recall_accuracy, read_accuracy(s, one_step, third_step=False)),
+        Accuracies(lock, lock * right + guess, first),
         locked,
         scores,
         recall,
@@ -116,13 +154,22 @@ def on_sphere(normal: Array, dim: Array) -> Array:
     return np.sign(normal) * np.sqrt(dim * square)
 
 
-def lock_accuracy(s: Setting, scores: Locking) -> Array:
+def lock_accuracy(s: Setting, contest: Contest) -> Array:
     """The probability that the marked position has the highest attention score. Equation (36)."""
+    locked: Array = contest.won @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
+    # A sequence of one token has no noise, and locks.
+    return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
+
+
+def _different_rivals(s: Setting) -> Array:
+    """Of L - 1 distractors some are the same token; only different ones compete."""
+    return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
+
+
+def _contest(s: Setting, scores: Locking) -> Contest:
     noise = total(scores.terms)[..., None, None]
     d = s.room[..., None, None]
-    # Of L - 1 distractors some are the same token; only different ones compete.
-    rivals = -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
-    normal = highest_of(rivals)[..., None, :]
+    normal = highest_of(_different_rivals(s))[..., None, :]
     highest = np.where(
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
     )
@@ -130,19 +177,61 @@ def lock_accuracy(s: Setting, scores: Locking) -> Array:
         scores.signal[..., None] + np.sqrt(scores.trigger_variance)[..., None] * _TRIGGER_NODES
     )
     trigger = trigger[..., None]
-    # A sequence of one token has no noise, and locks.
     alone = (s.length == 1)[..., None, None]
     variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))
     margin = trigger / np.sqrt(variance) - highest
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
-    locked: Array = ndtr(margin / np.sqrt(spread)) @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
-    return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
+    return Contest(ndtr(margin / np.sqrt(spread)), highest)
 
 
-def read_accuracy(s: Setting, reading: Reading, third_step: bool) -> Array:
+def _partly_read(s: Setting, reading: Reading, contest: Contest) -> Float[np.ndarray, " n"]:
+    """The probability that a sample locks and its fact is read. Equations (37a) to (37d)."""
+    # A token that beats rivals up to a level locks as often as rivals are no higher.
+    strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)
+    tokens = _from_level_to_next(contest.won)
+    mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
+    variance = square - mean**2
+    locks = mean * _TRIGGER_WEIGHTS
+    worlds = locks / locks.sum(axis=1, keepdims=True)
+    # Samples that do not lock read the highest token present, the same few again and again.
+    present = (_different_rivals(s) / s.vocab)[:, None]
+    alike = np.where(s.marked[:, None], 0, present / (2 - present))
+    moments = [
+        (moment * worlds).sum(axis=1)
+        for moment in (mean, square + alike * variance, cube, fourth, variance)
+    ]
+    # Those tokens lie along the attention vector, and so do the ones that lock.
+    beaten = 1 - contest.won
+    rival = (beaten * contest.highest) @ _LEVEL_WEIGHTS / np.maximum(1 - mean, 1e-12)
+    above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
+    share = _TRIGGER_WEIGHTS @ tokens
+    leaning = (_TRIGGER_WEIGHTS * rival)[:, None, :] @ (above * (strengths - mean[..., None]))
+    lean = np.where(s.marked, 0, reading.slope / s.room)[:, None]
+    storage = Storage(
+        np.broadcast_to(strengths, share.shape),
+        strengths * share,
+        lean * leaning[:, 0] / np.maximum(share, 1e-12),
+        *moments,
+    )
+    return read_accuracy(s, reading, storage, third_step=True)
+
+
+def _from_level_to_next(values: Float[np.ndarray, "n worlds levels"]) -> Array:
+    """What a sum over all tokens above each level leaves for those below the next."""
+    parts = values.copy()
+    parts[..., :-1] -= values[..., 1:]
+    return parts
+
+
+def _counted(s: Setting) -> Array:
+    """Where whole counts compete, and no noise."""
+    return s.orthogonal & np.isinf(s.width)
+
+
+def read_accuracy(s: Setting, reading: Reading, storage: Storage, third_step: bool) -> Array:
     """The probability that the right label has the highest logit. Equations (34) and (37)."""
     accuracy = np.empty_like(s.vocab)
-    counted = s.orthogonal & np.isinf(s.width)
+    counted = _counted(s)
     if np.any(counted):
         accuracy[counted] = _orthogonal_accuracy(s.take(counted), third_step)
     # Few samples for each fact are counted one by one, many are as good as Gaussian.
@@ -151,7 +240,8 @@ def read_accuracy(s: Setting, reading: Reading, third_step: bool) -> Array:
         chosen = (s.per_token >= low) & (s.per_token < high) & ~counted
         nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
         if np.any(chosen):
-            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(reading, chosen), nodes)
+            stored = Storage(*(field[chosen] for field in storage))
+            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(reading, chosen), stored, nodes)
     return accuracy
 
 
@@ -160,22 +250,31 @@ def _take(reading: Reading, where: Array) -> Reading:
     return Reading(terms, *(field[where] for field in reading[1:]))
 
 
-def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
+def _read_accuracy(s: Setting, reading: Reading, stored: Storage, nodes: Array | None) -> Array:
     d, few = s.dim[:, None], 1 / s.per_token[:, None]
-    wrong = total(reading.terms)[:, None]
+    bias, bare = reading.bias[:, None], reading.bare_bias[:, None]
+    mean, square, cube, fourth, variance = (field[:, None] for field in stored[3:])
+    # E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
+    # under another token, and so does not thin what is due to chance.
+    c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
+    # What all reads share is stored by all samples of a label, those that did not lock included,
+    # unless it is the trigger.
+    imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few
+    items = {name: values for name, values in reading.terms.items() if name != "mean_bias"}
+    shared = reading.terms["mean_bias"][:, None]
+    wrong = total(items)[:, None] * (c2 / (1 + few)) + shared * (imbalance / few)
     crowding = (s.vocab / s.room)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
     common, own = wrong * crowding / (1 + crowding), wrong / (1 + crowding)
     across = np.maximum(common * (1 - 1 / d) + own, 1e-100)
     normal = highest_of(s.vocab - 1)
-    third, fourth = _own_cumulants(reading, few)
+    third_own, fourth_own = _own_cumulants(reading, stored, few)
     # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
     # lean on each other as if there were fewer dimensions. Equation (35a).
     V = s.vocab[:, None]
-    kurtosis = (1 + 6 * few + 7 * few**2 + few**3) / (1 + few) ** 2
-    lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + kurtosis) / (V + d)))
+    lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
-    highest = highest + _tail_shift(normal, third / across**1.5, fourth / across**2)
+    highest = highest + _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)
     limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)
     # In very few dimensions some wrong label always points the same way, and the right one loses.
     threshold = highest * np.sqrt(across / np.maximum(1 - limit, 1e-9))
@@ -183,10 +282,15 @@ def _read_accuracy(s: Setting, reading: Reading, nodes: Array | None) -> Array:
     typical = np.mean(highest / np.sqrt(1 - limit), axis=1, keepdims=True)
     spread = (typical * common) ** 2 / across / (2 * lean)
 
-    count, weight = _counts(s.per_token, nodes)
-    signal = count + (count - 1) * reading.bias[:, None]
-    within = own - (reading.item_variance[:, None] * (1 + few) + reading.bias[:, None] ** 2 * few)
+    count, weight = _counts(s.per_token[:, None] * stored.strength, nodes)
+    count, weight = count * stored.strength[..., None], weight * stored.share[..., None]
+    each = count.shape[-1]
+    strength, lost = (np.repeat(field, each, axis=1) for field in (stored.strength, stored.lost))
+    count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
+    signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
+    within = own - (reading.item_variance[:, None] * c2 + bias**2 * imbalance)
     right = common + np.maximum(within, 0) * np.minimum(count, 1)
+    right = right + (1 - strength) * few * (bare * bias) ** 2
     right = right + reading.token_variance[:, None] * signal**2
     scale = 1 / np.sqrt(right + spread + 1e-300)
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
@@ -207,33 +311,37 @@ def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
     return gamma - normal + excess * (normal**3 - 3 * normal) / 24
 
 
-def _own_cumulants(reading: Reading, few: Array) -> tuple[Array, Array]:
+def _own_cumulants(reading: Reading, stored: Storage, few: Array) -> tuple[Array, Array]:
     """Third and fourth cumulant of a label's own stored item: its count times its kernel."""
     item, bias = reading.item_variance[:, None], reading.bias[:, None]
     third, fourth = reading.third[:, None], reading.fourth[:, None]
-    c2, c3 = 1 + few, 1 + 3 * few + few**2
-    c4 = 1 + 6 * few + 7 * few**2 + few**3
-    own_third = bias**3 * few**2 + 3 * bias * (c3 - c2) * item + c3 * third
+    m2, m3, m4 = (field[:, None] for field in (stored.square, stored.cube, stored.fourth))
+    # Moments of the count c: E c^j, and E (c - 1)^i c^j of a part that all reads share.
+    c2, c3 = m2 + few, m3 + 3 * m2 * few + few**2
+    c4 = m4 + 6 * m3 * few + 7 * m2 * few**2 + few**3
+    own_third = bias**3 * few**2 + 3 * bias * (2 * m2 * few + few**2) * item + c3 * third
     own_fourth = (
         bias**4 * (3 * few**2 + few**3)
-        + 6 * bias**2 * (c4 - 2 * c3 + c2) * item
-        + 4 * bias * (c4 - c3) * third
+        + 6 * bias**2 * (m2 * few + 5 * few**2 + few**3) * item
+        + 4 * bias * (3 * m3 * few + 6 * m2 * few**2 + few**3) * third
         + c4 * (fourth + 3 * item**2)
         - 3 * (bias**2 * few + item * c2) ** 2
     )
     return own_third + reading.spill_third[:, None], own_fourth + reading.spill_fourth[:, None]
 
 
-def _counts(per_token: Array, nodes: Array | None) -> tuple[Array, Array]:
+def _counts(
+    per_token: Float[np.ndarray, "n strengths"], nodes: Array | None
+) -> tuple[Float[np.ndarray, "n strengths nodes"], Float[np.ndarray, "n strengths nodes"]]:
     """How often a fact was seen, over the mean, with weights: Poisson, or its Gaussian limit."""
-    rate = per_token[:, None]
+    rate = per_token[..., None]
     if nodes is None:
         root = 1 / np.sqrt(rate)
         skewed = _COUNT_NODES + (_COUNT_NODES**2 - 1) * root / 6
         count = np.maximum(1 + skewed * root, 0)
-        return count, np.broadcast_to(_COUNT_WEIGHTS, (len(rate), len(_COUNT_NODES)))
+        return count, np.broadcast_to(_COUNT_WEIGHTS, count.shape)
     weight = np.exp(nodes * np.log(rate) - rate - gammaln(nodes + 1))
-    return nodes / rate, weight / weight.sum(axis=1, keepdims=True)
+    return nodes / rate, weight / weight.sum(axis=-1, keepdims=True)
 
 
 def _orthogonal_accuracy(s: Setting, third_step: bool) -> Array:

@@ -170,6 +170,7 @@ class MarkedConstants(NamedTuple):
 
     square: float  # κ(1)
     mean: float  # κ of two different tokens
+    bare_mean: float  # κ of one token with another that does not carry the trigger
     overlap_slope: float  # ∂κ by the overlap
     overlap_curvature: float
     length_slope: float  # ∂κ by the squared length of one input
@@ -198,6 +199,7 @@ def marked_constants(activation: str) -> MarkedConstants:
     return MarkedConstants(
         square=kappa_one.round(12),
         mean=kappa_mean,
+        bare_mean=float(a[0] * (WEIGHTS @ VALUE[activation](NODES))),
         overlap_slope=float((slope**2 * half[:-1]).sum()),
         overlap_curvature=float((curve**2 * half[:-2]).sum()),
         length_slope=float(0.5 * (curve * a[:-2] * half[:-2]).sum()),

@@ -105,6 +105,8 @@ class Reading(NamedTuple):
     terms: dict[str, Array]  # variances of a wrong label's logit
     item_variance: Array  # of the kernel of two tokens
     bias: Array  # the coherent part of a read, over the signal
+    bare_bias: Array  # the same of what is stored without having locked, over `bias`
+    slope: Array  # the share of an overlap of two tokens that the kernel keeps, over the signal
     token_variance: Array  # of the signal over the tokens asked for, relative
     third: Array  # cumulants of the kernel of two tokens
     fourth: Array
@@ -147,6 +149,8 @@ def recall_reading(s: Setting) -> Reading:
         item_variance=np.where(s.orthogonal, 0, items["linear"] + items["curved"])
         + items["mlp"] / s.width,
         bias=bias,
+        bare_bias=items["bare_bias"],
+        slope=np.sqrt(items["linear"] * s.dim),
         token_variance=items["token"],
         third=items["third"],
         fourth=items["fourth"],
@@ -209,6 +213,7 @@ def _plain_items(s: Setting) -> dict[str, Array]:
         "curved": (bent + lengths) / signal**2,
         "mlp": mlp / signal**2,
         "bias": mean / signal,
+        "bare_bias": np.ones_like(s.vocab),
         "token": token,
         "third": c["third"] / s.width**2 / signal**3,
         "fourth": c["fourth"] / s.width**3 / signal**4,
@@ -231,6 +236,7 @@ def _marked_items(s: Setting) -> dict[str, Array]:
         "curved": curved / signal**2,
         "mlp": c["mlp_variance"] / signal**2,
         "bias": c["mean"] / signal,
+        "bare_bias": c["bare_mean"] / c["mean"],
         "token": token,
         "third": nothing,
         "fourth": nothing,
@@ -316,6 +322,8 @@ def one_step_reading(s: Setting, h: Means) -> Reading:
         },
         item_variance=linear / d + (curved + c["square"] * between / m) / signal**2,
         bias=bias,
+        bare_bias=np.ones_like(V),
+        slope=np.sqrt(linear),
         token_variance=token,
         third=np.zeros_like(V),
         fourth=np.zeros_like(V),
