@@ -375,9 +375,7 @@ def draw_laws(rows: list[dict[str, Any]]) -> None:
         _dress(axes, each.axis, f"N* of {each.law}")
         power = each.measured
         far = LAWS[each.law].far[each.axis]
-        titles.setdefault(
-            axes, [f"{LETTERS[each.axis]}: measured (95 %); closed forms; far {far:g}"]
-        )
+        titles.setdefault(axes, [f"{LETTERS[each.axis]}: measured (95 %); theory; far {far:g}"])
         titles[axes].append(
             f"{_SIGNS[each.scale]} {power.value:.2f} ({power.low:.2f} to {power.high:.2f}); "
             f"{each.predicted:.2f}"

@@ -125,6 +125,56 @@ def test_a_search_whose_runs_all_fail_fails():
     assert (found.status, found.value, found.reason) == (Status.FAILED, None, "disk full")
 
 
+def test_infeasible_sizes_are_kept_away_from():
+    """The crossing is at 4000 and nothing above 9000 can be held: found, without a prior."""
+
+    def limited(truth, problem, seed, case):
+        record = planted_record(truth, problem, seed, case)
+        fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
+        huge = {"status": Status.INFEASIBLE, "reason": "too large", "recall_accuracy": None}
+        return type(record)(**fields | huge) if problem.samples > 9000 else record
+
+    found = finished(record=limited, prior=None).result()
+    assert found.status is Status.OK
+    assert found.low < 4000 < found.high
+    assert 0 < found.infeasible < 10
+    assert found.failures == 0
+    beyond = Truth("logistic", 0.5, math.log(50_000), 2.0, 1.0, 0.01)
+    found = finished(beyond, record=limited, prior=None).result()
+    assert found.status is Status.NOT_REACHED
+    assert (found.value, found.high) == (None, None)
+    assert found.low < 9000
+    assert found.reason.endswith("larger sizes are infeasible here")
+
+
+def test_the_same_run_told_twice_counts_once():
+    search = CriticalSearch(PROBLEM, low=64, high=131072)
+    record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
+    search.tell([record] * 20)
+    assert search.evaluations == 1
+
+
+def test_an_endless_batch_is_no_size_to_be_told():
+    search = CriticalSearch(PROBLEM)
+    with pytest.raises(ProblemError, match="the record is of another problem"):
+        search.tell([endless_record()])
+
+
+def endless_record():
+    record = planted_record(TRUTH, PROBLEM, 1, 1)
+    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    return type(record)(**fields | {"problem": PROBLEM.replace(samples=math.inf)})
+
+
+def test_a_vocabulary_above_what_is_orthogonal_is_refused():
+    with pytest.raises(ProblemError, match="high must be a whole number from 1 to 63"):
+        CriticalSearch(
+            Problem(vocab=2, samples=64, dim=64, length=4, embedding="orthogonal"),
+            "vocab",
+            high=1000,
+        )
+
+
 def test_it_stops_at_the_width_or_the_budget_that_was_asked_for():
     narrow = finished(precision=0.1, budget=500).result()
     assert narrow.high / narrow.low < 1.11

@@ -124,7 +124,15 @@ def test_rows_are_read_as_they_are_written():
     [
         ({"status": "ok", "value": 3}, "row 1 has no dim"),
         ({"dim": 4, "status": "ok", "value": 3}, "needs log_mean and log_sd, or value, low and"),
-        ({"dim": 4, "status": "not_reached"}, "needs low or high, not both"),
+        (
+            {"dim": 4, "status": "not_reached", "low": 3, "high": 4},
+            "has low or high, not both",
+        ),
+        ({"dim": -4, "status": "not_reached", "low": 3}, "dim of row 1 must be a number above 0"),
+        ({"dim": 4, "status": "not_reached", "low": 0}, "low of row 1 must be a number above 0"),
+        ({"dim": "x", "status": "ok"}, "dim of row 1 must be a number above 0, not 'x'"),
+        ({"dim": 4, "status": "ok", "value": math.nan}, "value of row 1 must be a number"),
+        ({"dim": 4, "status": "ok", "log_mean": "x", "log_sd": 1}, "log_mean of row 1 must be"),
         ({"dim": 4, "status": "fine"}, "the status of row 1 is 'fine'; expected ok"),
     ],
 )

@@ -99,6 +99,72 @@ def test_a_mistake_is_one_sentence(command, words, said):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+HEADER = "dim,length,quantity,target,accuracy,status,value,low,high,theory\n"
+PHASE = "vocab,dim,samples,length,x,y,accuracy,target,right,tests,mean,low,high\n"
+CELL = "64,16,64,4,dim,samples,recall_accuracy,0.5,10 12,100,0.11,0.05,0.2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("fit", HEADER + "-3,4,samples,0.5,recall_accuracy,ok,9,8,10,\n", "needs a size"),
+        (
+            "fit",
+            HEADER
+            + "-3,4,samples,0.5,recall_accuracy,ok,9,8,10,\n"
+            + "5,4,samples,0.5,recall_accuracy,ok,9,8,10,\n",
+            "dim of row 1 must be a number above 0, not -3",
+        ),
+        ("fit", HEADER + "3,4,foo,0.5,recall_accuracy,ok,9,8,10,\n", "not of 'foo'"),
+        ("fit", HEADER + "3,4,samples,abc,recall_accuracy,ok,9,8,10,\n", "the target must be"),
+        (
+            "fit",
+            HEADER
+            + "3,4,samples,0.5,recall_accuracy,ok,9,8,10,x\n"
+            + "5,4,samples,0.5,recall_accuracy,ok,9,8,10,\n",
+            "theory must be a number above 0, not 'x'",
+        ),
+        ("phase", PHASE + CELL.replace("dim,samples", "foo,samples"), "an axis of a table is one"),
+        ("phase", PHASE + CELL.replace("10 12", "abc"), "right must be numbers of tests"),
+        ("phase", PHASE + CELL.replace("0.11,0.05,0.2", "5,-3,7"), "mean, low and high must be"),
+        ("phase", PHASE + CELL.replace("0.11,0.05,0.2", "nan,nan,nan"), "mean, low and high must"),
+        ("phase", PHASE + CELL.replace("100", "many"), "tests must be a whole number"),
+        ("phase", PHASE + CELL + CELL, "the table has two rows of dim=16, samples=64"),
+    ],
+)
+def test_a_malformed_table_is_told_in_one_sentence(command, tmp_path, name, text, said):
+    table = tmp_path / "a.csv"
+    table.write_text(text)
+    done = command(name, "--from", str(table), "--json")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_law_of_a_size_that_hurts_collapses_too(command, tmp_path):
+    """Accuracy falls as vocab grows; the endless batch comes back from the table."""
+    table = tmp_path / "law.csv"
+    done = command(
+        *("fit", "--for", "vocab", "--samples", "inf", "--dim", "24", "--length", "4"),
+        *("--vary", "dim=16,24,32,48", "--budget", "12", "--json", "--csv", str(table)),
+    )
+    assert done.returncode == 0, done.stderr
+    law = json.loads(done.stdout)
+    assert law["exponents"]["dim"]["low"] > 1
+    assert law["collapse"]["law"] < 0.5 * law["collapse"]["raw"]
+    again = command("fit", "--from", str(table), "--json")
+    assert json.loads(again.stdout)["points"][0]["samples"] == "inf"
+
+
+def test_a_phase_diagram_that_would_never_end_is_refused(command):
+    done = command(
+        *("phase", "--x", "dim=2:2000:1000", "--y", "samples=2:2000:1000", "--seeds", "1e6"),
+        *("--vocab", "64", "--length", "4"),
+    )
+    assert done.returncode == 2
+    assert "at most 1000000 runs" in done.stderr
+
+
 def test_the_figure_of_a_law_says_what_was_measured():
     rows = [
         {"vocab": 256, "dim": d, "length": 16, "width": None, "embedding": "sphere"}

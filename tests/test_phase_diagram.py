@@ -310,7 +310,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     ("arguments", "said"),
     [
         (SMALL[:4], "a phase diagram needs --x and --y, as in --x dim=16:256:30"),
-        ((*SMALL, "--from", "a.csv"), "--from takes the axes from the table; leave --x and --y"),
+        ((*SMALL, "--from", "a.csv"), "--from takes axes and accuracy from the table; leave --x"),
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),

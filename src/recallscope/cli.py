@@ -390,8 +390,12 @@ def phase(
     ] = None,
     seeds: Seeds = "4",
     seed: Seed = "0",
-    accuracy: Accuracy = "recall",
-    target: Target = "0.5",
+    accuracy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="recall (the default), lock or one-step.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="The accuracy to cross, 0.5 by default.")
+    ] = None,
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
     source: Source = None,
@@ -414,13 +418,15 @@ def phase(
 
     table, picture = _csv_path(csv), _figure_path(figure)
     if source is not None:
-        if x or y:
-            raise ProblemError("--from takes the axes from the table; leave --x and --y out")
-        diagrams = measurement.from_rows(read_csv(source))
+        if x or y or accuracy:
+            raise ProblemError(
+                "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
+            )
+        share = None if target is None else _number(target)
+        diagrams = measurement.from_rows(read_csv(source), share)
     else:
-        diagrams = [
-            _measure_phase(options, x, y, seeds, seed, accuracy, target, test_samples, dtype)
-        ]
+        asked = (accuracy or "recall", target or "0.5")
+        diagrams = [_measure_phase(options, x, y, seeds, seed, *asked, test_samples, dtype)]
     if table is not None:
         write_csv([row for diagram in diagrams for row in diagram.rows()], table)
     if picture is not None:
@@ -434,7 +440,7 @@ def phase(
     else:
         for diagram in diagrams:
             terminal.print_phase(diagram)
-    return 1 if any(diagram.failed for diagram in diagrams) else 0
+    return 1 if any(diagram.failed or not diagram.compared for diagram in diagrams) else 0
 
 
 @app.command()
@@ -503,7 +509,8 @@ def ablate(
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
-    return 1 if any(record.status is Status.FAILED for record in records) else 0
+    failed = any(record.status is Status.FAILED for record in records)
+    return 1 if failed or not any(comparison.pairs for comparison in found) else 0
 
 
 @app.command()

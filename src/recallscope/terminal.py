@@ -180,7 +180,7 @@ def print_phase(diagram: PhaseDiagram) -> None:
         if found.low is None and found.high is None:
             ends = "unknown"
         elif found.value is None:
-            ends = high if found.low == last else low
+            ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
         theory = "none" if predicted is None else str(predicted)
         table.add_row(str(x), measured, ends, theory)
     Console().print(table)
@@ -190,8 +190,11 @@ def print_phase(diagram: PhaseDiagram) -> None:
         f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
         f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
     )
-    if diagram.failed:
-        print(f"{diagram.failed} runs failed and are left out.")
+    if diagram.failed or diagram.infeasible:
+        print(
+            f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "
+            "they are left out."
+        )
 
 
 def print_critical(found: CriticalSize) -> None:
@@ -213,14 +216,19 @@ def print_critical(found: CriticalSize) -> None:
     if has_closed_form(found.problem):
         said = "not at any size" if found.theory is None else found.theory
         print(f"Predicted by closed forms: {said}.")
-    failed = f", {found.failures} of which failed and are left out" if found.failures else ""
-    print(f"From {found.evaluations} runs{failed}, each with a seed of its own.")
+    print(f"From {found.evaluations} runs, each with a seed of its own.")
+    if found.failures or found.infeasible:
+        print(
+            f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+            "they are left out."
+        )
 
 
 def print_law(found: Scaling) -> None:
     from recallscope.measurement.law import FitStatus
 
     law = found.law
+    fitted = law.status is not FitStatus.UNDETERMINED
     table = Table("size", "exponent", "95 % interval", "closed forms")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -228,8 +236,8 @@ def print_law(found: Scaling) -> None:
         theory = found.theory.get(name)
         table.add_row(
             name,
-            f"{power.value:.3f}",
-            f"{power.low:.3f} to {power.high:.3f}",
+            f"{power.value:.3f}" if fitted else "–",
+            f"{power.low:.3f} to {power.high:.3f}" if fitted else "–",
             "–" if theory is None else f"{theory:.3f}",
         )
     print(
@@ -238,7 +246,10 @@ def print_law(found: Scaling) -> None:
     )
     Console().print(table)
     print(f"{law.status}: {law.status.advice}")
-    if law.status is not FitStatus.UNDETERMINED:
+    lost = sum(row["status"] in ("failed", "infeasible") for row in found.rows)
+    if lost:
+        print(f"{lost} searches failed or were infeasible and are left out.")
+    if fitted:
         print(
             f"Chance of points this far from a law: {law.chance:.2g}; "
             f"scatter beyond their errors: {law.scatter:.1%}."

@@ -52,6 +52,7 @@ class CriticalSize:
     log_sd: float | None
     evaluations: int
     failures: int
+    infeasible: int
     curve: list[dict[str, Any]]
     theory: int | None
     reason: str | None
@@ -128,7 +129,9 @@ class CriticalSearch:
         self.low = whole_number(
             "low", smallest if low is None else low, smallest_size(problem, quantity)
         )
-        self.high = whole_number("high", largest if high is None else high, 1)
+        self.high = whole_number(
+            "high", largest if high is None else high, 1, largest_size(problem, quantity)
+        )
         if self.low >= self.high:
             raise ProblemError(f"the range must rise, not go from {self.low} to {self.high}")
         self.problem = problem.replace(**{quantity: self.low})
@@ -142,6 +145,7 @@ class CriticalSearch:
         self._rate: list[float] = []
         self._tests: list[float] = []
         self._failed: list[Record] = []
+        self._told: set[tuple[float, int]] = set()
         self._crossing = self._posterior()
 
     @property
@@ -161,7 +165,7 @@ class CriticalSearch:
             return True
         if self.evaluations < _FEWEST_RUNS:
             return False
-        if len(self._failed) > len(self._x):
+        if self._count(Status.FAILED) > len(self._x) or not self._x:
             return True
         found = self._crossing
         width = found.quantile(0.975) - found.quantile(0.025)
@@ -177,10 +181,32 @@ class CriticalSearch:
         runs = max(self.evaluations, _FEWEST_RUNS) * (width / math.log1p(self.precision)) ** 2
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
+    def _count(self, status: Status) -> int:
+        return sum(record.status is status for record in self._failed)
+
+    @property
+    def _largest_known(self) -> int:
+        """The end of the range; of what was run, if this machine cannot hold the rest."""
+        if not self._count(Status.INFEASIBLE):
+            return self.high
+        return max([self.low + 1, *(round(math.exp(self._sign * x)) for x in self._x)])
+
+    @property
+    def _largest_to_try(self) -> int:
+        """Half-way, in the logarithm, from what was run to what this machine could not hold."""
+        infeasible = [
+            int(getattr(record.problem, self.quantity))
+            for record in self._failed
+            if record.status is Status.INFEASIBLE
+        ]
+        if not infeasible:
+            return self.high
+        return max(int(math.sqrt(self._largest_known * min(infeasible))), self.low)
+
     def ask(self, count: int | None = None) -> list[tuple[Problem, int]]:
         """Problems and seeds to run next: where the crossing may be, and a little to its sides."""
         count = min(count or self.batch, max(self.budget - self.evaluations, 1))
-        low, high = self._crossing.range
+        low, high = sorted(self._sign * math.log(size) for size in (self.low, self._largest_to_try))
         found = self._crossing
         side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
         asked = []
@@ -189,25 +215,27 @@ class CriticalSearch:
             x += side * (-1) ** (self._next_seed + number) if len(self._x) >= _FEWEST_RUNS else 0
             x = min(max(x, low), high)
             size = round(math.exp(abs(_STEP * round(x / _STEP))))
-            size = min(max(size, self.low), self.high)
+            size = min(max(size, self.low), self._largest_to_try)
             asked.append((self.problem.replace(**{self.quantity: size}), self._next_seed + number))
         self._next_seed += count
         return asked
 
     def tell(self, records: Iterable[Record]) -> None:
-        """Learn from the records of runs; of any runs of this problem, asked for or not."""
+        """Learn from the records of runs of this problem, asked for or not; of each run once."""
         for record in records:
-            expected = self.problem.replace(
-                **{self.quantity: getattr(record.problem, self.quantity)}
-            )
-            if record.problem != expected:
+            size = getattr(record.problem, self.quantity)
+            expected = self.problem.replace(**{self.quantity: size})
+            if record.problem != expected or not math.isfinite(size):
                 raise ProblemError(
                     f"the record is of another problem: expected {expected}, got {record.problem}"
                 )
             if record.status is not Status.OK:
                 self._failed.append(record)
                 continue
-            self._x.append(self._sign * math.log(getattr(record.problem, self.quantity)))
+            if (size, record.seed) in self._told:
+                continue  # the same run again is no further evidence
+            self._told.add((size, record.seed))
+            self._x.append(self._sign * math.log(size))
             self._rate.append(getattr(record, self.accuracy))
             self._tests.append(float(record.test_samples or 1))
         self._crossing = self._posterior()
@@ -216,7 +244,7 @@ class CriticalSearch:
         """What is known so far."""
         found = self._crossing
         status, reason = found.status, None
-        if len(self._failed) > len(self._x):
+        if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
             status, reason = self._failed[-1].status, self._failed[-1].reason
         elif status is Status.NOT_REACHED:
             reason = self._out_of_range()
@@ -245,7 +273,8 @@ class CriticalSearch:
             log_mean=self._sign * found.mean if reached else None,
             log_sd=found.sd if reached else None,
             evaluations=self.evaluations,
-            failures=len(self._failed),
+            failures=self._count(Status.FAILED),
+            infeasible=self._count(Status.INFEASIBLE),
             curve=self._curve(),
             theory=self.theory,
             reason=reason,
@@ -257,7 +286,7 @@ class CriticalSearch:
         return 1 if GROWS[self.quantity] else -1
 
     def _posterior(self) -> Crossing:
-        ends = sorted(self._sign * math.log(size) for size in (self.low, self.high))
+        ends = sorted(self._sign * math.log(size) for size in (self.low, self._largest_known))
         runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
         return locate(runs, self.target, ends[0], ends[1], self._prior)
 
@@ -283,8 +312,15 @@ class CriticalSearch:
             said, hardest = "not reached", self._sign > 0
         else:
             said, hardest = "reached already", self._sign < 0
-        end, change = (self.high, "raise high") if hardest else (self.low, "lower low")
-        return f"the target is {said} at {self.quantity} = {end}; {change}"
+        end, change = (self._largest_known, "raise high") if hardest else (self.low, "lower low")
+        told = f"the target is {said} at {self.quantity} = {end}"
+        if self._count(Status.INFEASIBLE):
+            return f"{told}; larger sizes are infeasible here"
+        extremes = (
+            smallest_size(self.problem, self.quantity),
+            largest_size(self.problem, self.quantity),
+        )
+        return f"{told}, and there is none beyond" if end in extremes else f"{told}; {change}"
 
     def _curve(self) -> list[dict[str, Any]]:
         """The points measured: size, runs, and the mean of the accuracy with its interval."""
@@ -313,15 +349,21 @@ def smallest_size(problem: Problem, quantity: str) -> int:
     return 2 if quantity == "vocab" else 1
 
 
+def largest_size(problem: Problem, quantity: str) -> int:
+    """The most that makes a problem."""
+    if quantity == "vocab" and problem.embedding == "orthogonal":
+        return problem.dim - 1
+    return LARGEST_SIZE
+
+
 def search_range(problem: Problem, quantity: str) -> tuple[int, int]:
     """The sizes to look at if none are given: wide, and bounded so that no run takes for ever."""
     vocab = problem.vocab
-    orthogonal = problem.embedding == "orthogonal"
     low, high = {
         "samples": (2, 256 * vocab),
         "dim": (4, 8 * vocab),
         "width": (8, 64 * vocab),
-        "vocab": (8, problem.dim - 1 if orthogonal else 1 << 14),
+        "vocab": (2, 1 << 14),
         "length": (2, 1 << 12),
     }[quantity]
-    return max(low, smallest_size(problem, quantity)), min(high, LARGEST_SIZE)
+    return max(low, smallest_size(problem, quantity)), min(high, largest_size(problem, quantity))

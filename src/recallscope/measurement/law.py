@@ -140,6 +140,16 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _is_finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_positive(what: str, value: object) -> None:
+    """Raise unless the value has a logarithm."""
+    if not _is_finite(value) or not float(value) > 0:  # type: ignore[arg-type]
+        raise ProblemError(f"{what} must be a number above 0, not {value!r}")
+
+
 def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Points:
     """Points of a law from rows with sizes, status, and the critical size with its interval.
 
@@ -156,9 +166,16 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
         missing = [name for name in (*names, "status") if row.get(name) is None]
         if missing:
             raise ProblemError(f"row {number} has no {' and no '.join(missing)}")
+        for name in (*names, "value", "low", "high", "log_sd"):
+            if row.get(name) is not None:
+                check_positive(f"{name} of row {number}", row[name])
         low, high = row.get("low"), row.get("high")
         if row["status"] == "ok":
             if row.get("log_mean") is not None and row.get("log_sd"):
+                if not _is_finite(row["log_mean"]):
+                    raise ProblemError(
+                        f"log_mean of row {number} must be a number, not {row['log_mean']!r}"
+                    )
                 y.append(float(row["log_mean"]))
                 error.append(float(row["log_sd"]))
             elif row.get("value") and low and high and low < high:
@@ -170,8 +187,10 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
                 )
             bound.append(0.0)
         elif row["status"] == "not_reached":
-            if (low is None) == (high is None):
-                raise ProblemError(f"row {number} is not_reached and needs low or high, not both")
+            if low is None and high is None:
+                continue  # too few runs to bound anything
+            if low is not None and high is not None:
+                raise ProblemError(f"row {number} is not_reached and has low or high, not both")
             end, above = (low, 1.0) if low is not None else (high, -1.0)
             y.append(math.log(float(end or 0)))
             error.append(0.0)

@@ -14,13 +14,16 @@ from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.intervals import Interval, mean_interval
 from recallscope.measurement.axis import Axis
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import Record, Status, check_accuracy, check_target
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
 from recallscope.theory.setting import setting_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+_MOST_RUNS = 10**6
 
 
 class Measured(NamedTuple):
@@ -128,6 +131,11 @@ class PhaseDiagram:
         return sum(cell.measured.failed for cell in self.cells)
 
     @property
+    def infeasible(self) -> int:
+        """How many runs this machine could not hold."""
+        return sum(cell.measured.infeasible for cell in self.cells)
+
+    @property
     def seeds(self) -> int:
         """How many runs the best measured cell has."""
         return max(len(cell.measured.right) for cell in self.cells)
@@ -191,6 +199,11 @@ def plan(
     """
     _check_plane(problem, x.name, y.name)
     _check_axes(x, y)
+    count = len(x.values) * len(y.values) * seeds
+    if count > _MOST_RUNS:
+        raise ProblemError(
+            f"a phase diagram has at most {_MOST_RUNS} runs, not {count}; take fewer"
+        )
     cells = [
         problem.replace(**{x.name: column, y.name: row}) for row in y.values for column in x.values
     ]
@@ -240,10 +253,11 @@ def phase_diagram(
     return _diagram(problem, x, y, accuracy, target, measured)
 
 
-def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[PhaseDiagram]:
+def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) -> list[PhaseDiagram]:
     """The phase diagrams of a table of cells, such as `PhaseDiagram.rows` gives.
 
-    What was measured is taken from the table, and the theory is asked anew.
+    What was measured is taken from the table, and the theory is asked anew; so is the boundary, if
+    another target is given.
 
     >>> rows = [
     ...     {"vocab": 64, "samples": n, "dim": d, "length": 4, "x": "dim", "y": "samples",
@@ -265,9 +279,20 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[PhaseDiagram]:
                     "give a table that was written with a phase diagram"
                 )
         x, y = row["x"], row["y"]
+        for name in (x, y):
+            if name not in SIZES:
+                raise ProblemError(f"an axis of a table is one of {', '.join(SIZES)}, not {name!r}")
+            whole_number(name, row.get(name), 1)
+        asked = row["target"] if target is None else target
+        check_accuracy(row["accuracy"])
+        check_target(asked)
         problem = Problem.from_dict({name: row[name] for name in _OF_A_PROBLEM if name in row})
-        plane = (x, y, row["accuracy"], row["target"], *_without(problem, x, y).values())
+        plane = (x, y, row["accuracy"], asked, *_without(problem, x, y).values())
         problems.setdefault(plane, problem)
+        if _place(problem, x, y) in planes[plane]:
+            raise ProblemError(
+                f"the table has two rows of {x}={row[x]}, {y}={row[y]}; keep one of them"
+            )
         planes[plane][_place(problem, x, y)] = _read(row)
     if not planes:
         raise ProblemError(
@@ -285,13 +310,27 @@ _OF_A_PROBLEM = (*SIZES, "activation", "embedding", "trigger_in_values")
 def _read(row: Mapping[str, Any]) -> Measured:
     """What a row of a table says was measured."""
     # The count of one run alone reads as a number, that of none as nothing.
-    right = "" if row["right"] is None else str(row["right"])
+    right = () if row["right"] is None else tuple(str(row["right"]).split())
+    tests = whole_number("tests", row["tests"], 0)
+    if not all(count.isdecimal() and int(count) <= tests for count in right):
+        raise ProblemError(
+            f"right must be numbers of tests, 0 to {tests} for each run, not {row['right']!r}"
+        )
+    mean, low, high = (row[name] for name in Interval._fields)
+    if right and not (
+        all(isinstance(end, (int, float)) for end in (mean, low, high))
+        and 0 <= low <= mean <= high <= 1
+    ):
+        raise ProblemError(
+            "mean, low and high must be accuracies with low <= mean <= high, "
+            f"not {mean!r}, {low!r} and {high!r}"
+        )
     return Measured(
-        right=tuple(int(count) for count in right.split()),
-        tests=row["tests"],
-        infeasible=row.get("infeasible", 0),
-        failed=row.get("failed", 0),
-        interval=Interval(*(row[name] for name in Interval._fields)) if right else None,
+        right=tuple(map(int, right)),
+        tests=tests,
+        infeasible=whole_number("infeasible", row.get("infeasible", 0), 0),
+        failed=whole_number("failed", row.get("failed", 0), 0),
+        interval=Interval(float(mean), float(low), float(high)) if right else None,
     )
 
 

@@ -14,12 +14,14 @@ from recallscope.measurement.law import (
     Collapse,
     Law,
     Points,
+    check_positive,
     collapse,
     fit_law,
     read_points,
 )
 from recallscope.problem import Problem, ProblemError
-from recallscope.theory.capacity import SIZES
+from recallscope.record import check_accuracy, check_target
+from recallscope.theory.capacity import GROWS, SIZES
 
 _ONE_QUESTION = ("quantity", "target", "accuracy")
 
@@ -61,8 +63,13 @@ class Scaling:
         return (
             {name: getattr(self, name) for name in _ONE_QUESTION}
             | law
-            | {"collapse": collapsed, "points": self.rows}
+            | {"collapse": collapsed, "points": [_for_json(row) for row in self.rows]}
         )
+
+
+def _for_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: an endless batch is a word, as in a problem."""
+    return {name: "inf" if value == math.inf else value for name, value in row.items()}
 
 
 def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
@@ -74,14 +81,16 @@ def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
         for point in each.curve
         if each.value is not None
     ]
-    reached = {n: each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
+    # The curves of a collapse rise; those of a size that hurts do so from right to left.
+    sign = 1 if GROWS[scaling.quantity] else -1
+    reached = {n: sign * each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
     collapsed = None
     if curve and math.isfinite(scaling.law.constant):
         collapsed = collapse(
-            np.array([point.log_size for point in curve]),
+            np.array([sign * point.log_size for point in curve]),
             np.array([point.accuracy for point in curve]),
             np.array([point.problem for point in curve]),
-            {number: scaling.law.predict(scaling.rows[number]) for number in reached},
+            {number: sign * scaling.law.predict(scaling.rows[number]) for number in reached},
             reached,
             np.array([float(point.runs) for point in curve]),
         )
@@ -106,6 +115,10 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
             f"the table has {sorted(map(str, asked))}"
         )
     quantity, target, accuracy = next(iter(asked))
+    if quantity not in SIZES:
+        raise ProblemError(f"a law is of one of {', '.join(SIZES)}, not of {quantity!r}")
+    check_target(target)
+    check_accuracy(accuracy)
     names = [
         name
         for name in SIZES
@@ -129,7 +142,9 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
 
 def _theory_exponents(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, float]:
     """Those of the closed forms over the same points, each point weighted alike."""
-    known = [row for row in rows if row.get("theory")]
+    known = [row for row in rows if row["status"] == "ok" and row.get("theory")]
+    for row in known:
+        check_positive("theory", row["theory"])
     x = np.log([[float(row[name]) for name in names] for row in known]).reshape(-1, len(names))
     design = np.column_stack([np.ones(len(known)), x])
     if len(known) <= len(names) or np.linalg.matrix_rank(design) <= len(names):

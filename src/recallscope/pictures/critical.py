@@ -33,7 +33,7 @@ def critical_figure(found: CriticalSize) -> Figure:
             found.value,
             color=COLOURS[1],
             linewidth=1.2,
-            label=f"critical: {found.value} ({found.low} to {found.high})",
+            label=f"critical: {found.value} ({_end(found.low)} to {_end(found.high)})",
         )
     if len(size):
         axes.errorbar(
@@ -76,6 +76,10 @@ def critical_figure(found: CriticalSize) -> Figure:
     return figure
 
 
+def _end(size: int | None) -> str:
+    return "out of range" if size is None else str(size)
+
+
 def _predicted(found: CriticalSize, sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     base = setting_of(found.problem)
     many = Setting(*(np.broadcast_to(field, sizes.shape) for field in base))
@@ -86,7 +90,7 @@ def _predicted(found: CriticalSize, sizes: Float[np.ndarray, " n"]) -> Float[np.
 
 
 def _caption(found: CriticalSize) -> str:
-    reached = found.evaluations - found.failures
+    reached = found.evaluations - found.failures - found.infeasible
     tests = {point["tests"] // point["runs"] for point in found.curve}
     of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
     sentences = [
@@ -97,6 +101,8 @@ def _caption(found: CriticalSize) -> str:
         if found.value is not None
         else f"Not found: {found.reason}.",
     ]
-    if found.failures:
-        sentences.append(f"{found.failures} runs failed and are left out.")
+    if found.failures or found.infeasible:
+        sentences.append(
+            f"{found.failures} runs failed and {found.infeasible} were infeasible; left out."
+        )
     return fill(" ".join(sentences), 84)

@@ -13,6 +13,7 @@ from recallscope.measurement.law import FitStatus
 from recallscope.measurement.scaling import Scaling
 from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
 from recallscope.pictures.words import in_common, kind_of
+from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -26,6 +27,8 @@ _TWO_SIDED_95 = 1.959964
 def scaling_figure(scaling: Scaling) -> Figure:
     """One panel for each size that was varied, and one for the collapse if the runs are known."""
     names = scaling.points.names
+    if not len(scaling.points.y):
+        raise ProblemError("no critical size was reached or bounded, so there is nothing to draw")
     panels = len(names) + (scaling.collapse is not None)
     figure = new_figure(max(2.4 * panels, 3.6), 3.5)
     axes = figure.subplots(1, panels, squeeze=False)[0]

@@ -24,6 +24,8 @@ def described(fields: Mapping[str, Any]) -> dict[str, str]:
     told["embedding"] = f"{fields['embedding']} embeddings"
     if fields.get("trigger_in_values"):
         told["trigger_in_values"] = "trigger in the values"
+    if fields.get("regime") == "literal":
+        told["regime"] = f"literal steps η={fields['eta']:g}, γ={fields['gamma']:g}"
     return told
 
 
