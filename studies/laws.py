@@ -30,6 +30,7 @@ from recallscope.pictures.style import (
     COLOURS,
     LETTERS,
     MARKERS,
+    log_bars,
     new_figure,
     save,
     sizes_along,
@@ -404,8 +405,7 @@ def draw_laws(rows: list[dict[str, Any]]) -> None:
 def _with_bars(rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
     """Critical sizes and how far their 95 % intervals reach down and up."""
     value = np.exp([row["log_mean"] for row in rows])
-    error = np.exp([1.959964 * row["log_sd"] for row in rows])
-    return value, np.abs(np.array([value / error, value * error]) - value)
+    return value, log_bars(value, np.array([row["log_sd"] for row in rows]))
 
 
 def _dress(axes: Any, along: str, label: str) -> None:

@@ -38,7 +38,7 @@ from recallscope.problem import (
     ProblemError,
     whole_number,
 )
-from recallscope.tables import check_output
+from recallscope.tables import check_output, number_or_text
 
 if TYPE_CHECKING:
     from recallscope.measurement.critical import CriticalSearch
@@ -124,9 +124,9 @@ def run(
 
     arrays, options["embedding"] = _own_arrays(options["embedding"])
     problem = _problem(**options)
-    count = whole_number("seeds", _number(seeds), 1, 10**6)
-    first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
-    tests = whole_number("test-samples", _number(test_samples), 1)
+    count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
+    first = whole_number("seed", number_or_text(seed), 0, LARGEST_SEED - count + 1)
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
     how: dict[str, Any] = {"engine": engine, "test_samples": tests, "dtype": dtype}
     experiment.check(problem, device=device, embeddings=arrays, **how)
     experiment.check_memory(problem, **how)
@@ -203,7 +203,7 @@ def solve(
 
     _fill_in(options, quantity)
     problem = _closed_form_problem(options)
-    found = capacity.solve(problem, quantity, _number(target), _accuracy_name(accuracy))
+    found = capacity.solve(problem, quantity, number_or_text(target), _accuracy_name(accuracy))
     if as_json:
         terminal.print_json(found.to_dict())
     else:
@@ -230,7 +230,7 @@ def bound(
     # The bound on N needs no N; with one, it also says how much V that N allows.
     options["samples"] = options["samples"] or "inf"
     problem = _closed_form_problem(options)
-    found = lower_bound.bound(problem, _number(target))
+    found = lower_bound.bound(problem, number_or_text(target))
     if as_json:
         terminal.print_json(
             {"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()}
@@ -260,7 +260,7 @@ def check(
     from recallscope.progress import ProgressDisplay
 
     problem = _closed_form_problem(options)
-    count = whole_number("seeds", _number(seeds), 2)
+    count = whole_number("seeds", number_or_text(seeds), 2)
     path = _figure_path(figure)
     with ProgressDisplay(f"{count} seeds") as display:
         report = run_check(problem, count, display.update)
@@ -422,7 +422,7 @@ def phase(
             raise ProblemError(
                 "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
             )
-        share = None if target is None else _number(target)
+        share = None if target is None else number_or_text(target)
         diagrams = measurement.from_rows(read_csv(source), share)
     else:
         asked = (accuracy or "recall", target or "0.5")
@@ -483,9 +483,9 @@ def ablate(
         ablations = [measurement.ablate(each, problem, name) for each in dict.fromkeys(names)]
     else:
         ablations = measurement.applicable(problem, name)
-    count = whole_number("seeds", _number(seeds), 1, 10**6)
-    first = whole_number("seed", _number(seed), 0, LARGEST_SEED - count + 1)
-    tests = whole_number("test-samples", _number(test_samples), 1)
+    count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
+    first = whole_number("seed", number_or_text(seed), 0, LARGEST_SEED - count + 1)
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
     runs = measurement.plan(ablations, count, first)
     records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
     found = [measurement.compare(each, records) for each in ablations]
@@ -558,7 +558,7 @@ def bench(
 def _problem(**options: Any) -> Problem:
     numbers = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
     fields = {
-        name: _number(value) if name in numbers else value
+        name: number_or_text(value) if name in numbers else value
         for name, value in options.items()
         if value is not None
     }
@@ -590,7 +590,7 @@ def _fill_in(options: dict[str, Any], size: str) -> None:
         raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
     options[size] = "2" if size == "vocab" else "1"
     if options["embedding"] == "orthogonal" and size == "dim" and options["vocab"]:
-        vocab = whole_number("vocab", _number(options["vocab"]), 2, LARGEST_SIZE - 1)
+        vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
         options["dim"] = str(vocab + 1)
 
 
@@ -620,12 +620,12 @@ def _measure_phase(
     for axis in axes:
         _fill_in(options, axis.name)
     problem = _closed_form_problem(options)
-    name, share = _accuracy_name(accuracy), _number(target)
+    name, share = _accuracy_name(accuracy), number_or_text(target)
     check_accuracy(name)
     check_target(share)
-    count = whole_number("seeds", _number(seeds), 1, 10**6)
-    first = whole_number("seed", _number(seed), 0, 2**62)
-    tests = whole_number("test-samples", _number(test_samples), 1)
+    count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
+    first = whole_number("seed", number_or_text(seed), 0, 2**62)
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
     runs = plan(problem, *axes, count, first)
     records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
     return phase_diagram(records, axes[0].name, axes[1].name, name, share)
@@ -646,21 +646,21 @@ def _search(
     """A search from the options of one; searches of different number share no seed."""
     from recallscope.measurement.critical import CriticalSearch
 
-    budget = whole_number("budget", _number(how["budget"]), 1, 10**6)
+    budget = whole_number("budget", number_or_text(how["budget"]), 1, 10**6)
     low, high = (
-        None if how[name] is None else whole_number(name, _number(how[name]), 1)
+        None if how[name] is None else whole_number(name, number_or_text(how[name]), 1)
         for name in ("low", "high")
     )
     return CriticalSearch(
         problem,
         quantity,
-        _number(how["target"]),
+        number_or_text(how["target"]),
         _accuracy_name(how["accuracy"]),
         low=low,
         high=high,
-        precision=_number(how["precision"]),
+        precision=number_or_text(how["precision"]),
         budget=budget,
-        first_seed=whole_number("seed", _number(how["seed"]), 0, 2**62) + number * budget,
+        first_seed=whole_number("seed", number_or_text(how["seed"]), 0, 2**62) + number * budget,
         prior=None if how["no_theory"] else "theory",
     )
 
@@ -671,7 +671,7 @@ def _carry_out(searches: list[CriticalSearch], test_samples: str, dtype: str) ->
     from recallscope.progress import ProgressDisplay
     from recallscope.runs import carry_out
 
-    tests = whole_number("test-samples", _number(test_samples), 1)
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
     for search in searches:
         experiment.check(search.problem, test_samples=tests, dtype=dtype)
     what = "1 search" if len(searches) == 1 else f"{len(searches)} searches"
@@ -706,15 +706,6 @@ def _measure_law(
     searches = [_search(problem, quantity, how, number) for number, problem in enumerate(problems)]
     _carry_out(searches, test_samples, dtype)
     return scaling_of([search.result() for search in searches])
-
-
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text  # the problem says what it expected instead
 
 
 def _figure_path(figure: str | None) -> Path | None:

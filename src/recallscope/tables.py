@@ -59,9 +59,18 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
 def _value(cell: str) -> Any:
     if cell in ("True", "False", ""):
         return {"True": True, "False": False, "": None}[cell]
+    return number_or_text(cell)
+
+
+def number_or_text(text: str) -> Any:
+    """The number that a text reads as, or the text: whoever wanted a number says so.
+
+    >>> number_or_text("64"), number_or_text("1e3"), number_or_text("many")
+    (64, 1000.0, 'many')
+    """
     for kind in (int, float):
         try:
-            return kind(cell)
+            return kind(text)
         except ValueError:
             continue
-    return cell
+    return text

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
+from recallscope.tables import number_or_text
 from recallscope.theory.capacity import SIZES
 
 _MOST_VALUES = 1000
@@ -38,7 +39,7 @@ def parse_axis(text: str) -> Axis:
         if len(parts) != 3:
             raise ProblemError(f"a range is low:high:count, as in {name}=32:128:5, not {given!r}")
         low, high = (_size(name, part) for part in parts[:2])
-        count = whole_number("count", _number(parts[2]), 2, _MOST_VALUES)
+        count = whole_number("count", number_or_text(parts[2]), 2, _MOST_VALUES)
         if low >= high:
             raise ProblemError(f"the range of {name} must rise, not go from {low} to {high}")
         values = np.unique(np.round(np.geomspace(low, high, count)).astype(np.int64)).tolist()
@@ -50,11 +51,4 @@ def parse_axis(text: str) -> Axis:
 
 
 def _size(name: str, text: str) -> int:
-    return whole_number(name, _number(text), 1, LARGEST_SIZE)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return whole_number(name, number_or_text(text), 1, LARGEST_SIZE)

@@ -168,17 +168,16 @@ class CriticalSearch:
         if self._count(Status.FAILED) > len(self._x) or not self._x:
             return True
         found = self._crossing
-        width = found.quantile(0.975) - found.quantile(0.025)
-        return max(found.before, found.beyond) > _SURE or width <= math.log1p(self.precision)
+        sure = max(found.before, found.beyond) > _SURE
+        return sure or found.width <= math.log1p(self.precision)
 
     @property
     def expected_evaluations(self) -> float:
         """How many runs the search will have taken, if intervals narrow as the root of runs."""
         if self.done:
             return self.evaluations
-        found = self._crossing
-        width = found.quantile(0.975) - found.quantile(0.025)
-        runs = max(self.evaluations, _FEWEST_RUNS) * (width / math.log1p(self.precision)) ** 2
+        still = self._crossing.width / math.log1p(self.precision)
+        runs = max(self.evaluations, _FEWEST_RUNS) * still**2
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
     def _count(self, status: Status) -> int:
@@ -211,7 +210,7 @@ class CriticalSearch:
         side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
         asked = []
         for number in range(count):
-            x = self._crossing.quantile((number + 0.5) / count)
+            x = found.quantile((number + 0.5) / count)
             x += side * (-1) ** (self._next_seed + number) if len(self._x) >= _FEWEST_RUNS else 0
             x = min(max(x, low), high)
             size = round(math.exp(abs(_STEP * round(x / _STEP))))

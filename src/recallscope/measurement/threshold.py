@@ -77,6 +77,11 @@ class Crossing:
         return float(np.sqrt(np.average((centres - self.mean) ** 2, weights=self.weight)))
 
     @property
+    def width(self) -> float:
+        """Of the central 95 %, in log size."""
+        return self.quantile(0.975) - self.quantile(0.025)
+
+    @property
     def beyond(self) -> float:
         """The probability that the target is not reached within the range."""
         return self._share_above(self.range[1])

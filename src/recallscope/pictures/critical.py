@@ -10,11 +10,10 @@ import numpy as np
 from recallscope.measurement.critical import CriticalSize
 from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
 from recallscope.pictures.words import in_common, kind_of
-from recallscope.theory.accuracy import accuracies
-from recallscope.theory.setting import Setting, has_closed_form, setting_of
+from recallscope.theory.capacity import accuracies_along
+from recallscope.theory.setting import has_closed_form
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.figure import Figure
 
 
@@ -59,7 +58,7 @@ def critical_figure(found: CriticalSize) -> Figure:
         predicted = "none" if found.theory is None else str(found.theory)
         axes.plot(
             grid,
-            _predicted(found, grid),
+            getattr(accuracies_along(found.problem, found.quantity, grid), found.accuracy),
             color="black",
             linestyle="--",
             linewidth=1,
@@ -78,15 +77,6 @@ def critical_figure(found: CriticalSize) -> Figure:
 
 def _end(size: int | None) -> str:
     return "out of range" if size is None else str(size)
-
-
-def _predicted(found: CriticalSize, sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    base = setting_of(found.problem)
-    many = Setting(*(np.broadcast_to(field, sizes.shape) for field in base))
-    curve: Float[np.ndarray, " n"] = getattr(
-        accuracies(many._replace(**{found.quantity: sizes})), found.accuracy
-    )
-    return curve
 
 
 def _caption(found: CriticalSize) -> str:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from recallscope.measurement.law import FitStatus
 from recallscope.measurement.scaling import Scaling
-from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
+from recallscope.pictures.style import COLOURS, LETTERS, MARKERS, log_bars, new_figure, tidy
 from recallscope.pictures.words import in_common, kind_of
 from recallscope.problem import ProblemError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MEASURED, _LAW, _THEORY = COLOURS[0], COLOURS[1], "black"
-_TWO_SIDED_95 = 1.959964
 
 
 def scaling_figure(scaling: Scaling) -> Figure:
@@ -69,11 +68,10 @@ def _draw_axis(axes: Axes, scaling: Scaling, place: int, name: str, fitted: bool
     moved = _to_the_centre(scaling, place) if fitted else np.zeros(len(points.y))
     y = np.exp(points.y - moved)
     reached = points.bound == 0
-    error = np.exp(_TWO_SIDED_95 * points.error)
     axes.errorbar(
         x[reached],
         y[reached],
-        yerr=np.abs(np.array([y / error, y * error]) - y)[:, reached],
+        yerr=log_bars(y[reached], points.error[reached]),
         fmt=MARKERS[0],
         color=_MEASURED,
         markersize=3.5,

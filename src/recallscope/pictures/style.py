@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -12,6 +13,7 @@ from recallscope.problem import ProblemError
 from recallscope.tables import check_output
 
 if TYPE_CHECKING:
+    from jaxtyping import Float
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
@@ -43,6 +45,15 @@ def sizes_along(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(f"{LETTERS[x]}, {x}", fontsize=8)
     axes.set_ylabel(f"{LETTERS[y]}, {y}", fontsize=8)
     axes.tick_params(labelsize=7)
+
+
+def log_bars(
+    value: Float[np.ndarray, " n"], log_sd: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "2 n"]:
+    """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
+    reach = np.exp(1.959964 * np.asarray(log_sd))
+    bars: Float[np.ndarray, "2 n"] = np.abs(np.array([value / reach, value * reach]) - value)
+    return bars
 
 
 def check_path(path: str | Path) -> Path:

@@ -182,6 +182,17 @@ class Solution:
         )
 
 
+def accuracies_along(problem: Problem, size: str, values: Float[np.ndarray, " n"]) -> Accuracies:
+    """The accuracies of a problem with one size changed to each of the values.
+
+    >>> base = Problem(vocab=512, samples=1, dim=64, length=32)
+    >>> accuracies_along(base, "samples", np.array([512.0, 8192.0])).recall_accuracy.round(2)
+    array([0.25, 0.32])
+    """
+    many = Setting(*(np.broadcast_to(field, values.shape) for field in setting_of(problem)))
+    return accuracies(many._replace(**{size: values}))
+
+
 def solve(
     problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall_accuracy"
 ) -> Solution:
@@ -202,11 +213,9 @@ def solve(
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
     grows = GROWS[quantity]
     low, high = _range(problem, quantity)
-    base = setting_of(problem)
 
     def reached(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        many = Setting(*(np.broadcast_to(field, sizes.shape) for field in base))
-        return getattr(accuracies(many._replace(**{quantity: sizes})), accuracy)
+        return getattr(accuracies_along(problem, quantity, sizes), accuracy)
 
     # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
     grid = np.unique(np.round(np.geomspace(low, high, 400)))
