@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from recallscope.problem import ProblemError as ProblemError
     from recallscope.record import Record as Record
     from recallscope.record import Status as Status
+    from recallscope.sweeps.store import Store as Store
+    from recallscope.sweeps.sweep import sweep as sweep
     from recallscope.theory.capacity import phase_map as phase_map
     from recallscope.theory.capacity import predict as predict
     from recallscope.theory.capacity import solve as solve
@@ -50,6 +52,7 @@ _HOME = {
     "Record": "record",
     "Samples": "world.task",
     "Status": "record",
+    "Store": "sweeps.store",
     "Task": "world.task",
     "Transformer": "network.transformer",
     "Workers": "learning.workers",
@@ -63,6 +66,7 @@ _HOME = {
     "run": "experiment",
     "solve": "theory.capacity",
     "summarise": "intervals",
+    "sweep": "sweeps.sweep",
 }
 
 __all__ = list(_HOME)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope import __version__, terminal
+from recallscope import __version__, cli_sweeps, terminal
 from recallscope.options import (
     Accuracy,
     Csv,
@@ -30,6 +30,7 @@ from recallscope.options import (
     Vocab,
     asks_for_a_problem,
     asks_for_a_search,
+    asks_where_to_run,
 )
 from recallscope.problem import (
     LARGEST_SEED,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from recallscope.measurement.phase import PhaseDiagram
     from recallscope.measurement.scaling import Scaling
     from recallscope.record import Record
+    from recallscope.sweeps.cell import Settings
     from recallscope.world.embeddings import Embeddings
 
 app = typer.Typer(
@@ -54,6 +56,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How many facts can a transformer learn to recall, from how much data, and why?",
 )
+
+app.command()(cli_sweeps.sweep)
+app.add_typer(cli_sweeps.records)
 
 _INTERRUPTED = 130
 
@@ -279,9 +284,11 @@ def check(
 @app.command()
 @asks_for_a_problem()
 @asks_for_a_search()
+@asks_where_to_run()
 def critical(
     options: dict[str, Any],
     how: dict[str, Any],
+    where: dict[str, Any],
     quantity: Quantity,
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
@@ -306,7 +313,7 @@ def critical(
     table, picture = _csv_path(csv), _figure_path(figure)
     _fill_in(options, quantity)
     search = _search(_closed_form_problem(options), quantity, how)
-    _carry_out([search], test_samples, dtype)
+    cli_sweeps.carry_out([search], _settings(test_samples, dtype), where)
     found = search.result()
     if table is not None:
         write_csv(found.curve, table)
@@ -325,9 +332,11 @@ def critical(
 @app.command()
 @asks_for_a_problem()
 @asks_for_a_search()
+@asks_where_to_run()
 def fit(
     options: dict[str, Any],
     how: dict[str, Any],
+    where: dict[str, Any],
     quantity: Annotated[
         str | None, typer.Option("--for", metavar="SIZE", help="The size whose law is sought.")
     ] = None,
@@ -363,7 +372,8 @@ def fit(
             raise ProblemError("--from takes all from the table; leave --for and --vary out")
         found = scaling.scaling_from_rows(read_csv(source))
     else:
-        found = _measure_law(options, how, quantity, vary or [], test_samples, dtype)
+        settings = _settings(test_samples, dtype)
+        found = _measure_law(options, how, where, quantity, vary or [], settings)
     if table is not None:
         write_csv(found.rows, table)
     if picture is not None:
@@ -380,8 +390,10 @@ def fit(
 
 @app.command()
 @asks_for_a_problem()
+@asks_where_to_run()
 def phase(
     options: dict[str, Any],
+    where: dict[str, Any],
     x: Annotated[
         str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
     ] = None,
@@ -412,21 +424,27 @@ def phase(
       recallscope phase --x dim=16:256:12 --y samples=256:65536:12 --vocab 512 --length 4 \\
           --csv phase.csv --figure phase.pdf
       recallscope phase --from phase.csv --figure phase.svg
+      recallscope phase --from facts --x dim --y samples --figure facts.pdf
     """
     from recallscope.measurement import phase as measurement
     from recallscope.tables import read_csv, write_csv
 
     table, picture = _csv_path(csv), _figure_path(figure)
     if source is not None:
-        if x or y or accuracy:
+        if _is_store(source):
+            asked = (accuracy or "recall", target or "0.5")
+            diagrams = [_phase_of_store(options, source, x, y, *asked)]
+        elif x or y or accuracy:
             raise ProblemError(
                 "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
             )
-        share = None if target is None else number_or_text(target)
-        diagrams = measurement.from_rows(read_csv(source), share)
+        else:
+            share = None if target is None else number_or_text(target)
+            diagrams = measurement.from_rows(read_csv(source), share)
     else:
         asked = (accuracy or "recall", target or "0.5")
-        diagrams = [_measure_phase(options, x, y, seeds, seed, *asked, test_samples, dtype)]
+        settings = _settings(test_samples, dtype)
+        diagrams = [_measure_phase(options, where, x, y, seeds, seed, *asked, settings)]
     if table is not None:
         write_csv([row for diagram in diagrams for row in diagram.rows()], table)
     if picture is not None:
@@ -445,8 +463,10 @@ def phase(
 
 @app.command()
 @asks_for_a_problem()
+@asks_where_to_run()
 def ablate(
     options: dict[str, Any],
+    where: dict[str, Any],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -485,9 +505,8 @@ def ablate(
         ablations = measurement.applicable(problem, name)
     count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
     first = whole_number("seed", number_or_text(seed), 0, LARGEST_SEED - count + 1)
-    tests = whole_number("test-samples", number_or_text(test_samples), 1)
     runs = measurement.plan(ablations, count, first)
-    records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
+    records = cli_sweeps.run_all(runs, _settings(test_samples, dtype), where)
     found = [measurement.compare(each, records) for each in ablations]
     if table is not None:
         write_csv([comparison.row() for comparison in found], table)
@@ -600,14 +619,14 @@ def _accuracy_name(accuracy: str) -> str:
 
 def _measure_phase(
     options: dict[str, Any],
+    where: dict[str, Any],
     x: str | None,
     y: str | None,
     seeds: str,
     seed: str,
     accuracy: str,
     target: str,
-    test_samples: str,
-    dtype: str,
+    settings: Settings,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
     from recallscope.measurement.axis import parse_axis
@@ -625,19 +644,46 @@ def _measure_phase(
     check_target(share)
     count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
     first = whole_number("seed", number_or_text(seed), 0, 2**62)
-    tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    runs = plan(problem, *axes, count, first)
-    records = _run_all(runs, f"{len(runs)} runs", test_samples=tests, dtype=dtype)
+    records = cli_sweeps.run_all(plan(problem, *axes, count, first), settings, where)
     return phase_diagram(records, axes[0].name, axes[1].name, name, share)
 
 
-def _run_all(runs: list[tuple[Problem, int]], what: str, **how: Any) -> list[Record]:
-    """Run experiments, and show how far they have come."""
-    from recallscope.progress import ProgressDisplay
-    from recallscope.runs import run_all
+def _is_store(source: str) -> bool:
+    return "://" in source or Path(source).is_dir()
 
-    with ProgressDisplay(what) as display:
-        return run_all(runs, display.update, **how)
+
+def _phase_of_store(
+    options: dict[str, Any],
+    source: str,
+    x: str | None,
+    y: str | None,
+    accuracy: str,
+    target: str,
+) -> PhaseDiagram:
+    """The plane of two sizes in the records of a store, at the values given of the others."""
+    from recallscope.measurement.phase import phase_diagram
+    from recallscope.sweeps.store import Store
+    from recallscope.theory.capacity import SIZES
+
+    if x not in SIZES or y not in SIZES:
+        raise ProblemError(
+            "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
+        )
+    given = {name: number_or_text(options[name]) for name in SIZES if options[name] is not None}
+    records = (
+        record
+        for record in Store(source).records()
+        if all(getattr(record.problem, name) == value for name, value in given.items())
+    )
+    return phase_diagram(records, x, y, _accuracy_name(accuracy), number_or_text(target))
+
+
+def _settings(test_samples: str, dtype: str) -> Settings:
+    """How runs are to be run, from the options of a command."""
+    from recallscope.sweeps.cell import Settings
+
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
+    return Settings(test_samples=tests, dtype=dtype)
 
 
 def _search(
@@ -665,27 +711,13 @@ def _search(
     )
 
 
-def _carry_out(searches: list[CriticalSearch], test_samples: str, dtype: str) -> None:
-    """Run searches to their end, and show how far they have come."""
-    from recallscope import experiment
-    from recallscope.progress import ProgressDisplay
-    from recallscope.runs import carry_out
-
-    tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    for search in searches:
-        experiment.check(search.problem, test_samples=tests, dtype=dtype)
-    what = "1 search" if len(searches) == 1 else f"{len(searches)} searches"
-    with ProgressDisplay(what) as display:
-        carry_out(searches, display.update, test_samples=tests, dtype=dtype)
-
-
 def _measure_law(
     options: dict[str, Any],
     how: dict[str, Any],
+    where: dict[str, Any],
     quantity: str | None,
     vary: list[str],
-    test_samples: str,
-    dtype: str,
+    settings: Settings,
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.measurement.axis import parse_axis
@@ -704,7 +736,7 @@ def _measure_law(
     _fill_in(options, quantity)
     problems = one_at_a_time(_closed_form_problem(options), axes)
     searches = [_search(problem, quantity, how, number) for number, problem in enumerate(problems)]
-    _carry_out(searches, test_samples, dtype)
+    cli_sweeps.carry_out(searches, settings, where)
     return scaling_of([search.result() for search in searches])
 
 

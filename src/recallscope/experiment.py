@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from recallscope.evaluation import evaluate
+from recallscope.learning.batch import Batch
 from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.three_step import learn, training_batch
 from recallscope.learning.workers import Workers
@@ -38,6 +39,7 @@ def run(
     device: str = "cpu",
     embeddings: Embeddings | None = None,
     progress: Callable[[int, int], None] | None = None,
+    batch_of: Callable[[World, Workers, Callable[[int], None]], Batch] = training_batch,
 ) -> Record:
     """Run one experiment and return its record.
 
@@ -55,6 +57,7 @@ def run(
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
         progress: called with (work done, work in all) as learning goes on.
+        batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
@@ -75,7 +78,7 @@ def run(
         check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
         with Workers() as workers:
             world = World.make(problem, seed, dtype=dtype, device=device, embeddings=embeddings)
-            batch = training_batch(world, workers, _count_up(problem, progress))
+            batch = batch_of(world, workers, _count_up(problem, progress))
             learned = learn(world, workers, engine=engine, batch=batch)
             if not learned.finite:
                 raise OverflowError(f"the weights overflowed {dtype}; make steps or arrays smaller")
@@ -91,15 +94,21 @@ def run(
         seed=seed,
         status=status,
         reason=reason,
-        provenance=Provenance(
-            engine=choose_engine(problem, engine),
-            dtype=dtype,
-            device=device,
-            versions=_versions(),
-            revision=_revision(),
-            elapsed_seconds=time.perf_counter() - started,
-        ),
+        provenance=_provenance(problem, engine, dtype, device, time.perf_counter() - started),
         **numbers,
+    )
+
+
+def failed(
+    problem: Problem, seed: int, reason: str, *, engine: str, dtype: str, device: str
+) -> Record:
+    """The record of a run that something outside of it ended: a limit, or a lost worker."""
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=Status.FAILED,
+        reason=reason,
+        provenance=_provenance(problem, engine, dtype, device, 0.0),
     )
 
 
@@ -158,6 +167,19 @@ def _count_up(
         progress(done, total)
 
     return advance
+
+
+def _provenance(
+    problem: Problem, engine: str, dtype: str, device: str, elapsed_seconds: float
+) -> Provenance:
+    return Provenance(
+        engine=choose_engine(problem, engine),
+        dtype=dtype,
+        device=device,
+        versions=_versions(),
+        revision=_revision(),
+        elapsed_seconds=elapsed_seconds,
+    )
 
 
 @cache

@@ -21,3 +21,16 @@ def gibibytes(size: float) -> str:
     '3 GiB'
     """
     return f"{size / 2**30:.3g} GiB"
+
+
+def duration(seconds: float) -> str:
+    """A time as people read it.
+
+    >>> duration(90), duration(5400), duration(10**6)
+    ('90 s', '90 min', '277.8 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -57,7 +57,23 @@ NoTheory = Annotated[
     bool, typer.Option("--no-theory", help="Look everywhere first, not where theory points.")
 ]
 Source = Annotated[
-    str | None, typer.Option("--from", metavar="FILE", help="A table made before; no runs.")
+    str | None, typer.Option("--from", metavar="FILE", help="What was measured before; no runs.")
+]
+StorePlace = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="PLACE", help="Keep records in a folder or s3://…; none is run twice."
+    ),
+]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", metavar="NAME", help="serial, processes, ray.")
+]
+WorkerCount = Annotated[
+    str | None,
+    typer.Option("--workers", metavar="COUNT", help="Workers; one for each core by default."),
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; one of our own by default.")
 ]
 
 
@@ -84,6 +100,12 @@ _SEARCH = {
     "seed": (Seed, "0"),
     "no_theory": (NoTheory, False),
 }
+_PLACE = {
+    "store": (StorePlace, None),
+    "executor": (ExecutorName, "serial"),
+    "workers": (WorkerCount, None),
+    "address": (Address, None),
+}
 
 
 def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -94,6 +116,11 @@ def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callab
 def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of a search, and hand them over as one dictionary."""
     return _shares("how", _SEARCH, {})
+
+
+def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of executors and stores, and hand them over as one dictionary."""
+    return _shares("where", _PLACE, defaults)
 
 
 def _shares(

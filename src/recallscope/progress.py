@@ -7,6 +7,8 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from recallscope.machine import duration
+
 _PATIENCE = 1.0  # seconds before anything is shown
 _BETWEEN_LINES = 10.0  # seconds, in a log
 
@@ -28,38 +30,39 @@ class ProgressDisplay:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: float, total: float) -> None:
-        """Say that so much of so much is done."""
+    def update(self, done: float, total: float, note: str = "") -> None:
+        """Say that so much of so much is done, and what else there is to say of it."""
         now = time.monotonic()
         if now - self._started < _PATIENCE:
             return
         if self._console.is_terminal:
-            self._update_bar(done, total)
+            self._update_bar(done, total, note)
         elif now - self._last_line >= _BETWEEN_LINES:
             self._last_line = now
-            left = (now - self._started) * (total - done) / done
-            self._console.print(
-                f"{self._what}: {done / total:.0%}, about {_duration(left)} left", highlight=False
-            )
+            left = "soon to begin"
+            if done:
+                seconds = (now - self._started) * (total - done) / done
+                left = f"{done / total:.0%}, about {duration(seconds)} left"
+            line = f"{self._what}: {left}{note and '; '}{note}"
+            self._console.print(line, highlight=False, soft_wrap=True)
 
-    def _update_bar(self, done: float, total: float) -> None:
+    def say(self, line: str) -> None:
+        """Show a line at once, above the bar if there is one."""
+        (self._bar.console if self._bar else self._console).print(
+            line, highlight=False, soft_wrap=True, markup=False
+        )
+
+    def _update_bar(self, done: float, total: float, note: str) -> None:
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
                 console=self._console,
                 transient=True,
             )
-            self._bar.add_task(self._what)
+            self._bar.add_task(self._what, note="")
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, note=note)

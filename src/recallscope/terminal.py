@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from recallscope.machine import duration, gibibytes
 from recallscope.problem import Problem
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from recallscope.measurement.phase import PhaseDiagram
     from recallscope.measurement.scaling import Scaling
     from recallscope.record import Record
+    from recallscope.sweeps.estimate import Estimate
+    from recallscope.sweeps.listing import Listing
+    from recallscope.sweeps.store import Verdict
+    from recallscope.sweeps.sweep import Swept
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
 
@@ -334,3 +339,108 @@ def print_bench(result: dict[str, Any]) -> None:
         table.add_row(label, f"{seconds[time]:.3f}", f"{result[ratio]:.2f}", of)
     table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "")
     Console().print(table)
+
+
+def print_sweep(place: str, found: Swept) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
+    print(
+        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in "
+        f"{duration(found.seconds)}. Now in {place}: {counts or 'none'}."
+    )
+    missing = found.cells - sum(found.by_status.values())
+    if missing:
+        print(f"{missing} cells have no record yet; the same command goes on with them.")
+    if found.set_aside:
+        print(f"{len(found.set_aside)} torn shards were set aside, and their cells run again.")
+
+
+def print_estimate(executor: str, found: Estimate) -> None:
+    table = Table("", "", show_header=False)
+    table.columns[1].justify = "right"
+    workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
+    for name, value in (
+        ("cells", str(found.cells)),
+        ("already done", str(found.done)),
+        ("to run", str(found.to_run)),
+        ("multiply-adds", f"{found.multiply_adds:.3g}"),
+        ("memory", gibibytes(found.memory_bytes)),
+        (f"time, {executor}, {workers}", duration(found.seconds)),
+        ("cost", f"{found.core_hours:.3g} core-hours"),
+    ):
+        table.add_row(name, value)
+    Console().print(table)
+    print("Estimates for a core of a server of 2023; nothing was run.")
+
+
+def print_searches(found: list[CriticalSize]) -> None:
+    names = [
+        name
+        for name in ("vocab", "samples", "dim", "length", "width")
+        if name != found[0].quantity and getattr(found[0].problem, name) is not None
+    ]
+    table = Table(*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
+    for column in table.columns:
+        column.justify = "right"
+    for each in found:
+        ends = [
+            "outside of the range" if end is None else str(end) for end in (each.low, each.high)
+        ]
+        table.add_row(
+            *(str(getattr(each.problem, name)) for name in names),
+            str(each.status) if each.value is None else str(each.value),
+            " to ".join(ends),
+            "–" if each.theory is None else str(each.theory),
+            str(each.evaluations),
+        )
+    Console().print(table)
+    kind = found[0].accuracy.replace("_", " ")
+    print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
+
+
+def print_listing(found: Listing) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
+    print(
+        f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
+        f"shards{': ' if counts else ''}{counts}."
+    )
+    if not found.shown:
+        return
+    first = found.shown[0].problem.to_dict()
+    varied = [
+        name
+        for name in first
+        if any(listed.problem.to_dict()[name] != first[name] for listed in found.shown)
+    ]
+    fixed = {name: value for name, value in first.items() if name not in varied}
+    given = (f"{name}={value}" for name, value in fixed.items() if value is not None)
+    Console().print(", ".join(given), highlight=False, soft_wrap=True)
+    table = Table(*varied, "records", "lock", "recall")
+    for column in table.columns:
+        column.justify = "right"
+    for listed in found.shown:
+        sizes = [str(listed.problem.to_dict()[name]) for name in varied]
+        counted = [str(listed.by_status.get("ok", 0))]
+        counted += [f"{n} {status}" for status, n in listed.by_status.items() if status != "ok"]
+        means = [
+            f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
+            for name, mean in listed.means.items()
+            if name in ("lock_accuracy", "recall_accuracy")
+        ]
+        table.add_row(*sizes, ", ".join(counted), *(means or ["–"] * 2))
+    Console().print(table)
+    print("Means over seeds, with 95 % intervals; export and --json have the rest.")
+    if found.problems > len(found.shown):
+        print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")
+
+
+def print_verdict(place: str, found: Verdict) -> None:
+    print(f"{place}: {found.records} records in {found.shards} shards.")
+    for shard in found.torn:
+        print(f"torn: {shard}")
+    if found.duplicated:
+        print(f"{found.duplicated} records are there more than once.")
+    if found.wrong_keys:
+        print(f"{found.wrong_keys} records are not under their own key.")
+    for name in found.strange:
+        print(f"not a shard, and left alone: {name}")
+    print("Everything is as it was written." if found.sound else "NOT SOUND.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+import torch
 from torch import Tensor
 
 
@@ -28,6 +30,16 @@ class TreeSum:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[int, int], Tensor] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Arrays, since torch sends tensors through shared memory, which dies with its process.
+        nodes = self._nodes.items()
+        return {"nodes": [(node, part.numpy(force=True), part.device) for node, part in nodes]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._nodes = {
+            node: torch.tensor(part, device=device) for node, part, device in state["nodes"]
+        }
 
     def add(self, index: int, part: Tensor) -> None:
         """Add part number `index`, once."""

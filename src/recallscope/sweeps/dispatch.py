@@ -1,0 +1,145 @@
+"""Keeping an executor busy with cells: many to a task, few tasks under way, the lost ones again."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from recallscope.learning.cost import Cost, predict_cost
+from recallscope.problem import Problem
+from recallscope.record import Record
+from recallscope.sweeps.cell import Cell, RunCells, Settings
+from recallscope.sweeps.executor import Executor
+from recallscope.sweeps.limits import Limits
+
+_TASK_SECONDS = 0.25  # long against the cost of sending it, short against what a loss would cost
+_MOST_CELLS = 1000
+_UNDER_WAY = 2  # tasks for each worker: the one it does, and the next
+_LOSSES = 5  # of the worker of one cell alone, before the cell is taken for the cause
+_PATIENCE = 0.2  # seconds between looks at anything but the workers
+
+
+class Finished(NamedTuple):
+    """Cells that came back from a worker, with their records."""
+
+    cells: tuple[Cell, ...]
+    records: list[Record]
+    worker: str
+
+
+class _Task(NamedTuple):
+    cells: tuple[Cell, ...]
+    seconds: float  # predicted
+    memory: float
+
+
+def run_cells(
+    cells: Iterable[Cell | None], executor: Executor, settings: Settings, limits: Limits
+) -> Iterator[Finished]:
+    """Records of cells as they come, in any order.
+
+    `cells` may be endless, and may give None where the next cell depends on records still to come.
+    While nothing comes, nothing is given now and then, for whoever shows progress.
+
+    >>> from recallscope.sweeps.executor import Serial
+    >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
+    >>> [len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits())]
+    [1, 2]
+    """
+    source = _Source(cells, settings)
+    under_way: dict[int, _Task] = {}
+    again: deque[_Task] = deque()
+    losses: Counter[Cell] = Counter()
+    number = 0
+    while True:
+        while len(under_way) < _UNDER_WAY * executor.workers:
+            used = sum(task.memory for task in under_way.values())
+            task = again.popleft() if again else source.take()
+            if task is None:
+                break
+            if under_way and used + task.memory > executor.memory:
+                again.appendleft(task)
+                break
+            executor.submit(number, RunCells(task.cells, settings, limits))
+            under_way[number] = task
+            number += 1
+        if not under_way:
+            if source.ended:
+                return
+            yield Finished((), [], "")  # a chance to tell what the next cell waits for
+            continue
+        finished = executor.finished(_PATIENCE)
+        if not finished:
+            yield Finished((), [], "")  # a sign of life
+        for done in finished:
+            task = under_way.pop(done.number)
+            if done.lost is None:
+                source.learn(task, done.result)
+                yield Finished(task.cells, done.result, done.worker)
+                continue
+            if len(task.cells) > 1:  # to find out which of them it was, if it was one of them
+                half = len(task.cells) // 2
+                for part in (task.cells[:half], task.cells[half:]):
+                    again.append(task._replace(cells=part))
+                continue
+            (cell,) = task.cells
+            losses[cell] += 1
+            if losses[cell] < _LOSSES:
+                again.append(task)
+                continue
+            reason = f"lost {_LOSSES} times: {done.lost}"
+            failed = RunCells(task.cells, settings, limits).failed(cell, reason)
+            yield Finished(task.cells, [failed], done.worker)
+
+
+class _Source:
+    """Cells cut into tasks of about the same time, by what cells have taken so far."""
+
+    def __init__(self, cells: Iterable[Cell | None], settings: Settings) -> None:
+        self._cells = iter(cells)
+        self._cost = cost_maker(settings)
+        self._pace: float | None = None  # seconds taken for each second predicted
+        self.ended = False
+
+    def take(self) -> _Task | None:
+        """The next task; None if there is no cell now, or none any more."""
+        taken: list[Cell] = []
+        seconds, memory = 0.0, 0.0
+        # One cell alone at first: it tells how long the others will take.
+        most = 1 if self._pace is None else _MOST_CELLS
+        while len(taken) < most and seconds * (self._pace or 1) < _TASK_SECONDS:
+            try:
+                cell = next(self._cells)
+            except StopIteration:
+                self.ended = True
+                break
+            if cell is None:
+                break
+            cost = self._cost(cell.problem)
+            taken.append(cell)
+            seconds += cost.seconds
+            memory = max(memory, cost.memory_bytes)
+        return _Task(tuple(taken), seconds, memory) if taken else None
+
+    def learn(self, task: _Task, records: list[Record]) -> None:
+        """Take account of how long a task has taken."""
+        took = sum(record.provenance.elapsed_seconds for record in records)
+        pace = took / task.seconds
+        self._pace = pace if self._pace is None else 0.8 * self._pace + 0.2 * pace
+
+
+def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
+    """The predicted cost of problems, kept for the last of them: seeds come one after another."""
+    last: Problem | None = None
+    cost: Cost
+
+    def cost_of(problem: Problem) -> Cost:
+        nonlocal last, cost
+        if problem is not last:
+            engine = settings.engine_for(problem)
+            cost = predict_cost(problem, engine, settings.dtype, settings.test_samples)
+            last = problem
+        return cost
+
+    return cost_of

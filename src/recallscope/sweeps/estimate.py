@@ -1,0 +1,65 @@
+"""What a sweep will take, before any of it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from recallscope.problem import Problem
+from recallscope.sweeps.cell import Settings
+from recallscope.sweeps.dispatch import cost_maker
+from recallscope.sweeps.processes import available_cores
+from recallscope.sweeps.store import Store
+from recallscope.sweeps.sweep import plan_of
+
+_START_SECONDS = {"serial": 0.0, "processes": 3.0, "ray": 8.0}
+
+
+class Estimate(NamedTuple):
+    """Cells, and what those still to be run cost."""
+
+    cells: int
+    done: int
+    to_run: int
+    multiply_adds: float
+    memory_bytes: float
+    """Of all workers together, each at its largest cell."""
+    workers: int
+    seconds: float
+    """From start to end on the executor, its own start included."""
+    core_hours: float
+
+
+def estimate(
+    cells: Iterable[tuple[Problem, int]],
+    store: Store,
+    settings: Settings,
+    executor: str,
+    workers: int | None = None,
+) -> Estimate:
+    """Count the cells, leave out the known ones, and add up the predicted costs."""
+    known = store.statuses() if store.files.exists() else {}
+    plan = plan_of(cells, settings, known)
+    cost = cost_maker(settings)
+    work = seconds = largest = longest = 0.0
+    for cell in plan.pending:
+        each = cost(cell.problem)
+        work += each.multiply_adds
+        seconds += each.seconds
+        largest = max(largest, each.memory_bytes)
+        longest = max(longest, each.seconds)
+    cores = available_cores()
+    count = workers or (1 if executor == "serial" else cores)
+    # Serial runs one cell at a time on all cores; workers run one cell each on one core.
+    share = cores if executor == "serial" else count
+    wall = max(seconds / share, 0.0 if executor == "serial" else longest)
+    return Estimate(
+        cells=plan.cells,
+        done=plan.known,
+        to_run=len(plan.pending),
+        multiply_adds=work,
+        memory_bytes=largest * count,
+        workers=count,
+        seconds=wall + (_START_SECONDS[executor] if plan.pending else 0.0),
+        core_hours=seconds / 3600,
+    )

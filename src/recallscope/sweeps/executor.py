@@ -1,0 +1,74 @@
+"""Where work is done: one small interface, and the executor that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple, Protocol
+
+from recallscope.machine import machine_memory
+
+
+class Work(Protocol):
+    """A piece of work that can travel to another process."""
+
+    def do(self) -> Any:
+        """Do it."""
+
+
+class Done(NamedTuple):
+    """A task that came to its end, or whose worker did."""
+
+    number: int
+    worker: str
+    result: Any
+    lost: str | None = None
+    """Why there is no result: how the worker ended, or the error that the work raised."""
+
+
+def attempt(work: Work) -> tuple[Any, str | None]:
+    """What the work returns, or None and the error that it raised."""
+    try:
+        return work.do(), None
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+class Executor(Protocol):
+    """Workers that are given numbered tasks and hand back their results in any order."""
+
+    workers: int
+    memory: float
+    """Bytes that all workers share."""
+
+    def submit(self, number: int, work: Work) -> None:
+        """Take a task; returns at once."""
+
+    def finished(self, timeout: float) -> list[Done]:
+        """Wait for at least one task to finish, but no longer than so many seconds."""
+
+    def close(self) -> None:
+        """Stop everything at once; what is under way is dropped."""
+
+
+class Serial:
+    """No workers but this process."""
+
+    def __init__(self) -> None:
+        self.workers = 1
+        self.memory = machine_memory()
+        self._queue: deque[tuple[int, Work]] = deque()
+
+    def submit(self, number: int, work: Work) -> None:
+        """Put a task at the end of the queue."""
+        self._queue.append((number, work))
+
+    def finished(self, timeout: float) -> list[Done]:
+        """Do the next task, however long it takes."""
+        if not self._queue:
+            return []
+        number, work = self._queue.popleft()
+        return [Done(number, "this process", *attempt(work))]
+
+    def close(self) -> None:
+        """Forget what was not done."""
+        self._queue.clear()

@@ -1,0 +1,66 @@
+"""Between the workers and the store: records come in one by one, and go out in shards."""
+
+from __future__ import annotations
+
+import time
+
+from recallscope.record import Record
+from recallscope.sweeps.cell import Cell, Settings, key_maker
+from recallscope.sweeps.dispatch import Finished
+from recallscope.sweeps.rows import Kept, to_records
+from recallscope.sweeps.store import Store
+
+_FIRST_FLUSH = 1.0  # seconds
+_BETWEEN_FLUSHES = 5.0
+_MOST_UNWRITTEN = 20_000  # records
+
+
+class Keeper:
+    """Gathers records and writes them to a store that is open for writing, every few seconds."""
+
+    def __init__(self, store: Store, settings: Settings, statuses: dict[bytes, str]) -> None:
+        self._store = store
+        self._key_of = key_maker(settings)
+        self._statuses = statuses
+        self._unwritten: list[Kept] = []
+        self._rows: dict[bytes, tuple[str, int]] | None = None
+        self._next_flush = time.monotonic() + _FIRST_FLUSH
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.flush()
+
+    def find(self, cell: Cell) -> Record | None:
+        """The record of a cell that was in the store before."""
+        key = self._key_of(cell)
+        if key not in self._statuses:
+            return None
+        if self._rows is None:
+            self._tables = {shard.name: shard.table for shard in self._store.shards()}
+            self._rows = {
+                key: (name, row)
+                for name, table in self._tables.items()
+                for row, key in enumerate(table["key"].to_pylist())
+            }
+        name, row = self._rows[key]
+        return next(to_records(self._tables[name].slice(row, 1)))
+
+    def keep(self, done: Finished) -> None:
+        """Take records in; they are safe some seconds later, or when the keeper is left."""
+        for cell, record in zip(done.cells, done.records, strict=True):
+            key = self._key_of(cell)
+            if key not in self._statuses:
+                self._statuses[key] = str(record.status)
+                self._unwritten.append(Kept(key, record))
+        if len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was gathered."""
+        # Taken out first: an interrupt during the write may cost these a second run, but can
+        # never have them written twice.
+        records, self._unwritten = self._unwritten, []
+        self._store.append(records)
+        self._next_flush = time.monotonic() + _BETWEEN_FLUSHES

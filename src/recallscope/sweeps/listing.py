@@ -1,0 +1,61 @@
+"""What a store holds, problem by problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from recallscope.intervals import summarise
+from recallscope.problem import Problem
+from recallscope.sweeps.rows import by_problem, to_records
+from recallscope.sweeps.store import Store
+
+_MOST_SHOWN = 100
+
+
+class Listed(NamedTuple):
+    """The records of one problem: how many of each status, and means over those that are ok."""
+
+    problem: Problem
+    by_status: dict[str, int]
+    means: dict[str, Any]
+
+
+class Listing(NamedTuple):
+    """All records of a store, counted; the first problems in detail."""
+
+    place: str
+    records: int
+    by_status: dict[str, int]
+    shards: int
+    problems: int
+    shown: list[Listed]
+
+    def to_dict(self) -> dict[str, Any]:
+        """One object fit for JSON."""
+        shown = [
+            listed.problem.to_dict()
+            | {"by_status": listed.by_status}
+            | {name: mean._asdict() for name, mean in listed.means.items()}
+            for listed in self.shown
+        ]
+        return self._asdict() | {"shown": shown}
+
+
+def listing(store: Store) -> Listing:
+    """Count the records of a store, and summarise those of its first problems."""
+    table = store.table()
+    groups = by_problem(table)
+    shown = []
+    for rows in groups[:_MOST_SHOWN]:
+        records = list(to_records(table.take(rows)))
+        counted = Counter(str(record.status) for record in records)
+        shown.append(Listed(records[0].problem, dict(sorted(counted.items())), summarise(records)))
+    return Listing(
+        place=store.place,
+        records=table.num_rows,
+        by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
+        shards=len(store.shards()),
+        problems=len(groups),
+        shown=shown,
+    )

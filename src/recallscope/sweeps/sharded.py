@@ -1,0 +1,199 @@
+"""One large experiment cut over workers: the same record, to the bit, however it was cut.
+
+A step of learning is a sum over the tiles of the batch, and sums of ranges of tiles merge along one
+fixed tree. What travels is small: to a worker the statistic to sum, back from it the sum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.experiment import run
+from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.cost import predict_cost
+from recallscope.learning.three_step import training_batch
+from recallscope.learning.tree_sum import TreeSum
+from recallscope.learning.workers import Workers
+from recallscope.problem import Problem, whole_number
+from recallscope.record import Record
+from recallscope.sweeps.executor import Executor
+from recallscope.world.world import World
+
+_PASSES = 3
+_LONGEST_PIECE = 2.0  # seconds, as predicted
+_PIECES_PER_SHARD = 4  # at the least: at the end of a pass, some shards wait for one last piece
+_RESUBMISSIONS = 5
+_PATIENCE = 1.0  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class SumOverTiles:
+    """One piece of work: the sum of a statistic over a range of tiles of a batch.
+
+    The world stays at home: a worker makes it anew, and keeps it for the next piece. `statistic`
+    has the class `World` in its place, and arrays in the place of tensors.
+    """
+
+    problem: Problem
+    seed: int
+    dtype: str
+    device: str
+    tiles: range
+    statistic: partial[Tensor]
+
+    def do(self) -> TreeSum:
+        """The sum, ready to be merged with those of other ranges."""
+        with Workers() as workers:
+            world = _make_world(self.problem, self.seed, self.dtype, self.device)
+            batch = dataclasses.replace(training_batch(world, workers), tiles=self.tiles)
+            return batch.partial_sum(_unpack(self.statistic, world))
+
+
+@lru_cache(maxsize=1)
+def _make_world(problem: Problem, seed: int, dtype: str, device: str) -> World:
+    return World.make(problem, seed, dtype=dtype, device=device)
+
+
+def _pack(statistic: partial[Tensor], world: World) -> partial[Tensor]:
+    def packed(argument: Any) -> Any:
+        if argument is world:
+            return World
+        return argument.numpy(force=True) if isinstance(argument, Tensor) else argument
+
+    return partial(statistic.func, *map(packed, statistic.args))
+
+
+def _unpack(statistic: partial[Tensor], world: World) -> partial[Tensor]:
+    def unpacked(argument: Any) -> Any:
+        if argument is World:
+            return world
+        if isinstance(argument, np.ndarray):
+            return torch.tensor(argument, device=world.tokens.device)
+        return argument
+
+    return partial(statistic.func, *map(unpacked, statistic.args))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedBatch(Batch):
+    """The training batch of a world, each sum over it being shared out among workers.
+
+    No more than `shards` pieces are under way at a time.
+    """
+
+    world: World
+    executor: Executor
+    shards: int
+
+    def pieces(self) -> Iterator[range]:
+        """Ranges of 2^k tiles that begin at multiples of 2^k, the last one shorter if need be.
+
+        The sum of each is therefore one node of the tree, that of the last at most max(k, 1).
+        """
+        tiles = -(-self.samples // self.tile)
+        problem, dtype = self.world.problem, _dtype(self.world)
+        predicted = predict_cost(problem, _engine(problem), dtype, test_samples=1).seconds
+        fewest = max(_PIECES_PER_SHARD * self.shards, predicted / _PASSES / _LONGEST_PIECE)
+        size = 1 << max(int(tiles / fewest).bit_length() - 1, 0)
+        for start in range(0, tiles, size):
+            yield range(start, min(start + size, tiles))
+
+    def partial_sum(self, statistic: Callable[[Tile], Tensor]) -> TreeSum:
+        """The sum of a statistic over all tiles, merged as the pieces come in."""
+        assert isinstance(statistic, partial)
+        packed = _pack(statistic, self.world)
+        total, under_way, losses = TreeSum(), dict[int, range](), Counter[int]()
+        hopeless: str | None = None
+
+        def submit(number: int, tiles: range) -> None:
+            under_way[number] = tiles
+            self.executor.submit(number, self._work(tiles, packed))
+
+        waiting = enumerate(self.pieces())
+        for number, tiles in islice(waiting, self.shards):
+            submit(number, tiles)
+        while under_way:
+            for number, _, result, lost in self.executor.finished(_PATIENCE):
+                tiles = under_way.pop(number)
+                if lost is None:
+                    total.merge(result)
+                    self.advance(min(tiles.stop * self.tile, self.samples) - tiles[0] * self.tile)
+                    following = next(waiting, None)
+                else:
+                    losses[number] += 1
+                    if losses[number] > _RESUBMISSIONS:
+                        hopeless = f"a piece of work was lost {losses[number]} times: {lost}"
+                    following = number, tiles
+                # When hopeless, wait for the rest: it must not reach whoever uses the workers next.
+                if following is not None and hopeless is None:
+                    submit(*following)
+        if hopeless is not None:
+            raise RuntimeError(hopeless)
+        return total
+
+    def _work(self, tiles: range, packed: partial[Tensor]) -> SumOverTiles:
+        world = self.world
+        return SumOverTiles(
+            world.problem, world.task.seed, _dtype(world), str(self.device), tiles, packed
+        )
+
+
+def run_sharded(
+    problem: Problem,
+    seed: int,
+    executor: Executor,
+    shards: int,
+    *,
+    test_samples: int,
+    dtype: str,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> Record:
+    """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
+
+    Nothing else may be under way at the executor. An endless batch has nothing to cut: it is
+    computed here.
+
+    >>> from recallscope.sweeps.executor import Serial
+    >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
+    >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float64")
+    >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()
+    True
+    """
+    shards = whole_number("shards", shards, 1)
+
+    def cut(world: World, workers: Workers, advance: Callable[[int], None]) -> ShardedBatch:
+        whole = training_batch(world, workers, advance)
+        return ShardedBatch(**vars(whole), world=world, executor=executor, shards=shards)
+
+    return run(
+        problem,
+        seed,
+        engine=_engine(problem),
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        progress=progress,
+        batch_of=cut,
+    )
+
+
+def _engine(problem: Problem) -> str:
+    """The name to ask for: tables of counts would be too large to send."""
+    only_one = problem.regime == "literal" or math.isinf(problem.samples)
+    return "auto" if only_one else "stream"
+
+
+def _dtype(world: World) -> str:
+    return str(world.tokens.dtype).removeprefix("torch.")

@@ -1,0 +1,230 @@
+"""A sweep written down as a TOML file: what is fixed, what varies, and how it is run.
+
+    seeds = 8
+
+    [problem]
+    vocab = 128
+    length = 8
+
+    [grid]
+    dim = [32, 64, 128]
+    samples = { from = 64, to = 8192, count = 12 }
+
+A file holds values only. Nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.sweeps.cell import Cell, Settings
+from recallscope.sweeps.limits import Limits
+
+_LARGEST_FILE = 2**20  # bytes
+_MOST_CELLS = 10**8
+_MOST_VALUES = 10**6
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Problem))
+_TOP = ("seed", "seeds", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit")
+_TABLES = ("problem", "grid", "zip", "critical")
+_CRITICAL = ("for", "target", "accuracy", "low", "high", "precision", "budget", "theory")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Problems and seeds, how they are run, and, if critical sizes are sought, how."""
+
+    fixed: dict[str, Any]
+    grid: dict[str, list[Any]]
+    zipped: dict[str, list[Any]]
+    first_seed: int
+    seeds: int
+    settings: Settings
+    limits: Limits
+    critical: dict[str, Any] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many problems there are, before equal ones are counted once."""
+        together = len(next(iter(self.zipped.values()))) if self.zipped else 1
+        return together * math.prod(len(values) for values in self.grid.values())
+
+    def problems(self) -> Iterator[Problem]:
+        """Every combination of the grid's values, with every row of those that vary together."""
+        rows = zip(*self.zipped.values(), strict=True) if self.zipped else [()]
+        for row in rows:
+            for combination in itertools.product(*self.grid.values()):
+                varied = zip((*self.zipped, *self.grid), (*row, *combination), strict=True)
+                yield Problem.from_dict(self.fixed | dict(varied))
+
+    def cells(self) -> Iterator[Cell]:
+        """Every problem at every seed."""
+        for problem in self.problems():
+            for seed in range(self.first_seed, self.first_seed + self.seeds):
+                yield Cell(problem, seed)
+
+    def searches(self) -> list[CriticalSearch]:
+        """A search for the critical size of every problem; no two share a seed."""
+        assert self.critical is not None
+        asked = dict(self.critical)
+        quantity = asked.pop("for", "samples")
+        accuracy = asked.pop("accuracy", "recall").replace("-", "_").removesuffix("_accuracy")
+        prior = "theory" if asked.pop("theory", True) else None
+        budget = whole_number("budget", asked.get("budget", 64), 1, 10**6)
+        return [
+            CriticalSearch(
+                problem,
+                quantity,
+                accuracy=f"{accuracy}_accuracy",
+                first_seed=self.first_seed + number * budget,
+                prior=prior,
+                **asked,
+            )
+            for number, problem in enumerate(dict.fromkeys(self.problems()))
+        ]
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """The sweep that a TOML file describes, or an error that says what is wrong with it."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ProblemError(f"the sweep file {str(path)!r} is larger than a mebibyte")
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProblemError(
+            f"the sweep file {str(path)!r} cannot be read: {error.strerror}"
+        ) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ProblemError(f"the sweep file {str(path)!r} is not TOML: {error}") from None
+    return sweep_from(document)
+
+
+def sweep_from(document: Mapping[str, Any]) -> Sweep:
+    """A sweep from plain values; unknown names are errors that list the valid ones.
+
+    >>> sweep = sweep_from(
+    ...     {
+    ...         "seeds": 2,
+    ...         "problem": {"vocab": 64, "length": 4},
+    ...         "grid": {"dim": [16, 32], "samples": {"from": 100, "to": 10000, "count": 3}},
+    ...     }
+    ... )
+    >>> sweep.size, len(list(sweep.cells()))
+    (6, 12)
+    """
+    _known("the file", document, (*_TOP, *_TABLES))
+    tables = {name: document.get(name, {}) for name in _TABLES}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise ProblemError(f"{name} is a table: write [{name}] and its lines below it")
+    for name in ("problem", "grid", "zip"):
+        _known(f"[{name}]", tables[name], _FIELDS)
+    grid = {name: _values(name, given) for name, given in tables["grid"].items()}
+    zipped = {name: _values(name, given) for name, given in tables["zip"].items()}
+    if len({len(values) for values in zipped.values()}) > 1:
+        lengths = ", ".join(f"{name} has {len(values)}" for name, values in zipped.items())
+        raise ProblemError(f"what varies together needs as many values each, but {lengths}")
+    for name in _FIELDS:
+        places = [place for place in ("problem", "grid", "zip") if name in tables[place]]
+        if len(places) > 1:
+            raise ProblemError(f"{name} is given twice, in {' and '.join(places)}")
+    seeds = whole_number("seeds", document.get("seeds", 1), 1, 10**9)
+    critical = None
+    fixed = dict(tables["problem"])
+    if "critical" in document:
+        critical = tables["critical"]
+        _known("[critical]", critical, _CRITICAL)
+        if "seeds" in document:
+            raise ProblemError("searches for critical sizes choose their seeds; leave seeds out")
+        # The size sought has no value of its own; any that makes a problem will do.
+        sought = str(critical.get("for", "samples"))
+        if sought in (*fixed, *grid, *zipped):
+            raise ProblemError(f"{sought} is the size sought; leave it out of the problem")
+        fixed[sought] = _placeholder(sought, fixed)
+    found = Sweep(
+        fixed=fixed,
+        grid=grid,
+        zipped=zipped,
+        first_seed=whole_number("seed", document.get("seed", 0), 0, LARGEST_SEED - seeds + 1),
+        seeds=seeds,
+        settings=_settings(document),
+        limits=Limits(
+            seconds=_positive("time_limit", document.get("time_limit")),
+            memory=_positive("memory_limit", document.get("memory_limit")),
+        ),
+        critical=critical,
+    )
+    if found.size * found.seeds > _MOST_CELLS:
+        raise ProblemError(
+            f"the sweep has {found.size * found.seeds} cells, more than {_MOST_CELLS}; "
+            "cut it into several files"
+        )
+    return found
+
+
+def _settings(document: Mapping[str, Any]) -> Settings:
+    names = ("engine", "dtype", "test_samples", "device")
+    given = {name: document[name] for name in names if name in document}
+    for name in ("engine", "dtype", "device"):
+        if not isinstance(given.get(name, ""), str):
+            raise ProblemError(f"{name} is a name in quotes, not {given[name]!r:.60}")
+    if "test_samples" in given:
+        given["test_samples"] = whole_number("test_samples", given["test_samples"], 1)
+    return Settings(**given)
+
+
+def _known(place: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in given:
+        if name not in names:
+            raise ProblemError(f"unknown name {name!r} in {place}; known are {', '.join(names)}")
+
+
+def _values(name: str, given: Any) -> list[Any]:
+    """A list of values, or a range of them evenly spaced in the logarithm."""
+    if isinstance(given, list):
+        if not 1 <= len(given) <= _MOST_VALUES:
+            raise ProblemError(f"{name} needs from 1 to {_MOST_VALUES} values, not {len(given)}")
+        return given
+    if not isinstance(given, dict) or set(given) != {"from", "to", "count"}:
+        raise ProblemError(
+            f"{name} varies over a list, as in [16, 32], or over a range, as in "
+            f"{{ from = 16, to = 256, count = 5 }}, not {given!r:.60}"
+        )
+    low, high = (_positive(f"{end} of {name}", given[end]) for end in ("from", "to"))
+    count = whole_number(f"count of {name}", given["count"], 2, _MOST_VALUES)
+    assert low is not None
+    assert high is not None
+    if low >= high:
+        raise ProblemError(f"the range of {name} must rise, not go from {low:g} to {high:g}")
+    spaced = np.geomspace(low, high, count)
+    if name in ("eta", "gamma"):
+        return [float(value) for value in spaced]
+    return [int(value) for value in np.unique(np.round(spaced))]
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        raise ProblemError(f"{name} must be a positive number, not {value!r:.60}")
+    return float(value)
+
+
+def _placeholder(sought: str, fixed: Mapping[str, Any]) -> int:
+    """A value of a size that is sought, for want of another."""
+    if sought == "dim" and fixed.get("embedding") == "orthogonal":
+        return whole_number("vocab", fixed.get("vocab", 2), 2) + 1
+    return 2 if sought == "vocab" else 1

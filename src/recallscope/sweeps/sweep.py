@@ -1,0 +1,232 @@
+"""A sweep: every cell that the store has no record of is run, and its record kept."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.record import Record, Status
+from recallscope.sweeps.cell import Cell, Settings, check_problem, key_maker
+from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
+from recallscope.sweeps.executor import Executor
+from recallscope.sweeps.executors import running
+from recallscope.sweeps.keeper import Keeper
+from recallscope.sweeps.limits import Limits
+from recallscope.sweeps.sharded import run_sharded
+from recallscope.sweeps.store import Store
+
+
+@dataclass
+class Progress:
+    """How far a sweep has come."""
+
+    cells: int
+    known: int
+    seconds: float
+    """Predicted for all that was to be run."""
+    done: int = 0
+    failed: int = 0
+    seconds_done: float = 0.0
+    busy: dict[str, float] = field(default_factory=dict)
+    """Seconds that each worker has spent on cells."""
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first cell."""
+        return time.monotonic() - self.started
+
+
+class Swept(NamedTuple):
+    """What came of a sweep."""
+
+    cells: int
+    known: int
+    """Of them, how many had a record already."""
+    ran: int
+    by_status: dict[str, int]
+    """Of all the sweep's cells that now have a record."""
+    set_aside: list[str]
+    """Shards found torn, whose cells were run again."""
+    seconds: float
+
+
+class Plan(NamedTuple):
+    """What there is to do: cells without a record, each once."""
+
+    cells: int
+    known: int
+    statuses: Counter[str]
+    pending: list[Cell]
+
+
+def sweep(
+    cells: Iterable[tuple[Problem, int]],
+    store: str | Path | Store,
+    *,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    engine: str = "auto",
+    dtype: str = "float32",
+    test_samples: int = 4096,
+    device: str = "cpu",
+    shards: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[Progress], None] = lambda progress: None,
+    failure: Callable[[Record], None] = lambda record: None,
+) -> Swept:
+    """Run the cells that a store has no record of, and keep their records there.
+
+    Interrupted at any moment and called again, it goes on where it was.
+
+    Args:
+        cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
+        store: a folder, or an address of an object store such as s3://bucket/folder.
+        executor: 'serial', 'processes', 'ray', or an executor of your own.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None for one of this machine's own.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        dtype: 'float32', or 'float64'.
+        test_samples: fresh samples to test on.
+        device: where torch computes.
+        shards: over how many workers to cut each single cell; for cells that are large.
+        time_limit: seconds that a cell may take; a cell that takes longer has failed.
+        memory_limit: bytes that a cell may add to its worker's memory.
+        fail_fast: stop at the first cell that fails.
+        progress: called now and then with how far the sweep has come.
+        failure: called at once with each record that is not ok.
+
+    >>> import tempfile
+    >>> from recallscope import Problem
+    >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep([(problem, 0), (problem, 1), (problem, 0)], folder).by_status
+    {'ok': 2}
+    """
+    settings = Settings(
+        engine=engine,
+        dtype=dtype,
+        test_samples=test_samples,
+        device=device,
+        sharded=shards is not None,
+    )
+    limits = Limits(seconds=time_limit, memory=memory_limit)
+    if shards is not None and limits != Limits():
+        raise ProblemError("limits hold for a cell in one worker; leave them out, or the shards")
+    store = store if isinstance(store, Store) else Store(store)
+    with store.writing() as statuses:
+        plan = plan_of(cells, settings, statuses)
+        cost = cost_maker(settings)
+        state = Progress(
+            cells=plan.cells,
+            known=plan.known,
+            seconds=sum(cost(cell.problem).seconds for cell in plan.pending),
+        )
+        found = plan.statuses
+        if plan.pending:
+            with (
+                running(executor, workers, address) as pool,
+                Keeper(store, settings, statuses) as keeper,
+            ):
+                if shards is None:
+                    results = run_cells(plan.pending, pool, settings, limits)
+                else:
+
+                    def part_done(cell: Cell, share: float) -> None:
+                        seconds = state.seconds_done + share * cost(cell.problem).seconds
+                        progress(replace(state, seconds_done=seconds))
+
+                    results = _in_shards(plan.pending, pool, settings, shards, part_done)
+                for done in results:
+                    keeper.keep(done)
+                    account(state, done, cost)
+                    found.update(str(record.status) for record in done.records)
+                    progress(state)
+                    for record in done.records:
+                        if record.status is not Status.OK:
+                            failure(record)
+                    if fail_fast and state.failed:
+                        break
+        return Swept(
+            cells=plan.cells,
+            known=plan.known,
+            ran=state.done,
+            by_status=dict(sorted(found.items())),
+            set_aside=store.set_aside,
+            seconds=state.elapsed,
+        )
+
+
+def plan_of(
+    cells: Iterable[tuple[Problem, int]], settings: Settings, statuses: dict[bytes, str]
+) -> Plan:
+    """Check every problem, and leave out the cells that are known or come a second time."""
+    key_of = key_maker(settings)
+    seen: set[bytes] = set()
+    pending, found = [], Counter[str]()
+    checked: Problem | None = None
+    for problem, seed in cells:
+        if problem is not checked:
+            check_problem(problem, settings)
+            checked = problem
+        cell = Cell(problem, whole_number("seed", seed, 0, LARGEST_SEED))
+        key = key_of(cell)
+        if key in seen:
+            continue
+        seen.add(key)
+        if (status := statuses.get(key)) is None:
+            pending.append(cell)
+        else:
+            found[status] += 1
+    return Plan(len(seen), found.total(), found, pending)
+
+
+def account(state: Progress, done: Finished, cost: Callable[[Problem], Any]) -> None:
+    """Add what came back to how far a sweep has come."""
+    if not done.records:
+        return
+    if not state.done:  # the workers' own start is no work of theirs
+        took = sum(record.provenance.elapsed_seconds for record in done.records)
+        state.started = time.monotonic() - took
+    state.done += len(done.records)
+    state.failed += sum(record.status is Status.FAILED for record in done.records)
+    state.seconds_done += sum(cost(cell.problem).seconds for cell in done.cells)
+    busy = sum(record.provenance.elapsed_seconds for record in done.records)
+    state.busy[done.worker] = state.busy.get(done.worker, 0.0) + busy
+
+
+def _share_done(
+    part_done: Callable[[Cell, float], None], cell: Cell, done: int, total: int
+) -> None:
+    part_done(cell, done / total)
+
+
+def _in_shards(
+    cells: Iterable[Cell],
+    executor: Executor,
+    settings: Settings,
+    shards: int,
+    part_done: Callable[[Cell, float], None],
+) -> Iterator[Finished]:
+    """One cell after another, each by all workers."""
+    for cell in cells:
+        record = run_sharded(
+            cell.problem,
+            cell.seed,
+            executor,
+            shards,
+            test_samples=settings.test_samples,
+            dtype=settings.dtype,
+            device=settings.device,
+            progress=partial(_share_done, part_done, cell),
+        )
+        yield Finished((cell,), [record], "all workers")

@@ -1,0 +1,366 @@
+"""Ray as an executor: safe, and unharmed by lost workers and lost clusters."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from recallscope.sweeps.executor import Done
+from recallscope.sweeps.on_ray import RayExecutor
+
+UNAUTHENTICATED = "16"
+
+
+class Square(NamedTuple):
+    number: int
+    seconds: float = 0.0
+
+    def do(self) -> int:
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            pass
+        return self.number**2
+
+
+class Pid:
+    def do(self) -> tuple[int, int, str | None]:
+        import torch
+
+        return os.getpid(), torch.get_num_threads(), os.environ.get("RAY_AUTH_TOKEN_PATH")
+
+
+class Bad:
+    def do(self) -> None:
+        raise ArithmeticError("bad")
+
+
+@pytest.fixture(scope="module")
+def ray() -> Any:
+    executor = RayExecutor(workers=2)
+    yield executor
+    executor.close()
+
+
+def run(executor: RayExecutor, works: dict[int, Any], timeout: float = 40) -> dict[int, Done]:
+    for number, work in works.items():
+        executor.submit(number, work)
+    return drain(executor, len(works), timeout)
+
+
+def drain(executor: RayExecutor, count: int, timeout: float = 40) -> dict[int, Done]:
+    done: dict[int, Done] = {}
+    end = time.monotonic() + timeout
+    while len(done) < count and time.monotonic() < end:
+        done |= {one.number: one for one in executor.finished(1.0)}
+    assert len(done) == count
+    return done
+
+
+def tree(root: int) -> list[int]:
+    """A process's children, theirs, and so on."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(stat.parent.name))
+    found, todo = [], [root]
+    while todo:
+        todo += (more := children.get(todo.pop(), []))
+        found += more
+    return found
+
+
+def living(pids: list[int]) -> list[str]:
+    """The names of those that still run."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            _, name, rest = re.split(r"[()]+", Path(f"/proc/{pid}/stat").read_text(), maxsplit=2)
+            if rest.split()[0] != "Z":
+                found.append(name)
+    return found
+
+
+def listening(pids: list[int]) -> list[tuple[int, str, int]]:
+    sockets = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                raw, port = fields[1].split(":")
+                raw_bytes = bytes.fromhex(raw)
+                words = [raw_bytes[i : i + 4][::-1] for i in range(0, len(raw_bytes), 4)]
+                family = socket.AF_INET if len(words) == 1 else socket.AF_INET6
+                address = socket.inet_ntop(family, b"".join(words)).removeprefix("::ffff:")
+                sockets[f"socket:[{fields[9]}]"] = (address, int(port, 16))
+    found = []
+    for pid in pids:
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                target = str(link.readlink())
+            except OSError:
+                continue
+            if target in sockets:
+                found.append((pid, *sockets[target]))
+    return sorted(set(found))
+
+
+def call(port: int, method: str, token: str | None) -> str | None:
+    """The status of a gRPC call made by hand."""
+
+    def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+        size = struct.pack(">I", len(payload))[1:]
+        return size + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+    headers = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": method,
+        ":authority": "127.0.0.1",
+        "content-type": "application/grpc",
+        "te": "trailers",
+    }
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
+    block = b"".join(
+        b"\0" + bytes([len(k)]) + k.encode() + bytes([len(v)]) + v.encode()
+        for k, v in headers.items()
+    )
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), 3) as line:
+        line.settimeout(3)
+        line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+        line.sendall(frame(1, 4, 1, block) + frame(0, 1, 1, b"\0" * 5))
+        while b"grpc-status" not in answer:
+            answer += line.recv(65536)
+    found = re.search(rb"grpc-status.(\d+)", answer, re.DOTALL)
+    return found.group(1).decode() if found else None
+
+
+def folder_of(executor: RayExecutor) -> Path:
+    folder = executor._cluster._folder
+    assert isinstance(folder, Path)
+    return folder
+
+
+def gcs_of() -> Any:
+    from ray._private import worker
+
+    return worker._global_node
+
+
+def test_it_works_on_all_its_workers(ray: RayExecutor) -> None:
+    done = run(ray, {i: Square(i, 0.02) for i in range(20)})
+    assert {i: one.result for i, one in done.items()} == {i: i * i for i in range(20)}
+    assert len({one.worker for one in done.values()}) == ray.workers == 2
+    assert all(one.lost is None for one in done.values())
+
+
+def test_workers_have_one_thread_and_the_environment_stays_as_it_was(ray: RayExecutor) -> None:
+    done = run(ray, {0: Pid()})[0]
+    pid, threads, path = done.result
+    assert done.worker == f"{socket.gethostname()}:{pid}"
+    assert threads == 1
+    assert path == str(folder_of(ray) / "token")
+    assert "RAY_AUTH_TOKEN_PATH" not in os.environ
+
+
+def test_what_a_task_raises_is_told(ray: RayExecutor) -> None:
+    assert run(ray, {0: Bad()})[0].lost == "ArithmeticError: bad"
+    assert run(ray, {1: Square(3)})[1].result == 9
+
+
+def test_two_loops_are_as_fast_as_two_bare_ones(ray: RayExecutor) -> None:
+    count, seconds = 60, 0.05
+    run(ray, {i: Square(i, seconds) for i in range(4)})
+    start = time.monotonic()
+    for i in range(4):
+        ray.submit(i, Square(i, seconds))
+    left, done = count - 4, 0
+    while done < count:
+        for _ in ray.finished(5):
+            done += 1
+            if left:
+                ray.submit(count - left, Square(1, seconds))
+                left -= 1
+    efficiency = count * seconds / 2 / (time.monotonic() - start)
+    print(f"efficiency {efficiency:.3f}")
+    assert efficiency > 0.8  # 0.9 and more on a quiet machine
+
+
+def test_the_token_is_ours_alone(ray: RayExecutor) -> None:
+    token = folder_of(ray) / "token"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.parent.stat().st_mode & 0o777 == 0o700
+    assert len(token.read_text()) == 64
+
+
+def test_all_sockets_are_on_loopback_and_want_the_token(ray: RayExecutor) -> None:
+    pids = [*tree(os.getpid()), os.getpid()]
+    found = listening(pids)
+    assert len(found) >= 5  # control server, raylet (2), workers, driver
+    assert {address for _, address, _ in found} == {"127.0.0.1"}
+    node = gcs_of()
+    gcs, raylet = int(node.gcs_address.rsplit(":")[-1]), node.node_manager_port
+    token = (folder_of(ray) / "token").read_text()
+    for port, method in [
+        (gcs, "/ray.rpc.NodeInfoGcsService/CheckAlive"),
+        (raylet, "/ray.rpc.NodeManagerService/GetNodeStats"),
+    ]:
+        assert call(port, method, None) == UNAUTHENTICATED
+        assert call(port, method, "f" * 64) == UNAUTHENTICATED
+        assert call(port, method, token) == "0"
+
+
+JOIN = """
+import sys, time
+sys.path[:0] = {path!r}
+from recallscope.sweeps.on_ray import RayExecutor
+from test_on_ray import Square
+start = time.monotonic()
+try:
+    executor = RayExecutor(address={address!r})
+except ValueError as error:
+    print("refused:", error, round(time.monotonic() - start, 1))
+else:
+    executor.submit(0, Square(7))
+    print("joined:", executor.workers, executor.finished(0.5))
+    executor.close()
+"""
+
+
+@pytest.mark.parametrize("token", [None, "wrong", "right"])
+def test_others_need_the_token(ray: RayExecutor, token: str | None) -> None:
+    program = JOIN.format(path=[str(Path(__file__).parent)], address=gcs_of().gcs_address)
+    given = (folder_of(ray) / "token").read_text() if token == "right" else "f" * 64
+    environment = {} if token is None else {"RAY_AUTH_TOKEN": given}
+    start = time.monotonic()
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "HOME": str(folder_of(ray)), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    print(found, time.monotonic() - start)
+    if token == "right":
+        assert "joined: 2 []" in found.stdout, found  # all its CPUs are in use by us
+    else:
+        assert found.stdout.startswith("refused: the Ray cluster at"), found
+        assert time.monotonic() - start < 12
+    assert run(ray, {0: Square(2)})[0].result == 4  # and the cluster goes on
+
+
+def test_a_killed_worker_loses_only_what_it_ran(ray: RayExecutor) -> None:
+    run(ray, {i: Square(i, 0.05) for i in range(8)})
+    pid = run(ray, {0: Pid()})[0].result[0]
+    for i in range(4):
+        ray.submit(i, Square(i, 1.0))
+    time.sleep(0.5)
+    os.kill(pid, signal.SIGKILL)
+    start = time.monotonic()
+    done = drain(ray, 4)
+    lost = [one for one in done.values() if one.lost]
+    assert len(lost) == 1
+    assert lost[0].worker.endswith(f":{pid}")
+    assert lost[0].result is None
+    assert "ActorDiedError" in str(lost[0].lost)
+    print(lost, time.monotonic() - start)
+
+
+@pytest.mark.parametrize("victim", ["raylet", "gcs_server"])
+def test_a_killed_cluster_comes_back(ray: RayExecutor, victim: str) -> None:
+    before = folder_of(ray)
+    for i in range(2):
+        ray.submit(i, Square(i, 30))
+    ray.finished(0.5)
+    pids = tree(os.getpid())
+    gcs_of().all_processes[victim][0].process.send_signal(signal.SIGKILL)
+    start = time.monotonic()
+    done = drain(ray, 2)
+    print(f"back after {time.monotonic() - start:.1f} s")
+    assert {one.lost for one in done.values()} == {"the Ray cluster died"}
+    assert run(ray, {2: Square(5)})[2].result == 25
+    assert not before.exists()
+    assert not living(pids)
+
+
+def test_close_leaves_nothing(ray: RayExecutor) -> None:
+    folder = folder_of(ray)
+    for i in range(4):
+        ray.submit(i, Square(i, 30))
+    ray.finished(0.3)
+    pids = tree(os.getpid())
+    assert len(living(pids)) > 8
+    start = time.monotonic()
+    ray.close()
+    assert time.monotonic() - start < 2
+    assert not living(pids)
+    assert not folder.exists()
+    ray.close()
+
+
+DRIVER = """
+import sys
+sys.path[:0] = {path!r}
+from recallscope.sweeps.on_ray import RayExecutor
+from test_on_ray import Square
+executor = RayExecutor(workers=2)
+try:
+    for i in range(4):
+        executor.submit(i, Square(i, 60))
+    executor.finished(1)
+    print(executor._cluster._folder, flush=True)
+    executor.finished(60)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+finally:
+    executor.close()
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
+def test_ctrl_c_and_kill_leave_nothing(by: signal.Signals) -> None:
+    program = textwrap.dedent(DRIVER).format(path=[str(Path(__file__).parent)])
+    driver = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with driver:
+        assert driver.stdout is not None
+        folder = driver.stdout.readline().strip()
+        assert folder.startswith("/"), folder + driver.stdout.read()
+        pids = tree(driver.pid)
+        assert len(living(pids)) > 8
+        start = time.monotonic()
+        if by == signal.SIGINT:
+            os.killpg(driver.pid, by)  # as a terminal does
+        else:
+            driver.send_signal(by)
+        driver.wait(10)
+        ended = time.monotonic() - start
+        while living(pids) and time.monotonic() - start < 5:
+            time.sleep(0.02)
+        gone = time.monotonic() - start
+        print(f"ended {ended:.2f} s, all gone {gone:.2f} s")
+        assert ended < 2
+        assert gone < 2
+        if by == signal.SIGINT:
+            assert driver.stdout.read() == "interrupted\n"
+            assert driver.returncode == 0
+    assert not Path(folder).exists()

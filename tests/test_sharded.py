@@ -1,0 +1,335 @@
+"""One experiment cut over workers: the same record, whoever did which part of it and when."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import pickle
+import random
+import re
+import subprocess
+import sys
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from recallscope import Problem, ProblemError, Status, Workers, World, run
+from recallscope.learning.batch import tile_size
+from recallscope.learning.three_step import training_batch
+from recallscope.learning.tree_sum import TreeSum
+from recallscope.sweeps.executor import Done, Serial
+from recallscope.sweeps.sharded import ShardedBatch, SumOverTiles, run_sharded
+
+ALONE = Problem(vocab=300, samples=20_000, dim=64, length=64)  # 20 tiles, the last one short
+PARTLY_LOCKED = ALONE.replace(dim=16)
+MLP = ALONE.replace(dim=20, width=50, activation="gelu")
+PROBLEMS = {
+    "alone": ALONE,
+    "partly locked": PARTLY_LOCKED,
+    "mlp": MLP,
+    "trigger in values": ALONE.replace(trigger_in_values=True),
+    "literal": ALONE.replace(dim=24, regime="literal", eta=0.1, gamma=1e5),
+    "one tile": ALONE.replace(samples=100),
+}
+
+
+class Processes:
+    """Processes of their own, so that work travels."""
+
+    def __init__(self, workers):
+        self.workers = workers
+        self._running = {}
+        self._pool = ProcessPoolExecutor(
+            workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=torch.set_num_threads,
+            initargs=(1,),
+        )
+
+    def submit(self, number, work):
+        self._running[self._pool.submit(work.do)] = number
+
+    def finished(self, timeout):
+        ended, _ = wait(self._running, timeout, FIRST_COMPLETED)
+        return [Done(self._running.pop(each), "a process", each.result(), None) for each in ended]
+
+    def close(self):
+        self._pool.shutdown(cancel_futures=True)
+
+
+class PeakMemory:
+    """Work that tells how much memory its process has held at most, in bytes."""
+
+    def do(self):
+        status = Path("/proc/self/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+
+
+class Shuffled(Serial):
+    """Answers come late, several at once and in any order."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self._rng = random.Random(seed)
+
+    def finished(self, timeout):
+        if self._rng.random() < 0.3:
+            return []
+        self._rng.shuffle(self._queue)
+        return [done for _ in range(3) for done in super(Shuffled, self).finished(timeout)]
+
+
+class Careless(Serial):
+    """Loses every third piece of work, or all of them."""
+
+    def __init__(self, every=3):
+        super().__init__()
+        self._every = every
+        self.submitted = self.lost = 0
+
+    def submit(self, number, work):
+        self.submitted += 1
+        super().submit(number, work)
+
+    def finished(self, timeout):
+        result = []
+        for done in super().finished(timeout):
+            if self.submitted % self._every == 0:
+                self.lost += 1
+                done = Done(done.number, "a worker", None, "the power failed")
+            result.append(done)
+        return result
+
+
+@pytest.fixture(scope="module")
+def processes():
+    executor = Processes(2)
+    yield executor
+    executor.close()
+
+
+def sharded(problem, executor, shards, dtype="float64", **how):
+    return run_sharded(problem, 1, executor, shards, test_samples=500, dtype=dtype, **how)
+
+
+def whole(problem, dtype="float64"):
+    only_one = problem.regime == "literal" or math.isinf(problem.samples)
+    engine = "auto" if only_one else "stream"
+    return run(problem, 1, engine=engine, test_samples=500, dtype=dtype).result()
+
+
+def batch_of(problem, shards, executor=None):
+    world = World.make(problem, 1)
+    batch = training_batch(world, Workers())
+    return ShardedBatch(**vars(batch), world=world, executor=executor or Serial(), shards=shards)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_record_is_that_of_the_whole_experiment(problem, processes):
+    expected = whole(problem)
+    assert expected["status"] == "ok"
+    assert 0 < expected["lock_accuracy"] <= 1
+    for shards in (1, 2, 5):
+        assert sharded(problem, Serial(), shards).result() == expected
+    assert sharded(problem, processes, 2).result() == expected
+
+
+def test_the_problems_take_either_way_through_the_third_step():
+    assert whole(ALONE)["lock_accuracy"] == 1
+    assert 0.1 < whole(PARTLY_LOCKED)["lock_accuracy"] < 0.95
+
+
+@pytest.mark.parametrize("problem", [ALONE, MLP], ids=["alone", "mlp"])
+def test_single_precision_travels_as_well(problem, processes):
+    assert sharded(problem, processes, 5, "float32").result() == whole(problem, "float32")
+
+
+@pytest.mark.parametrize("threads_here", [1, 2])
+def test_the_record_does_not_depend_on_threads(threads_here, threads):
+    expected = whole(MLP)
+    threads(threads_here)
+    assert sharded(MLP, Serial(), 3).result() == expected
+    assert torch.get_num_threads() == threads_here
+
+
+def test_an_endless_batch_is_not_cut():
+    problem = MLP.replace(samples="inf")
+    executor = Careless(every=1)
+    assert sharded(problem, executor, 2).result() == whole(problem)
+    assert executor.submitted == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_arrival_does_not_matter(seed):
+    assert sharded(PARTLY_LOCKED, Shuffled(seed), 7).result() == whole(PARTLY_LOCKED)
+
+
+def test_lost_work_is_submitted_again():
+    executor = Careless()
+    assert sharded(PARTLY_LOCKED, executor, 4).result() == whole(PARTLY_LOCKED)
+    assert executor.lost > 10
+
+
+def test_it_gives_up_on_work_that_is_always_lost():
+    executor = Careless(every=1)
+    batch = batch_of(ALONE, 1, executor)
+    with pytest.raises(RuntimeError, match="lost 6 times: the power failed"):
+        batch.mean(partial(label_sum, batch.world))
+    assert executor.submitted == 6
+    record = sharded(ALONE, Careless(every=1), 3)
+    assert record.status is Status.FAILED
+    assert record.reason == "RuntimeError: a piece of work was lost 6 times: the power failed"
+
+
+def test_nothing_is_under_way_once_it_has_given_up():
+    executor = Careless(every=1)
+    sharded(ALONE, executor, 5)
+    assert executor.finished(0) == []
+
+
+def label_sum(world, tile):
+    return tile.label.double().sum()
+
+
+def broken(world, tile):
+    raise ArithmeticError("one is not two")
+
+
+def test_an_error_in_the_work_is_the_reason_given():
+    batch = batch_of(ALONE, 2)
+    with pytest.raises(RuntimeError, match="lost 6 times: ArithmeticError: one is not two"):
+        batch.mean(partial(broken, batch.world))
+
+
+def test_progress_counts_every_sample_of_three_passes_once():
+    seen = []
+    sharded(ALONE, Careless(), 4, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (60_000, 60_000)
+    assert seen == sorted(set(seen))
+    assert len(seen) > 3 * 4
+
+
+def test_no_more_than_the_shards_are_under_way():
+    class Counting(Serial):
+        most = 0
+
+        def finished(self, timeout):
+            self.most = max(self.most, len(self._queue))
+            return super().finished(timeout)
+
+    executor = Counting()
+    sharded(ALONE, executor, 3)
+    assert executor.most == 3
+
+
+@pytest.mark.parametrize("samples", [1, 4096, 10**5 + 1, 10**6, 10**7 + 3 * 4096, 10**9 - 1])
+@pytest.mark.parametrize("shards", [1, 3, 64])
+def test_pieces_are_aligned_and_neither_too_long_nor_too_few(samples, shards):
+    problem = Problem(vocab=64, samples=samples, dim=16, length=16)
+    pieces = list(batch_of(problem, shards).pieces())
+    tiles = -(-samples // tile_size(problem))
+    assert [tile for piece in pieces for tile in piece] == list(range(tiles))
+    size = len(pieces[0])
+    assert size & (size - 1) == 0
+    assert all(len(piece) == size for piece in pieces[:-1])
+    assert len(pieces) >= min(4 * shards, tiles)
+    # Predicted: 1.8 µs a sample, of which a third in each pass.
+    assert size * 4096 * 0.6e-6 < 2.0
+    assert size * 4096 * 0.6e-6 > 0.9 or len(pieces) < 8 * shards + 1
+
+
+@pytest.mark.parametrize("samples", [1024 * 15, 1024 * 31 - 1, 1024 * 64])
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_piece_comes_back_as_few_nodes(samples, shards):
+    batch = batch_of(ALONE.replace(samples=samples), shards)
+    pieces = list(batch.pieces())
+    nodes = [len(batch._work(tiles, partial(label_sum, World)).do()._nodes) for tiles in pieces]
+    assert set(nodes[:-1]) == {1}
+    assert nodes[-1] <= max(1, int(math.log2(len(pieces[0]))))
+
+
+def test_work_travels_without_the_world():
+    class Weighing(Serial):
+        heaviest = 0
+
+        def submit(self, number, work):
+            self.heaviest = max(self.heaviest, len(pickle.dumps(work)))
+            super().submit(number, work)
+
+    executor = Weighing()
+    problem = PARTLY_LOCKED.replace(vocab=2000)
+    assert sharded(problem, executor, 1).lock_accuracy < 1
+    scores = 8 * problem.vocab
+    value_matrix = 8 * problem.dim**2
+    assert scores < executor.heaviest < scores + value_matrix + 2000
+
+
+def test_a_tree_sum_survives_pickle():
+    total = TreeSum()
+    for index in range(11):
+        total.add(index, torch.randn(3, 4, dtype=torch.float64))
+    copy = pickle.loads(pickle.dumps(total))
+    assert copy.total().equal(total.total())
+    assert copy.total().dtype == torch.float64
+    assert pickle.loads(pickle.dumps(TreeSum()))._nodes == {}
+
+
+def test_a_worker_keeps_the_last_world(monkeypatch):
+    made = []
+    make = World.make
+    monkeypatch.setattr(World, "make", lambda *args, **how: made.append(args) or make(*args, **how))
+    problem = ALONE.replace(samples=5000)
+    sharded(problem, Serial(), 2)
+    assert len(made) == 2  # one for the driver and one for its worker
+    work = SumOverTiles(problem, 1, "float64", "cpu", range(1), partial(label_sum, World))
+    work.do()
+    assert len(made) == 2
+
+
+def test_shards_must_be_a_whole_number():
+    with pytest.raises(ProblemError, match="shards must be a whole number from 1"):
+        sharded(ALONE, Serial(), 0)
+
+
+def test_serial_forgets_its_queue_when_closed():
+    executor = Serial()
+    executor.submit(0, PeakMemory())
+    executor.close()
+    assert executor.finished(0) == []
+
+
+SCRIPT = """
+import json, sys
+from recallscope import Problem
+from recallscope.sweeps.sharded import run_sharded
+from test_sharded import PeakMemory, Processes
+
+if __name__ == "__main__":
+    executor = Processes(1)
+    problem = Problem(**json.loads(sys.argv[1]))
+    run_sharded(problem, 0, executor, 2, test_samples=1000, dtype="float32")
+    executor.submit(0, PeakMemory())
+    print(json.dumps([PeakMemory().do(), executor.finished(9)[0].result]))
+    executor.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+def test_memory_grows_with_the_batch_neither_here_nor_there(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n{SCRIPT}")
+
+    def peaks(samples):
+        problem = Problem(vocab=1024, samples=samples, dim=64, length=16)
+        done = subprocess.run(
+            [sys.executable, script, problem.to_json()], capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout)
+
+    for small, large in zip(peaks(3 * 10**5), peaks(2 * 10**7), strict=True):
+        assert large < 1.05 * small

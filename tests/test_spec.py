@@ -1,0 +1,158 @@
+"""A sweep file says what varies; a mistake in it is one sentence, and nothing in it is executed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recallscope import Problem, ProblemError, Store
+from recallscope.sweeps.estimate import estimate
+from recallscope.sweeps.spec import read_sweep, sweep_from
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "sweep.toml"
+FIXED = {"problem": {"vocab": 64, "length": 4}}
+
+
+def test_the_example_has_twelve_lines():
+    assert len(EXAMPLE.read_text().splitlines()) == 12
+    sweep = read_sweep(EXAMPLE)
+    assert len(set(sweep.cells())) == sweep.size * sweep.seeds == 224
+
+
+def test_a_grid_is_every_combination_and_a_zip_goes_row_by_row():
+    sweep = sweep_from(
+        {
+            "seed": 10,
+            "seeds": 2,
+            "problem": {"length": 4},
+            "zip": {"vocab": [32, 64], "dim": [8, 16]},
+            "grid": {"samples": [100, "inf"], "trigger_in_values": [False, True]},
+        }
+    )
+    problems = list(sweep.problems())
+    assert [(p.vocab, p.dim) for p in problems] == [(32, 8)] * 4 + [(64, 16)] * 4
+    assert [(str(p.samples), p.trigger_in_values) for p in problems[:4]] == [
+        ("100", False),
+        ("100", True),
+        ("inf", False),
+        ("inf", True),
+    ]
+    assert [cell.seed for cell in sweep.cells()] == [10, 11] * 8
+
+
+def test_a_range_is_even_in_the_logarithm():
+    grid = {"dim": {"from": 10, "to": 1000, "count": 5}, "samples": [100]}
+    assert [p.dim for p in sweep_from(FIXED | {"grid": grid}).problems()] == [
+        10,
+        32,
+        100,
+        316,
+        1000,
+    ]
+
+
+def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
+    sweep = sweep_from(
+        FIXED
+        | {
+            "grid": {"dim": [16, 32, 32]},
+            "critical": {"for": "samples", "accuracy": "one-step", "target": 0.4, "budget": 10},
+        }
+    )
+    searches = sweep.searches()
+    assert [search.problem.dim for search in searches] == [16, 32]
+    assert [search.ask()[0][1] for search in searches] == [0, 10]
+    assert {(search.accuracy, search.target) for search in searches} == {("one_step_accuracy", 0.4)}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"sede": 1}, "unknown name 'sede' in the file; known are seed, seeds, engine"),
+        ({"problem": {"dims": 1}}, "unknown name 'dims' in [problem]; known are vocab, samples"),
+        ({"grid": {"dims": [1]}}, "unknown name 'dims' in [grid]"),
+        ({"problem": 3}, "problem is a table: write [problem]"),
+        (FIXED | {"grid": {"dim": 3}}, "dim varies over a list, as in [16, 32], or over a range"),
+        (FIXED | {"grid": {"dim": []}}, "dim needs from 1 to 1000000 values, not 0"),
+        (
+            FIXED | {"grid": {"dim": {"from": 9, "to": 3, "count": 4}}},
+            "the range of dim must rise, not go from 9 to 3",
+        ),
+        (
+            FIXED | {"grid": {"dim": {"from": "a", "to": 3, "count": 4}}},
+            "from of dim must be a positive number, not 'a'",
+        ),
+        (FIXED | {"grid": {"vocab": [3]}}, "vocab is given twice, in problem and grid"),
+        (
+            {"zip": {"vocab": [3, 4], "dim": [3]}},
+            "what varies together needs as many values each, but vocab has 2, dim has 1",
+        ),
+        (FIXED | {"seeds": 0}, "seeds must be a whole number from 1"),
+        (FIXED | {"dtype": 32}, "dtype is a name in quotes, not 32"),
+        (FIXED | {"time_limit": -1}, "time_limit must be a positive number, not -1"),
+        (FIXED | {"critical": {"fro": "dim"}}, "unknown name 'fro' in [critical]"),
+        (FIXED | {"seeds": 3, "critical": {}}, "leave seeds out"),
+        (FIXED | {"critical": {"for": "length"}}, "length is the size sought"),
+        (
+            FIXED | {"seeds": 10**9, "grid": {"dim": {"from": 1, "to": 1e6, "count": 10**4}}},
+            "cells, more than 100000000; cut it into several files",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(document, message):
+    with pytest.raises(ProblemError, match=re.escape(message)):
+        sweep_from(document)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(ProblemError, match="cannot be read: No such file"):
+        read_sweep(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("a = = 1")
+    with pytest.raises(ProblemError, match="is not TOML"):
+        read_sweep(tmp_path / "bad.toml")
+    (tmp_path / "large.toml").write_text("#" * (2**20 + 1))
+    with pytest.raises(ProblemError, match="larger than a mebibyte"):
+        read_sweep(tmp_path / "large.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seeds = \"__import__('os').system('touch ran')\"",
+        '[problem]\nembedding = "!!python/object/apply:os.system [touch ran]"',
+        '[problem]\nvocab = "$(touch ran)"',
+        'device = "`touch ran`"\n[problem]\nvocab=8\nlength=2\ndim=4\nsamples=8',
+    ],
+)
+def test_a_file_executes_nothing(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(text)
+    with pytest.raises(ProblemError):
+        estimate(
+            read_sweep("sweep.toml").cells(),
+            Store("s"),
+            read_sweep("sweep.toml").settings,
+            "serial",
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["sweep.toml"]
+
+
+def test_an_estimate_counts_and_adds_up(tmp_path):
+    from recallscope import predict_cost, sweep
+
+    problems = [Problem(vocab=64, samples=n, dim=16, length=4) for n in (100, 10**6)]
+    cells = [(problem, seed) for problem in problems for seed in range(4)]
+    spec = sweep_from(FIXED)
+    sweep(cells[:3], tmp_path)
+    found = estimate([*cells, *cells], Store(tmp_path), spec.settings, "processes", 2)
+    assert (found.cells, found.done, found.to_run, found.workers) == (8, 3, 5, 2)
+    costs = [predict_cost(problem, dtype="float32") for problem in problems]
+    assert found.multiply_adds == sum(
+        c.multiply_adds * k for c, k in zip(costs, (1, 4), strict=True)
+    )
+    assert found.memory_bytes == 2 * max(cost.memory_bytes for cost in costs)
+    seconds = costs[0].seconds + 4 * costs[1].seconds
+    assert found.core_hours == pytest.approx(seconds / 3600)
+    assert seconds / 2 <= found.seconds < seconds / 2 + 10

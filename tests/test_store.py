@@ -1,0 +1,370 @@
+"""A store keeps what it was given, says when it was harmed, and lets one writer in at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import duckdb
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recallscope import Problem, ProblemError, Status, Store, run
+from recallscope.experiment import failed
+from recallscope.sweeps import files as files_module
+from recallscope.sweeps import store as store_module
+from recallscope.sweeps.cell import Cell, Settings, key_maker
+from recallscope.sweeps.files import StoreError
+from recallscope.sweeps.rows import Kept, to_records, to_table
+
+PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
+PROBLEMS = [
+    PROBLEM,
+    PROBLEM.replace(samples=math.inf),
+    PROBLEM.replace(width=24, activation="gelu", trigger_in_values=True),
+    PROBLEM.replace(regime="literal", eta=0.1, gamma=50.0),
+    PROBLEM.replace(embedding="orthogonal", dim=40),
+]
+
+
+def kept(problem, seed):
+    record = run(problem, seed, dtype="float32", test_samples=64)
+    return Kept(key_maker(Settings(test_samples=64))(Cell(problem, seed)), record)
+
+
+def kept_failed(problem, seed):
+    how = {"engine": "auto", "dtype": "float32", "device": "cpu"}
+    key = key_maker(Settings(test_samples=64))(Cell(problem, seed))
+    return Kept(key, failed(problem, seed, "lost", **how))
+
+
+@pytest.fixture(scope="module")
+def records():
+    return [kept(problem, seed) for problem in PROBLEMS for seed in range(3)]
+
+
+@pytest.fixture
+def store(tmp_path, records):
+    store = Store(tmp_path / "facts")
+    with store.writing():
+        for part in range(0, len(records), 4):
+            store.append(records[part : part + 4])
+    return store
+
+
+def all_of(store):
+    return sorted(
+        (record.to_dict() for record in store.records()),
+        key=lambda fields: (fields["problem_key"], fields["seed"]),
+    )
+
+
+def as_kept(records):
+    fields = [record.to_dict() for _, record in records]
+    return sorted(fields, key=lambda fields: (fields["problem_key"], fields["seed"]))
+
+
+def shards_of(store):
+    return sorted(store.files.path.glob("*.parquet"))
+
+
+def test_records_come_back_to_the_bit(store, records):
+    assert all_of(store) == as_kept(records)
+    assert {record.problem for record in store.records()} == set(PROBLEMS)
+
+
+def test_a_failed_record_comes_back_with_its_reason(tmp_path):
+    store = Store(tmp_path)
+    with store.writing():
+        store.append([kept_failed(PROBLEM, 3)])
+    (record,) = store.records()
+    assert (record.status, record.reason, record.recall_accuracy) == (Status.FAILED, "lost", None)
+    assert store.verify().sound
+
+
+def test_a_shard_is_named_by_its_content_and_leaves_nothing_else(store):
+    names = {path.name for path in store.files.path.iterdir()}
+    assert names == {".lock", *(path.name for path in shards_of(store))}
+    found = store.verify()
+    assert (found.sound, found.shards, found.records) == (True, 4, 15)
+
+
+def test_every_key_is_the_content_of_its_record(store, records):
+    wrong = [Kept(b"0" * 16, records[0].record)]
+    with store.writing():
+        store.append(wrong)
+    found = store.verify()
+    assert (found.wrong_keys, found.sound) == (1, False)
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
+def test_a_torn_shard_is_told_of_and_set_aside(store, harm):
+    shard = shards_of(store)[0]
+    content = bytearray(shard.read_bytes())
+    rows = pq.read_metadata(shard).num_rows
+    if harm == "flip":
+        content[len(content) // 3] ^= 1
+    shard.write_bytes(content if harm == "flip" else content[: len(content) // 2 * (harm == "cut")])
+    found = store.verify()
+    assert (found.torn, found.sound, found.records) == ([shard.name], False, 15 - rows)
+    with store.writing() as statuses:
+        assert len(statuses) == 15 - rows
+        assert store.set_aside == [shard.name]
+    assert shard.with_name(f"{shard.name}.torn").exists()
+    assert store.verify().sound
+
+
+def test_what_was_half_written_is_not_seen_and_then_cleared_away(store):
+    part = store.files.path / ".0123.parquet.part"
+    part.write_bytes(b"half")
+    assert store.verify().records == 15
+    with store.writing():
+        assert not part.exists()
+
+
+def test_the_files_of_others_are_left_alone(store):
+    other = store.files.path / "mine.parquet"
+    pq.write_table(pa.table({"a": [1]}), other)
+    with store.writing():
+        pass
+    assert other.exists()
+    assert store.verify().strange == ["mine.parquet"]
+
+
+def test_a_whole_file_that_is_no_shard_is_set_aside(store):
+    content = b"not parquet"
+    name = f"{store_module._hash(content)}.parquet"
+    (store.files.path / name).write_bytes(content)
+    assert store.verify().torn == [name]
+
+
+def test_a_later_format_is_refused(store, monkeypatch):
+    monkeypatch.setattr(store_module, "_FORMAT", 2)
+    with pytest.raises(StoreError, match="shards of format 1, and this version reads format 2"):
+        list(store.records())
+
+
+def test_compaction_keeps_every_record(store, records):
+    assert store.compact() == (4, 1)
+    assert all_of(store) == as_kept(records)
+    assert store.compact() == (1, 1)
+    assert store.verify().sound
+
+
+def test_failed_records_can_be_dropped_to_be_run_again(store, records):
+    more = [kept_failed(PROBLEM, 100 + seed) for seed in range(3)]
+    with store.writing():
+        store.append(more)
+    assert store.by_status() == {"failed": 3, "ok": 15}
+    store.compact(["failed"])
+    assert store.by_status() == {"ok": 15}
+    assert all_of(store) == as_kept(records)
+
+
+def test_a_crash_in_the_midst_of_a_compaction_doubles_nothing(store, records, monkeypatch):
+    """The new shard is there, and the old ones are too."""
+    monkeypatch.setattr(store.files, "remove", lambda name: None)
+    store.compact()
+    assert len(shards_of(store)) == 5
+    assert all_of(store) == as_kept(records)
+    assert store.verify().sound
+    monkeypatch.undo()
+    with store.writing() as statuses:
+        assert len(statuses) == 15
+    assert len(shards_of(store)) == 1
+    assert all_of(store) == as_kept(records)
+
+
+def test_a_reader_is_not_disturbed_by_a_compaction(store, records):
+    """Shards vanish between the listing and the reading: it looks again."""
+    names = store.files.names
+    once = []
+
+    def and_compact():
+        found = names()
+        if not once:
+            once.append(True)
+            Store(store.place).compact()
+        return found
+
+    store.files.names = and_compact
+    assert all_of(store) == as_kept(records)
+
+
+def test_many_small_shards_are_made_into_one_unasked(tmp_path, records, monkeypatch):
+    monkeypatch.setattr(store_module, "_MOST_SMALL", 5)
+    store = Store(tmp_path)
+    with store.writing():
+        for each in records:
+            store.append([each])
+    assert len(shards_of(store)) <= 6
+    assert all_of(store) == as_kept(records)
+
+
+def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
+    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
+    for store, part in ((one, records[:10]), (two, records[5:])):
+        with store.writing():
+            store.append(part)
+    assert one.merge(two) == 5
+    assert one.merge(two) == 0
+    assert all_of(one) == as_kept(records)
+    assert one.verify().sound
+
+
+def test_export(store, tmp_path):
+    assert store.export(tmp_path / "all.csv") == 15
+    assert store.export(tmp_path / "all.parquet") == 15
+    table = polars.read_csv(tmp_path / "all.csv")
+    assert table.height == 15
+    assert table["samples"].cast(str).to_list().count("inf") == 3
+    assert pq.read_table(tmp_path / "all.parquet").num_rows == 15
+    with pytest.raises(ProblemError, match=r"written as \.csv, \.parquet, not 'all.txt'"):
+        store.export(tmp_path / "all.txt")
+
+
+def test_others_read_it_in_one_line(store):
+    found = duckdb.sql(f"SELECT count(*) FROM '{store.place}/*.parquet'").fetchall()
+    assert found == [(15,)]
+    table = polars.read_parquet(f"{store.place}/*.parquet")
+    assert table.height == 15
+    means = duckdb.sql(
+        f"SELECT dim, avg(recall_accuracy) FROM '{store.place}/*.parquet' GROUP BY dim ORDER BY dim"
+    ).fetchall()
+    assert [dim for dim, _ in means] == [16, 40]
+
+
+def test_there_is_no_store(tmp_path):
+    with pytest.raises(StoreError, match="there is no store at"):
+        list(Store(tmp_path / "nothing").records())
+
+
+def test_one_writer_at_a_time(store):
+    with store.writing():
+        with (
+            pytest.raises(StoreError, match=rf"in use by process {os.getpid()} on .*; wait for it"),
+            Store(store.place).writing(),
+        ):
+            pass
+        assert sum(1 for _ in Store(store.place).records()) == 15  # readers need no lock
+    with Store(store.place).writing():
+        pass
+
+
+def test_the_lock_of_a_killed_writer_is_free_at_once(store):
+    code = (
+        "import sys, time; from recallscope import Store\n"
+        f"with Store({store.place!r}).writing():\n    print('in', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"in\n"
+        with pytest.raises(StoreError, match="in use"), store.writing():
+            pass
+        writer.kill()
+    with store.writing():
+        pass
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(StoreError, match="cannot be written to"),
+        Store(tmp_path / "file").writing(),
+    ):
+        pass
+
+
+def test_a_full_disk_leaves_no_half(store, records, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files_module.os, "fsync", full)
+    with store.writing(), pytest.raises(StoreError, match="No space left on device"):
+        store.append(records[:1])
+    monkeypatch.undo()
+    assert store.verify().records == 15
+    assert not list(store.files.path.glob(".*.part"))
+
+
+def test_a_store_that_would_run_code_does_not(tmp_path):
+    """A pickle in the place of a shard is never loaded."""
+    store = Store(tmp_path / "facts")
+    with store.writing():
+        pass
+
+    class Bomb:
+        def __reduce__(self):
+            return (os.system, (f"touch {tmp_path}/ran",))
+
+    content = pickle.dumps(Bomb())
+    (tmp_path / "facts" / f"{store_module._hash(content)}.parquet").write_bytes(content)
+    about = json.dumps({"format": 1, "nonce": "", "replaces": []})
+    table = to_table([]).replace_schema_metadata({"recallscope": about})
+    table = table.append_column("more", pa.array([], pa.binary()))
+    with (tmp_path / "facts" / "x").open("wb") as file:
+        pq.write_table(table, file)
+    content = (tmp_path / "facts" / "x").read_bytes()
+    (tmp_path / "facts" / "x").rename(tmp_path / "facts" / f"{store_module._hash(content)}.parquet")
+    assert len(store.verify().torn) == 2
+    with store.writing():
+        pass
+    assert not (tmp_path / "ran").exists()
+
+
+def test_rows_are_inverse_to_records(records):
+    again = list(to_records(to_table(records)))
+    assert again == [replace(record) for _, record in records]
+
+
+def test_two_who_want_an_object_store_at_once_never_both_have_it(monkeypatch):
+    monkeypatch.setattr(files_module, "_BEAT", 0.2)
+    inside, most, refused = [], [0], []
+
+    def want():
+        try:
+            with Store("memory://both").writing():
+                inside.append(1)
+                most[0] = max(most[0], len(inside))
+                threading.Event().wait(1.5)
+                inside.pop()
+        except StoreError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=want) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] <= 1
+    assert len(refused) >= 2
+    with Store("memory://both").writing():
+        pass
+
+
+def test_an_object_store_keeps_records_and_frees_the_lock_of_the_dead(records, monkeypatch):
+    monkeypatch.setattr(files_module, "_BEAT", 0.1)
+    store = Store("memory://facts")
+    with store.writing():
+        store.append(records[:5])
+        store.append(records[5:])
+    assert all_of(store) == as_kept(records)
+    store.files.write(".lock-dead", b"{}")
+    assert store.compact() == (2, 1)
+    assert store.verify().sound
+    assert store.files._listed() == store.files.names()
+
+
+def test_a_lock_that_was_given_away_is_noticed(records):
+    store = Store("memory://lost")
+    with store.writing():
+        store.files.remove(next(name for name in store.files._listed() if ".lock-" in name))
+        with pytest.raises(StoreError, match="gave its lock to another process"):
+            store.append(records[:1])

@@ -1,0 +1,400 @@
+"""A sweep runs what the store does not know, on any executor to the same bits, and goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
+from recallscope.sweeps import dispatch, keeper, processes
+from recallscope.sweeps.cell import Cell, RunCells, Settings, key_maker
+from recallscope.sweeps.dispatch import run_cells
+from recallscope.sweeps.executor import Done, Serial
+from recallscope.sweeps.executors import running
+from recallscope.sweeps.gather import carry_out, run_all
+from recallscope.sweeps.limits import Limits
+from recallscope.sweeps.processes import Processes
+
+PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
+CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
+HOW = Settings(test_samples=64)
+
+
+def results(records):
+    found = [record.result() for record in records]
+    return sorted(found, key=lambda fields: (fields["problem_key"], fields["seed"]))
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return results(run(*cell, dtype="float32", test_samples=64) for cell in CELLS)
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_every_executor_gives_the_same_bits(executor, tmp_path, undisturbed):
+    found = sweep(CELLS, tmp_path, executor=executor, workers=None, test_samples=64)
+    assert (found.cells, found.known, found.ran, found.by_status) == (18, 0, 18, {"ok": 18})
+    assert results(Store(tmp_path).records()) == undisturbed
+    assert Store(tmp_path).verify().sound
+
+
+def test_a_record_present_is_never_run_again(tmp_path, monkeypatch):
+    sweep(CELLS[:10], tmp_path, test_samples=64)
+    ran = []
+    monkeypatch.setattr(RunCells, "_run", lambda self, cell: ran.append(cell) or run(*cell))
+    found = sweep(CELLS, tmp_path, test_samples=64)
+    assert (found.known, found.ran) == (10, 8)
+    assert set(ran) == set(CELLS[10:])
+
+
+def test_nothing_is_started_if_all_is_known(tmp_path, monkeypatch):
+    sweep(CELLS[:2], tmp_path, test_samples=64)
+    monkeypatch.setattr(processes.subprocess, "Popen", None)
+    assert sweep(CELLS[:2], tmp_path, executor="processes", test_samples=64).ran == 0
+
+
+def test_equal_cells_count_once_from_a_generator(tmp_path):
+    twice = ((problem.replace(dim=problem.dim), seed) for problem, seed in [*CELLS, *CELLS])
+    found = sweep(twice, tmp_path, test_samples=64)
+    assert (found.cells, found.ran) == (18, 18)
+
+
+def test_what_a_record_depends_on_is_in_its_key():
+    cell = Cell(PROBLEM, 0)
+    keys = {
+        key_maker(settings)(cell)
+        for settings in (
+            HOW,
+            replace(HOW, dtype="float64"),
+            replace(HOW, test_samples=65),
+            replace(HOW, engine="stream"),
+            replace(HOW, engine="counts"),
+            replace(HOW, device="cuda"),
+        )
+    }
+    assert len(keys) == 5  # auto is one of stream and counts
+    assert key_maker(HOW)(cell) != key_maker(HOW)(Cell(PROBLEM, 1))
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([("dim", 0)], "a cell is a Problem and a seed, not 'dim' and a seed"),
+        ([(PROBLEM, -1)], "seed must be a whole number from 0"),
+        ([(PROBLEM.replace(embedding="arrays:" + "0" * 16), 0)], "arrays"),
+    ],
+)
+def test_bad_cells_are_told_of_before_anything_runs(cells, message, tmp_path):
+    with pytest.raises(ProblemError, match=re.escape(message)):
+        sweep([*CELLS, *cells], tmp_path)
+    assert Store(tmp_path).verify().records == 0
+
+
+def test_there_is_no_such_executor(tmp_path):
+    with pytest.raises(ProblemError, match="one of serial, processes, ray, not 'dask'"):
+        sweep(CELLS, tmp_path, executor="dask")
+    with pytest.raises(ProblemError, match="an address is for the executor ray"):
+        sweep(CELLS, tmp_path, executor="processes", address="127.0.0.1:6379")
+    with pytest.raises(ProblemError, match="the serial executor has one worker"):
+        sweep(CELLS, tmp_path, workers=3)
+
+
+# Faults.
+
+
+class Losing(Serial):
+    """Loses the worker of every task that `lost` says."""
+
+    def __init__(self, lost):
+        super().__init__()
+        self.lost = lost
+
+    def finished(self, timeout):
+        number, work = self._queue.popleft()
+        if self.lost(number, work):
+            return [Done(number, "gone", None, "its worker was ended by SIGKILL")]
+        return [Done(number, "here", work.do())]
+
+
+def test_lost_tasks_are_done_again(undisturbed, tmp_path):
+    sweep(CELLS, tmp_path, executor=Losing(lambda number, _: number % 3 == 0), test_samples=64)
+    assert results(Store(tmp_path).records()) == undisturbed
+
+
+def test_a_cell_that_takes_its_worker_along_fails_alone(tmp_path):
+    """It is found among the others of its task, and is not tried for ever."""
+    tries = Counter()
+
+    def deadly(number, work):
+        tries.update(work.cells)
+        return CELLS[7] in work.cells
+
+    found = sweep(CELLS, tmp_path, executor=Losing(deadly), test_samples=64)
+    assert found.by_status == {"failed": 1, "ok": 17}
+    (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
+    assert (failed.problem, failed.seed) == CELLS[7]
+    assert failed.reason == "lost 5 times: its worker was ended by SIGKILL"
+    assert tries[CELLS[7]] <= 5 + 5  # alone, and in company while it was sought
+
+
+def test_killed_processes_are_replaced(tmp_path, undisturbed):
+    pool = Processes(2)
+    killed = []
+
+    def kill(progress):
+        if len(killed) < 6:
+            process = pool._pool[len(killed) % 2].process
+            process.kill()
+            killed.append(process.pid)
+
+    found = sweep(CELLS, tmp_path, executor=pool, test_samples=64, progress=kill)
+    pool.close()
+    assert len(set(killed)) >= 3
+    assert found.by_status == {"ok": 18}
+    assert results(Store(tmp_path).records()) == undisturbed
+
+
+def test_workers_that_cannot_start_are_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_START", "raise SystemExit(7)")
+    with pytest.raises(RuntimeError, match="end before they begin, with code 7"):
+        sweep(CELLS, tmp_path, executor="processes", test_samples=64)
+
+
+def test_workers_end_with_their_driver():
+    code = (
+        "import sys, time\n"
+        "from recallscope.sweeps.processes import Processes\n"
+        "from recallscope.sweeps.limits import Limits\n"
+        "from recallscope.sweeps.cell import *\n"
+        "pool = Processes(1)\n"
+        "from recallscope import Problem\n"
+        "long = Problem(vocab=2000, samples=10**9, dim=32, length=16)\n"
+        "pool.submit(0, RunCells((Cell(long, 0),), Settings(), Limits()))\n"
+        "while not pool._pool[0].ready: pool.finished(0.1)\n"
+        "print(pool._pool[0].process.pid, flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as driver:
+        worker = int(driver.stdout.readline())
+        os.kill(worker, 0)
+        driver.kill()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_disk_that_fills_up_costs_only_what_was_not_written(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setattr(keeper, "_FIRST_FLUSH", 0)
+    monkeypatch.setattr(keeper, "_BETWEEN_FLUSHES", 0)
+    monkeypatch.setattr(dispatch, "_MOST_CELLS", 2)
+    append, count = Store.append, []
+
+    def full(store, kept):
+        count.append(1)
+        if len(count) == 4:
+            raise OSError(28, "No space left on device")
+        append(store, kept)
+
+    monkeypatch.setattr(Store, "append", full)
+    with pytest.raises(OSError, match="No space left"):
+        sweep(CELLS, tmp_path, test_samples=64)
+    assert 1 <= Store(tmp_path).verify().records < 18
+    sweep(CELLS, tmp_path, test_samples=64)
+    assert results(Store(tmp_path).records()) == undisturbed
+
+
+def test_an_interrupt_while_writing_doubles_nothing(tmp_path, undisturbed, monkeypatch):
+    """It comes after the shard was written, and before that was noted."""
+    append = Store.append
+
+    def interrupted(store, kept):
+        append(store, kept)
+        if kept:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "append", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(CELLS, tmp_path, test_samples=64)
+    monkeypatch.undo()
+    assert Store(tmp_path).verify().sound
+    sweep(CELLS, tmp_path, test_samples=64)
+    assert results(Store(tmp_path).records()) == undisturbed
+
+
+# Limits.
+
+
+def test_a_cell_that_takes_too_long_has_failed(tmp_path):
+    long = PROBLEM.replace(samples=10**9, vocab=2000)
+    started = time.monotonic()
+    found = sweep([(PROBLEM, 0), (long, 0), (PROBLEM, 1)], tmp_path, time_limit=0.5)
+    assert time.monotonic() - started < 10
+    assert found.by_status == {"failed": 1, "ok": 2}
+    (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
+    assert (failed.problem, failed.reason) == (long, "took longer than the limit of 0.5 s")
+    assert sweep([(long, 0)], tmp_path, time_limit=100).ran == 0  # not until it is dropped
+
+
+def test_a_cell_that_needs_too_much_memory_has_failed(tmp_path):
+    large = PROBLEM.replace(vocab=20_000, dim=1000)
+    found = sweep([(PROBLEM, 0), (large, 0)], tmp_path, executor="processes", memory_limit=1e8)
+    assert found.by_status == {"failed": 1, "ok": 1}
+    (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
+    assert failed.reason == "needed more than the limit of 0.0931 GiB of memory"
+
+
+def test_limits_leave_nothing_behind():
+    before = signal.getsignal(signal.SIGALRM)
+    cells = (Cell(PROBLEM, 0),)
+    (record,) = RunCells(cells, HOW, Limits(seconds=60, memory=2e9)).do()
+    assert record.status is Status.OK
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_limit_of_time_in_a_thread_is_refused():
+    errors = []
+
+    def call():
+        try:
+            RunCells((Cell(PROBLEM, 0),), HOW, Limits(seconds=1)).do()
+        except ProblemError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert errors == ["a limit of time holds in the main thread only; leave it out here"]
+
+
+def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(dispatch, "_MOST_CELLS", 1)
+    broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(3)]
+    told = []
+    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, failure=told.append)
+    assert found.by_status == {"failed": 1}
+    assert "overflowed" in told[0].reason
+    found = sweep([*broken, *CELLS], tmp_path / "b", test_samples=64)
+    assert found.by_status == {"failed": 3, "ok": 18}
+
+
+# Dispatching.
+
+
+def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone():
+    sizes = []
+
+    class Watching(Serial):
+        def submit(self, number, work):
+            sizes.append(len(work.cells))
+            super().submit(number, work)
+
+    tiny = [Cell(PROBLEM, seed) for seed in range(300)]
+    assert sum(len(done.records) for done in run_cells(tiny, Watching(), HOW, Limits())) == 300
+    assert sizes[0] == 1
+    assert max(sizes) > 20
+    sizes.clear()
+    large = [Cell(PROBLEM.replace(samples=3 * 10**5, length=16), seed) for seed in range(3)]
+    list(run_cells(large, Watching(), HOW, Limits()))
+    assert sizes == [1, 1, 1]
+
+
+def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
+    class Counting(Serial):
+        def __init__(self, memory):
+            super().__init__()
+            self.workers, self.memory, self.most = 4, memory, 0
+
+        def finished(self, timeout):
+            self.most = max(self.most, len(self._queue))
+            return super().finished(timeout)
+
+    cells = [Cell(PROBLEM, seed) for seed in range(400)]
+    roomy, cramped = Counting(1e12), Counting(5e8)
+    for executor in (roomy, cramped):
+        assert sum(len(d.records) for d in run_cells(cells, executor, HOW, Limits())) == 400
+    assert (roomy.most, cramped.most) == (8, 1)
+
+
+def test_the_driver_does_not_read_ahead():
+    """An endless generator of cells is taken from only as fast as they are run."""
+    taken = []
+
+    def endless():
+        seed = 0
+        while True:
+            taken.append(seed)
+            yield Cell(PROBLEM, seed)
+            seed += 1
+
+    done = 0
+    for finished in run_cells(endless(), Serial(), HOW, Limits()):
+        done += len(finished.records)
+        assert len(taken) <= done + 2 * 1000
+        if done > 100:
+            break
+
+
+def test_runs_come_back_in_the_order_asked(tmp_path):
+    store = Store(tmp_path)
+    backwards = CELLS[::-1]
+    for _ in range(2):
+        with running("processes", 2) as executor:
+            records = run_all(backwards, executor, HOW, lambda *done: None, store=store)
+        assert [(record.problem, record.seed) for record in records] == backwards
+    assert store.verify().records == 18
+
+
+def searches():
+    problems = [PROBLEM.replace(vocab=64, dim=dim) for dim in (40, 48, 64)]
+    return [
+        CriticalSearch(problem, budget=12, first_seed=100 * number)
+        for number, problem in enumerate(problems)
+    ]
+
+
+def test_searches_find_the_same_alone_together_and_resumed(tmp_path):
+    alone = searches()
+    for search in alone:
+        while not search.done:
+            search.tell([run(*ask, dtype="float32", test_samples=64) for ask in search.ask()])
+    expected = [search.result().to_dict() for search in alone]
+    store = Store(tmp_path)
+
+    class StopError(Exception):
+        pass
+
+    def stop(done, total):
+        if done > 12:
+            raise StopError
+
+    with pytest.raises(StopError):
+        carry_out(searches(), Serial(), HOW, stop, store=store)
+    kept = store.verify().records
+    assert kept > 0
+    for executor in ("serial", "processes"):
+        together = searches()
+        with running(executor) as pool:
+            carry_out(together, pool, HOW, lambda *done: None, store=store)
+        assert [search.result().to_dict() for search in together] == expected
+    assert store.verify().sound
+    assert store.verify().records == sum(search.evaluations for search in alone)
+
+
+def test_two_searches_that_ask_for_the_same_run_it_once(tmp_path):
+    store = Store(tmp_path)
+    twins = [CriticalSearch(PROBLEM.replace(vocab=64, dim=48), budget=8) for _ in range(2)]
+    carry_out(twins, Serial(), HOW, lambda *done: None, store=store)
+    assert twins[0].result() == twins[1].result()
+    assert store.verify().records == 8
+    assert store.verify().sound
