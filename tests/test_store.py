@@ -98,7 +98,7 @@ def test_a_shard_is_named_by_its_content_and_leaves_nothing_else(store):
 
 
 def test_every_key_is_the_content_of_its_record(store, records):
-    wrong = [Kept(b"0" * 16, records[0].record)]
+    wrong = [Kept(b"0" * 24, records[0].record)]
     with store.writing():
         store.append(wrong)
     found = store.verify()

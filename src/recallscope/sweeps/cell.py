@@ -38,8 +38,8 @@ class Settings:
         return "stream" if cut else self.engine
 
 
-def key_maker(settings: Settings) -> Callable[[Cell], bytes]:
-    """A function from cells to content keys of 16 bytes; quickest if seeds come in turn.
+def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
+    """A function from cells to content keys: 16 bytes of hash and the seed.
 
     Engines and kinds of numbers agree to rounding only, and a test on fewer samples is another
     test: they are part of the key, so that a store never takes one record for another.
@@ -50,19 +50,18 @@ def key_maker(settings: Settings) -> Callable[[Cell], bytes]:
     True
     """
     last: Problem | None = None
-    state = hashlib.blake2b(digest_size=16)
+    digest = b""
 
-    def key(cell: Cell) -> bytes:
-        nonlocal last, state
-        if cell.problem is not last:
-            engine = choose_engine(cell.problem, settings.engine_for(cell.problem))
+    def key(cell: tuple[Problem, int]) -> bytes:
+        nonlocal last, digest
+        problem, seed = cell
+        if problem is not last:  # seeds of one problem come in turn, a million times
+            engine = choose_engine(problem, settings.engine_for(problem))
             how = f"{engine} {settings.dtype} {settings.test_samples} {settings.device}"
-            text = f"recallscope cell {SCHEMA_VERSION} {cell.problem.to_json()} {how} "
-            state = hashlib.blake2b(text.encode(), digest_size=16)
-            last = cell.problem
-        whole = state.copy()
-        whole.update(cell.seed.to_bytes(8, "little"))
-        return whole.digest()
+            text = f"recallscope cell {SCHEMA_VERSION} {problem.to_json()} {how}"
+            digest = hashlib.sha256(text.encode()).digest()[:16]
+            last = problem
+        return digest + seed.to_bytes(8, "big")
 
     return key
 

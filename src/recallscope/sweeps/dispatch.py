@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -35,19 +36,25 @@ class _Task(NamedTuple):
 
 
 def run_cells(
-    cells: Iterable[Cell | None], executor: Executor, settings: Settings, limits: Limits
+    cells: Iterable[Cell | None],
+    executor: Executor,
+    settings: Settings,
+    limits: Limits,
+    seconds: float = math.inf,
 ) -> Iterator[Finished]:
     """Records of cells as they come, in any order.
 
     `cells` may be endless, and may give None where the next cell depends on records still to come.
-    While nothing comes, nothing is given now and then, for whoever shows progress.
+    While nothing comes, nothing is given now and then, for whoever shows progress. `seconds` are
+    those predicted for all cells, if that is known: the last tasks are made short, so that no
+    worker waits long for the others.
 
     >>> from recallscope.sweeps.executor import Serial
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
     >>> [len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits())]
     [1, 2]
     """
-    source = _Source(cells, settings)
+    source = _Source(cells, settings, seconds, executor.workers)
     under_way: dict[int, _Task] = {}
     again: deque[_Task] = deque()
     losses: Counter[Cell] = Counter()
@@ -96,8 +103,12 @@ def run_cells(
 class _Source:
     """Cells cut into tasks of about the same time, by what cells have taken so far."""
 
-    def __init__(self, cells: Iterable[Cell | None], settings: Settings) -> None:
+    def __init__(
+        self, cells: Iterable[Cell | None], settings: Settings, seconds: float, workers: int
+    ) -> None:
         self._cells = iter(cells)
+        self._left = seconds
+        self._workers = workers
         self._cost = cost_maker(settings)
         self._pace: float | None = None  # seconds taken for each second predicted
         self.ended = False
@@ -108,7 +119,8 @@ class _Source:
         seconds, memory = 0.0, 0.0
         # One cell alone at first: it tells how long the others will take.
         most = 1 if self._pace is None else _MOST_CELLS
-        while len(taken) < most and seconds * (self._pace or 1) < _TASK_SECONDS:
+        enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._workers))
+        while len(taken) < most and (not taken or seconds < enough):
             try:
                 cell = next(self._cells)
             except StopIteration:
@@ -120,6 +132,7 @@ class _Source:
             taken.append(cell)
             seconds += cost.seconds
             memory = max(memory, cost.memory_bytes)
+        self._left = max(self._left - seconds, 0.0)
         return _Task(tuple(taken), seconds, memory) if taken else None
 
     def learn(self, task: _Task, records: list[Record]) -> None:

@@ -51,7 +51,7 @@ def run_all(
         pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
         cost = cost_maker(settings)
         total, done = sum(cost(cell.problem).seconds for cell in pending), 0.0
-        for finished in run_cells(pending, executor, settings, limits):
+        for finished in run_cells(pending, executor, settings, limits, total):
             shelf.keep(finished)
             records.update(zip(finished.cells, finished.records, strict=True))
             done += sum(cost(cell.problem).seconds for cell in finished.cells)

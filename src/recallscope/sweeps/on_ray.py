@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 TICK = 0.1  # seconds between looks at the cluster's health; Ctrl-C is seen this soon
 BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
+STARTS = 3  # tries to start a cluster
 PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock
 
 NO_TOKEN = (
@@ -59,15 +60,20 @@ class RayExecutor:
         self._waiting: deque[_Task] = deque()
         self._done: list[Done] = []
         self._brief = False
+        self._stillborn = 0  # workers in a row that did not live to say hello
         self._cluster: _Own | _Joined = _Own(workers) if address is None else _Joined(address)
         with _environment(QUIET):
             # A Ctrl-C in here must find nothing that needs Ray to end it.
             try:
-                import ray  # noqa: F401
+                import ray
             except ImportError:
                 raise ProblemError(
                     "the executor ray needs Ray: pip install 'recallscope[sweep]'"
                 ) from None
+        if ray.is_initialized():
+            raise ProblemError(
+                "Ray runs in this process already; shut it down, or give its address"
+            )
         try:
             self._start()
         except BaseException:
@@ -100,18 +106,34 @@ class RayExecutor:
         self._cluster.stop()
 
     def _start(self) -> None:
-        cpus, self.memory = self._cluster.start()
+        cpus, self.memory = self._started()
         self.workers = cpus if self._wanted is None else min(self._wanted, cpus)
         self._seats = [_Seat() for _ in range(self.workers)]
         # If one worker is late, then the first tasks would all go to the others.
         deadline = time.monotonic() + self._cluster.warm_up
-        while not all(seat.ready for seat in self._seats) and time.monotonic() < deadline:
+        while self._cluster.alive() and time.monotonic() < deadline:
+            if all(seat.ready for seat in self._seats):
+                break
             self._collect(TICK)
+
+    def _started(self) -> tuple[int, float]:
+        """Start or join the cluster; what kills a raylet may kill the next one as it starts."""
+        for left in reversed(range(STARTS)):
+            try:
+                return self._cluster.start()
+            except ProblemError:
+                raise
+            except Exception:
+                self._cluster.stop()
+                if not left:
+                    raise
+        raise AssertionError
 
     def _recover(self) -> None:
         for seat in self._seats:
             for task in seat.tasks.values():
                 self._done.append(Done(task.number, seat.name, None, "the Ray cluster died"))
+        self._seats = []
         self._cluster.stop()
         self._start()
 
@@ -135,6 +157,9 @@ class RayExecutor:
                     self._take(seat, ref)
             except _LostError as lost:
                 # Only the first can have been at work; the others were not begun.
+                self._stillborn += not seat.ready
+                if self._stillborn > 3 * self.workers:
+                    raise RuntimeError(f"no Ray worker comes up: {lost}") from lost
                 tasks = list(seat.tasks.values())
                 self._done += [Done(task.number, seat.name, None, str(lost)) for task in tasks[:1]]
                 self._waiting.extendleft(reversed(tasks[1:]))
@@ -156,7 +181,7 @@ class RayExecutor:
             self._brief = seconds < BRIEF
             self._done.append(Done(seat.tasks.pop(ref).number, seat.name, result, lost))
         else:
-            seat.name, seat.ready = answer, True
+            seat.name, seat.ready, self._stillborn = answer, True, 0
 
 
 class _Task(NamedTuple):
@@ -237,6 +262,7 @@ class _Own:
             # The only way to have Ray on Linux listen on loopback alone; it is the rule elsewhere.
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
             "OMP_NUM_THREADS": "1",
+            "RAY_worker_niceness": "0",  # as nice as we are; Ray would make its workers nice by 15
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": None,  # it would win over the file

@@ -15,7 +15,8 @@ from recallscope.machine import machine_memory
 from recallscope.sweeps.executor import Done, Work
 
 _AT_ONCE = 2  # tasks a worker is given: the one it does, and the next
-_BAD_STARTS = 3  # of workers in a row, before it is no accident
+_BAD_STARTS = 3  # of workers in a row that end by themselves, before it is no accident
+_KILLED_STARTS = 30  # of workers in a row that are killed as they start
 _START = "import sys; from recallscope.sweeps.worker import serve; serve(int(sys.argv[1]))"
 
 
@@ -116,10 +117,9 @@ class Processes:
         worker.stop()
         if not worker.ready:
             self._bad_starts += 1
-            if self._bad_starts >= _BAD_STARTS:
-                raise RuntimeError(
-                    f"worker processes end before they begin, with code {worker.process.returncode}"
-                )
+            code = worker.process.returncode
+            if self._bad_starts >= (_BAD_STARTS if code >= 0 else _KILLED_STARTS):
+                raise RuntimeError(f"worker processes end before they begin, with code {code}")
         elif worker.tasks:
             number, _ = worker.tasks.popleft()
             self._lost.append(Done(number, worker.name, None, _ending(worker.process.returncode)))

@@ -53,7 +53,7 @@ _VERSIONS = ("python", "recallscope", "torch", "numpy")
 
 SCHEMA = pa.schema(
     {
-        "key": pa.binary(16),
+        "key": pa.binary(24),
         **_PROBLEM,
         **_OUTCOME,
         "test_samples": pa.int64(),

@@ -138,7 +138,7 @@ def sweep(
                 Keeper(store, settings, statuses) as keeper,
             ):
                 if shards is None:
-                    results = run_cells(plan.pending, pool, settings, limits)
+                    results = run_cells(plan.pending, pool, settings, limits, state.seconds)
                 else:
 
                     def part_done(cell: Cell, share: float) -> None:
@@ -178,13 +178,14 @@ def plan_of(
         if problem is not checked:
             check_problem(problem, settings)
             checked = problem
-        cell = Cell(problem, whole_number("seed", seed, 0, LARGEST_SEED))
-        key = key_of(cell)
+        if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
+            seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        key = key_of((problem, seed))
         if key in seen:
             continue
         seen.add(key)
         if (status := statuses.get(key)) is None:
-            pending.append(cell)
+            pending.append(Cell(problem, seed))
         else:
             found[status] += 1
     return Plan(len(seen), found.total(), found, pending)
