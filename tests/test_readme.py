@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,8 +31,14 @@ def test_the_readme_has_something_to_run():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One for all commands: some read what others wrote."""
-    return tmp_path_factory.mktemp("readme")
+    """One for all commands, with what a checkout has: some read what others wrote."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(README.parent / "examples", folder / "examples")
+    return folder
+
+
+def test_the_sweep_shown_is_the_example():
+    assert blocks("toml") == [(README.parent / "examples" / "sweep.toml").read_text()]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
