@@ -17,11 +17,12 @@ import tempfile
 import time
 
 from recallscope import Problem, sweep
-from recallscope.sweeps.cell import Cell, RunCells, Settings
+from recallscope.sweeps.cell import Cell, Settings
 from recallscope.sweeps.executor import Executor
 from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.on_ray import RayExecutor
 from recallscope.sweeps.processes import Processes
+from recallscope.sweeps.work import RunCells
 from recallscope.tables import write_csv
 
 WORKERS = 2

@@ -254,7 +254,7 @@ class Trial:
                 with suppress(ProcessLookupError):
                     os.kill(worker, signal.SIGKILL)
                     self.counts["worker killed"] += 1
-            time.sleep(self.rng.choice([0.0, 3.0]))  # time to get on, or not
+            time.sleep(self.rng.choice([1.0, 8.0]))  # time to get on, or not
         if driver.code not in (0, 1):
             raise TroubleError(
                 f"killed workers ended the driver with {driver.code}: {tail(self.log)}"

@@ -17,13 +17,14 @@ import pytest
 
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
 from recallscope.sweeps import dispatch, keeper, processes
-from recallscope.sweeps.cell import Cell, RunCells, Settings, key_maker
+from recallscope.sweeps.cell import Cell, Settings, key_maker
 from recallscope.sweeps.dispatch import run_cells
 from recallscope.sweeps.executor import Done, Serial
 from recallscope.sweeps.executors import running
 from recallscope.sweeps.gather import carry_out, run_all
 from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.processes import Processes
+from recallscope.sweeps.work import RunCells
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
@@ -176,6 +177,7 @@ def test_workers_end_with_their_driver():
         "from recallscope.sweeps.processes import Processes\n"
         "from recallscope.sweeps.limits import Limits\n"
         "from recallscope.sweeps.cell import *\n"
+        "from recallscope.sweeps.work import *\n"
         "pool = Processes(1)\n"
         "from recallscope import Problem\n"
         "long = Problem(vocab=2000, samples=10**9, dim=32, length=16)\n"

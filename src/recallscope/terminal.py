@@ -403,6 +403,8 @@ def print_listing(found: Listing) -> None:
         f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
         f"shards{': ' if counts else ''}{counts}."
     )
+    if found.torn:
+        print(f"{found.torn} shards are torn and left out; the sweep that wrote them mends that.")
     if not found.shown:
         return
     first = found.shown[0].problem.to_dict()

@@ -1,4 +1,4 @@
-"""One experiment of a sweep, the key that names it, and the work of running some of them."""
+"""One experiment of a sweep, how it is run, and the key that names it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from recallscope import experiment
-from recallscope.learning.cost import choose_engine
-from recallscope.problem import SCHEMA_VERSION, Problem, ProblemError
-from recallscope.record import Record
-from recallscope.sweeps.limits import Limits
+from recallscope.problem import SCHEMA_VERSION, Problem
 
 
 class Cell(NamedTuple):
@@ -49,6 +45,8 @@ def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
     >>> key(Cell(problem, 0)) == key(Cell(problem.replace(dim=32), 0)) != key(Cell(problem, 1))
     True
     """
+    from recallscope.learning.cost import choose_engine  # with torch, which reading does not need
+
     last: Problem | None = None
     digest = b""
 
@@ -64,55 +62,3 @@ def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
         return digest + seed.to_bytes(8, "big")
 
     return key
-
-
-def check_problem(problem: object, settings: Settings) -> None:
-    """Raise unless this is a problem that can be run with these settings."""
-    if not isinstance(problem, Problem):
-        raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
-    experiment.check(
-        problem,
-        engine=settings.engine_for(problem),
-        test_samples=settings.test_samples,
-        dtype=settings.dtype,
-        device=settings.device,
-    )
-
-
-@dataclass(frozen=True)
-class RunCells:
-    """Run cells one after another; a piece of work that travels to a worker."""
-
-    cells: tuple[Cell, ...]
-    settings: Settings
-    limits: Limits
-
-    def do(self) -> list[Record]:
-        """The records, in the order of the cells."""
-        return [self._run(cell) for cell in self.cells]
-
-    def _run(self, cell: Cell) -> Record:
-        how = self.settings
-        return self.limits.hold(
-            lambda: experiment.run(
-                cell.problem,
-                cell.seed,
-                engine=how.engine_for(cell.problem),
-                test_samples=how.test_samples,
-                dtype=how.dtype,
-                device=how.device,
-            ),
-            lambda reason: self.failed(cell, reason),
-        )
-
-    def failed(self, cell: Cell, reason: str) -> Record:
-        """The record of a cell that something outside of it ended."""
-        how = self.settings
-        return experiment.failed(
-            cell.problem,
-            cell.seed,
-            reason,
-            engine=how.engine_for(cell.problem),
-            dtype=how.dtype,
-            device=how.device,
-        )

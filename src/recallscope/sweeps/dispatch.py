@@ -10,9 +10,10 @@ from typing import NamedTuple
 from recallscope.learning.cost import Cost, predict_cost
 from recallscope.problem import Problem
 from recallscope.record import Record
-from recallscope.sweeps.cell import Cell, RunCells, Settings
+from recallscope.sweeps.cell import Cell, Settings
 from recallscope.sweeps.executor import Executor
 from recallscope.sweeps.limits import Limits
+from recallscope.sweeps.work import RunCells
 
 _TASK_SECONDS = 0.25  # long against the cost of sending it, short against what a loss would cost
 _MOST_CELLS = 1000
@@ -51,8 +52,8 @@ def run_cells(
 
     >>> from recallscope.sweeps.executor import Serial
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
-    >>> [len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits())]
-    [1, 2]
+    >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
+    3
     """
     source = _Source(cells, settings, seconds, executor.workers)
     under_way: dict[int, _Task] = {}

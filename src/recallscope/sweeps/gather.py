@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.problem import Problem
 from recallscope.record import Record
-from recallscope.sweeps.cell import Cell, Settings, check_problem
+from recallscope.sweeps.cell import Cell, Settings
 from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
 from recallscope.sweeps.executor import Executor
 from recallscope.sweeps.limits import Limits
+from recallscope.sweeps.work import check_problem
 
 if TYPE_CHECKING:
     from recallscope.sweeps.store import Store

@@ -38,7 +38,7 @@ class Keeper:
         if key not in self._statuses:
             return None
         if self._rows is None:
-            self._tables = {shard.name: shard.table for shard in self._store.shards()}
+            self._tables = {shard.name: shard.table for shard in self._store.read()[0]}
             self._rows = {
                 key: (name, row)
                 for name, table in self._tables.items()

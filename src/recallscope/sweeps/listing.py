@@ -28,6 +28,8 @@ class Listing(NamedTuple):
     records: int
     by_status: dict[str, int]
     shards: int
+    torn: int
+    """Shards that are not as they were written; a sweep sets them aside and runs their cells."""
     problems: int
     shown: list[Listed]
 
@@ -44,6 +46,7 @@ class Listing(NamedTuple):
 
 def listing(store: Store) -> Listing:
     """Count the records of a store, and summarise those of its first problems."""
+    shards, torn = store.read()
     table = store.table()
     groups = by_problem(table)
     shown = []
@@ -55,7 +58,8 @@ def listing(store: Store) -> Listing:
         place=store.place,
         records=table.num_rows,
         by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
-        shards=len(store.shards()),
+        shards=len(shards),
+        torn=len(torn),
         problems=len(groups),
         shown=shown,
     )

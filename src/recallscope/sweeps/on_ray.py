@@ -200,7 +200,8 @@ class _Hand:
         os.environ["OMP_NUM_THREADS"] = "1"
         import torch
 
-        from recallscope.sweeps import cell, sharded  # noqa: F401  (now, not in the first task)
+        import recallscope.sweeps.sharded  # now, not in the first task
+        import recallscope.sweeps.work  # noqa: F401
 
         torch.set_num_threads(1)
 

@@ -95,7 +95,7 @@ class Store:
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records as one Arrow table, or some columns of it."""
-        shards, _ = self._read(columns)
+        shards, _ = self.read(columns)
         tables = [shard.table for shard in shards]
         if not tables:
             chosen = SCHEMA.names if columns is None else columns
@@ -104,17 +104,13 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """All records, one after another."""
-        shards, _ = self._read(None)
+        shards, _ = self.read()
         for shard in shards:
             yield from to_records(shard.table)
 
-    def shards(self) -> list[Shard]:
-        """All shards that count."""
-        return self._read(None)[0]
-
     def statuses(self) -> dict[bytes, str]:
         """The status of every record, by the key of its cell."""
-        return _statuses(self._read(["key", "status"])[0])
+        return _statuses(self.read(["key", "status"])[0])
 
     def by_status(self) -> dict[str, int]:
         """How many records there are of each status."""
@@ -122,7 +118,7 @@ class Store:
 
     def verify(self) -> Verdict:
         """Read everything and hold it against what it should be."""
-        shards, torn = self._read(None)
+        shards, torn = self.read()
         keys, statuses = Counter[bytes](), Counter[str]()
         wrong = 0
         for shard in shards:
@@ -175,7 +171,7 @@ class Store:
         """
         with self.files.lock() as self._check_lock:
             try:
-                shards, torn = self._read(["key", "status"])
+                shards, torn = self.read(["key", "status"])
                 for name in torn:
                     self._do(self.files.rename, name, f"{name}.torn")
                 present = {shard.name for shard in shards}
@@ -221,7 +217,7 @@ class Store:
         """
         added = 0
         with self.writing() as statuses:
-            shards, _ = other._read(None)
+            shards, _ = other.read()
             for shard in shards:
                 fresh = []
                 for key in shard.table["key"].to_pylist():
@@ -292,7 +288,7 @@ class Store:
             raise StoreError(f"the store {self.place!r} cannot be read: {error}") from None
         return [name for name in names if _NAME.fullmatch(name)]
 
-    def _read(self, columns: Sequence[str] | None) -> tuple[list[Shard], list[str]]:
+    def read(self, columns: Sequence[str] | None = None) -> tuple[list[Shard], list[str]]:
         """All shards that count, and the names of torn ones."""
         if not self.files.exists():
             raise StoreError(f"there is no store at {self.place!r}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
-from recallscope.sweeps.cell import Cell, Settings, check_problem, key_maker
+from recallscope.sweeps.cell import Cell, Settings, key_maker
 from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
 from recallscope.sweeps.executor import Executor
 from recallscope.sweeps.executors import running
@@ -20,6 +20,7 @@ from recallscope.sweeps.keeper import Keeper
 from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.sharded import run_sharded
 from recallscope.sweeps.store import Store
+from recallscope.sweeps.work import check_problem
 
 
 @dataclass

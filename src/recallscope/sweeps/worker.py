@@ -18,7 +18,8 @@ def serve(channel: int) -> None:
     driver: Connection[Any, Any] = Connection(channel)
     import torch
 
-    from recallscope.sweeps import cell, sharded  # noqa: F401  (before the first task, not in it)
+    import recallscope.sweeps.sharded  # before the first task, not in it
+    import recallscope.sweeps.work  # noqa: F401
     from recallscope.sweeps.executor import attempt
 
     torch.set_num_threads(1)
