@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from recallscope.checks import check as check
     from recallscope.experiment import run as run
     from recallscope.intervals import summarise as summarise
-    from recallscope.learning.cost import Cost as Cost
     from recallscope.learning.cost import predict_cost as predict_cost
     from recallscope.learning.three_step import Learned as Learned
     from recallscope.learning.three_step import learn as learn
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that a problem or a task does not wait for torch.
 _HOME = {
-    "Cost": "learning.cost",
     "CriticalSearch": "measurement.critical",
     "Embeddings": "world.embeddings",
     "Learned": "learning.three_step",
