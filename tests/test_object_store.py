@@ -21,8 +21,8 @@ import s3fs
 
 from recallscope import Problem, Store, run, sweep
 from recallscope.sweeps import files
-from recallscope.sweeps.cell import RunCells
 from recallscope.sweeps.files import StoreError
+from recallscope.sweeps.work import RunCells
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
@@ -247,7 +247,7 @@ def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_l
 import time
 from recallscope.cli import main
 from recallscope.sweeps import keeper
-from recallscope.sweeps.cell import RunCells
+from recallscope.sweeps.work import RunCells
 keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.0
 true_run = RunCells._run
 RunCells._run = lambda self, cell: time.sleep(0.3) or true_run(self, cell)

@@ -185,10 +185,11 @@ def test_it_gives_up_on_work_that_is_always_lost():
     assert record.reason == "RuntimeError: a piece of work was lost 6 times: the power failed"
 
 
-def test_nothing_is_under_way_once_it_has_given_up():
+def test_what_is_left_when_it_gives_up_is_not_taken_for_another_sum():
     executor = Careless(every=1)
-    sharded(ALONE, executor, 5)
-    assert executor.finished(0) == []
+    assert sharded(ALONE, executor, 5).status is Status.FAILED
+    executor._every = 10**9
+    assert sharded(MLP, executor, 5).result() == whole(MLP)
 
 
 def label_sum(world, tile):

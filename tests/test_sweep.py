@@ -290,6 +290,16 @@ def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
     assert found.by_status == {"failed": 3, "ok": 18}
 
 
+def test_an_executor_goes_on_after_a_sweep_that_was_broken_off(tmp_path, undisturbed):
+    """What comes back late is not taken for what was asked for since."""
+    broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(9)]
+    executor = Serial()
+    sweep(broken, tmp_path / "a", executor=executor, fail_fast=True, test_samples=64)
+    assert executor._queue
+    sweep(CELLS, tmp_path / "b", executor=executor, test_samples=64)
+    assert results(Store(tmp_path / "b").records()) == undisturbed
+
+
 # Dispatching.
 
 

@@ -11,7 +11,7 @@ from recallscope.learning.cost import Cost, predict_cost
 from recallscope.problem import Problem
 from recallscope.record import Record
 from recallscope.sweeps.cell import Cell, Settings
-from recallscope.sweeps.executor import Executor
+from recallscope.sweeps.executor import Executor, numbers
 from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.work import RunCells
 
@@ -59,7 +59,6 @@ def run_cells(
     under_way: dict[int, _Task] = {}
     again: deque[_Task] = deque()
     losses: Counter[Cell] = Counter()
-    number = 0
     while True:
         while len(under_way) < _UNDER_WAY * executor.workers:
             used = sum(task.memory for task in under_way.values())
@@ -69,9 +68,9 @@ def run_cells(
             if under_way and used + task.memory > executor.memory:
                 again.appendleft(task)
                 break
-            executor.submit(number, RunCells(task.cells, settings, limits))
+            number = next(numbers)
             under_way[number] = task
-            number += 1
+            executor.submit(number, RunCells(task.cells, settings, limits))
         if not under_way:
             if source.ended:
                 return
@@ -81,6 +80,8 @@ def run_cells(
         if not finished:
             yield Finished((), [], "")  # a sign of life
         for done in finished:
+            if done.number not in under_way:
+                continue  # of a sweep before, that was broken off
             task = under_way.pop(done.number)
             if done.lost is None:
                 source.learn(task, done.result)

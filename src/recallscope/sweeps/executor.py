@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from typing import Any, NamedTuple, Protocol
 
 from recallscope.machine import machine_memory
+
+numbers = itertools.count()
+"""Numbers for tasks, none given twice in this process: what is left of work that was broken off may
+still come back from an executor that goes on, and must not be taken for another's."""
 
 
 class Work(Protocol):

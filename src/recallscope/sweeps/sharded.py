@@ -27,7 +27,7 @@ from recallscope.learning.tree_sum import TreeSum
 from recallscope.learning.workers import Workers
 from recallscope.problem import Problem, whole_number
 from recallscope.record import Record
-from recallscope.sweeps.executor import Executor
+from recallscope.sweeps.executor import Executor, numbers
 from recallscope.world.world import World
 
 _PASSES = 3
@@ -113,33 +113,34 @@ class ShardedBatch(Batch):
         """The sum of a statistic over all tiles, merged as the pieces come in."""
         assert isinstance(statistic, partial)
         packed = _pack(statistic, self.world)
-        total, under_way, losses = TreeSum(), dict[int, range](), Counter[int]()
-        hopeless: str | None = None
+        total, under_way, losses = TreeSum(), dict[int, range](), Counter[range]()
 
-        def submit(number: int, tiles: range) -> None:
+        def submit(tiles: range) -> None:
+            number = next(numbers)
             under_way[number] = tiles
             self.executor.submit(number, self._work(tiles, packed))
 
-        waiting = enumerate(self.pieces())
-        for number, tiles in islice(waiting, self.shards):
-            submit(number, tiles)
+        waiting = self.pieces()
+        for tiles in islice(waiting, self.shards):
+            submit(tiles)
         while under_way:
             for number, _, result, lost in self.executor.finished(_PATIENCE):
+                if number not in under_way:
+                    continue  # of work before, that was broken off
                 tiles = under_way.pop(number)
                 if lost is None:
                     total.merge(result)
                     self.advance(min(tiles.stop * self.tile, self.samples) - tiles[0] * self.tile)
                     following = next(waiting, None)
                 else:
-                    losses[number] += 1
-                    if losses[number] > _RESUBMISSIONS:
-                        hopeless = f"a piece of work was lost {losses[number]} times: {lost}"
-                    following = number, tiles
-                # When hopeless, wait for the rest: it must not reach whoever uses the workers next.
-                if following is not None and hopeless is None:
-                    submit(*following)
-        if hopeless is not None:
-            raise RuntimeError(hopeless)
+                    losses[tiles] += 1
+                    if losses[tiles] > _RESUBMISSIONS:
+                        raise RuntimeError(
+                            f"a piece of work was lost {losses[tiles]} times: {lost}"
+                        )
+                    following = tiles
+                if following is not None:
+                    submit(following)
         return total
 
     def _work(self, tiles: range, packed: partial[Tensor]) -> SumOverTiles:
@@ -162,8 +163,7 @@ def run_sharded(
 ) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
-    Nothing else may be under way at the executor. An endless batch has nothing to cut: it is
-    computed here.
+    An endless batch has nothing to cut: it is computed here.
 
     >>> from recallscope.sweeps.executor import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)

@@ -212,8 +212,8 @@ class Store:
     def merge(self, other: Store) -> int:
         """Add all records of another store that are not here; how many there were.
 
-        A record that is finished there takes the place of one that failed here in no case: drop
-        the failed ones first.
+        What is here stays: to have a record that failed here replaced by one that did not there,
+        drop it first.
         """
         added = 0
         with self.writing() as statuses:

@@ -35,7 +35,8 @@ class Progress:
     failed: int = 0
     seconds_done: float = 0.0
     busy: dict[str, float] = field(default_factory=dict)
-    """Seconds that each worker has spent on cells."""
+    """Seconds that each worker has spent on cells, those that were lost left out."""
+    workers: int = 1
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -138,6 +139,7 @@ def sweep(
                 running(executor, workers, address) as pool,
                 Keeper(store, settings, statuses) as keeper,
             ):
+                state.workers = pool.workers
                 if shards is None:
                     results = run_cells(plan.pending, pool, settings, limits, state.seconds)
                 else:
@@ -203,7 +205,10 @@ def account(state: Progress, done: Finished, cost: Callable[[Problem], Any]) -> 
     state.failed += sum(record.status is Status.FAILED for record in done.records)
     state.seconds_done += sum(cost(cell.problem).seconds for cell in done.cells)
     busy = sum(record.provenance.elapsed_seconds for record in done.records)
-    state.busy[done.worker] = state.busy.get(done.worker, 0.0) + busy
+    # Put last, so that the first to be left out are those not heard of any more.
+    state.busy[done.worker] = state.busy.pop(done.worker, 0.0) + busy
+    while len(state.busy) > max(state.workers, 1):
+        del state.busy[next(iter(state.busy))]
 
 
 def _share_done(
