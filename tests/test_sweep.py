@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from proc import listening, tree
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
 from recallscope.sweeps import dispatch, keeper, processes
 from recallscope.sweeps.cell import Cell, Settings, key_maker
@@ -108,6 +109,18 @@ def test_there_is_no_such_executor(tmp_path):
         sweep(CELLS, tmp_path, executor="processes", address="127.0.0.1:6379")
     with pytest.raises(ProblemError, match="the serial executor has one worker"):
         sweep(CELLS, tmp_path, workers=3)
+
+
+def test_processes_open_no_port(tmp_path):
+    found = []
+
+    def look(progress):
+        found.append((len(tree(os.getpid())), listening([os.getpid(), *tree(os.getpid())])))
+
+    before = listening([os.getpid()])
+    sweep(CELLS, tmp_path, executor="processes", workers=2, test_samples=64, progress=look)
+    assert max(children for children, _ in found) >= 2
+    assert all(sockets == before for _, sockets in found)
 
 
 # Faults.
