@@ -368,3 +368,27 @@ def test_a_lock_that_was_given_away_is_noticed(records):
         store.files.remove(next(name for name in store.files._listed() if ".lock-" in name))
         with pytest.raises(StoreError, match="gave its lock to another process"):
             store.append(records[:1])
+
+
+def test_a_lock_that_was_given_away_is_not_taken_back_by_a_late_sign_of_life(records, monkeypatch):
+    """The driver stands still between its last look and its put, and another takes over."""
+    monkeypatch.setattr(files_module, "_BEAT", 0.2)
+    store, stands, goes_on = Store("memory://late"), threading.Event(), threading.Event()
+    put = store.files.write
+
+    def late(name, content):
+        if threading.current_thread() is not threading.main_thread():
+            stands.set()
+            goes_on.wait()
+        put(name, content)
+
+    with store.writing():
+        store.files.write = late
+        assert stands.wait(5)
+        with Store("memory://late").writing():
+            goes_on.set()
+            threading.Event().wait(0.3)
+            assert len(store.files._listed()) == 2
+        with pytest.raises(StoreError, match="gave its lock to another process"):
+            store.append(records[:1])
+    assert store.files._listed() == []

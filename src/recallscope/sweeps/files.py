@@ -210,25 +210,44 @@ class ObjectStore:
         same time at least one sees the other and gives way. The object is put anew every few
         seconds; one that does not change while a newcomer watches belongs to a dead driver. No
         clock is compared with another.
+
+        A driver that only stood still finds its object gone. Should it have put it once more just
+        as it woke up, it knows by its own clock that it was late, and gives way to whom it sees.
         """
         own = f".lock-{uuid.uuid4().hex}"
         try:
             self.write(own, _owner())
         except FileNotFoundError as error:
             raise StoreError(f"the store {self.place!r} cannot be written to: {error}") from None
+        heard, held, lost = time.monotonic(), False, False
         stop = threading.Event()
-        beating = threading.Thread(target=self._beat, args=(own, stop), daemon=True)
-        beating.start()
 
         def check() -> None:
-            if own not in self._listed():
+            nonlocal lost
+            names = self._listed()
+            others = any(name.startswith(".lock-") and name != own for name in names)
+            late = time.monotonic() - heard > _BEAT * (_BEATS_MISSED - 1)
+            lost = lost or own not in names or (held and late and others)
+            if lost:
                 raise StoreError(
                     f"the store {self.place!r} gave its lock to another process, as this one was "
                     "not heard of for too long; run the same command again"
                 )
 
+        def beat() -> None:
+            nonlocal heard
+            while not stop.wait(_BEAT):
+                with suppress(Exception):  # the next may get through; three missed are too many
+                    check()
+                    self.write(own, _owner())
+                    check()
+                    heard = time.monotonic()
+
+        beating = threading.Thread(target=beat, daemon=True)
+        beating.start()
         try:
             self._wait_for_the_dead(own)
+            held = True
             yield check
         finally:
             stop.set()
@@ -256,13 +275,6 @@ class ObjectStore:
                     raise StoreError(_in_use(self.place, content))
         for name in first:
             self.remove(name)
-
-    def _beat(self, own: str, stop: threading.Event) -> None:
-        while not stop.wait(_BEAT):
-            with suppress(Exception):  # the next beat may get through; three missed are too many
-                if own not in self._listed():
-                    return  # given away: to put it again would hide that from `check`
-                self.write(own, _owner())
 
     @contextmanager
     def _can_be(self, done: str) -> Iterator[None]:
