@@ -82,9 +82,12 @@ class Driver:
         self.executor, self.log = executor, log
         if more.get("fork", True) and not environment:
             sys.stdout.flush()
+            # No interrupt may find the child outside of `_become`, where it is still the parent.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             self.pid = os.fork()
             if self.pid == 0:
                 self._become(command)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             self.process = None
         else:
             with log.open("ab") as output:
@@ -99,25 +102,28 @@ class Driver:
 
     def _become(self, command: list[str]) -> None:
         """In the child: write often, so that faults meet writes, and run the command."""
-        os.setsid()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.05
-        dispatch._TASK_SECONDS = 0.05
-        sys.argv = ["recallscope", *command]
-        from recallscope.cli import main
-
-        code = 1
+        code = 99
         try:
+            os.setsid()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.05
+            dispatch._TASK_SECONDS = 0.05
+            sys.argv = ["recallscope", *command]
+            from recallscope.cli import main
+
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             main()
         except SystemExit as end:
             code = int(end.code or 0)
+        except KeyboardInterrupt:
+            code = 130
         except BaseException as error:
             print(f"{type(error).__name__}: {error}", flush=True)
-            code = 99
         finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
