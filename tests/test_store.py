@@ -209,6 +209,23 @@ def test_many_small_shards_are_made_into_one_unasked(tmp_path, records, monkeypa
     assert all_of(store) == as_kept(records)
 
 
+def test_a_shard_torn_while_it_is_written_to_is_left_for_the_next_to_open_it(
+    tmp_path, records, monkeypatch
+):
+    monkeypatch.setattr(store_module, "_MOST_SMALL", 3)
+    store = Store(tmp_path)
+    with store.writing():
+        for each in records[:3]:
+            store.append([each])
+        torn = shards_of(store)[0]
+        torn.write_bytes(b"torn")
+        for each in records[3:]:
+            store.append([each])
+    assert store.verify().torn == [torn.name]
+    with store.writing() as statuses:
+        assert len(statuses) == len(records) - 1
+
+
 def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
     one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
     for store, part in ((one, records[:10]), (two, records[5:])):

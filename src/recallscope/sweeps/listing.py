@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from recallscope.intervals import summarise
 from recallscope.problem import Problem
 from recallscope.sweeps.rows import by_problem, to_records
-from recallscope.sweeps.store import Store
+from recallscope.sweeps.store import Store, joined
 
 _MOST_SHOWN = 100
 
@@ -47,7 +47,7 @@ class Listing(NamedTuple):
 def listing(store: Store) -> Listing:
     """Count the records of a store, and summarise those of its first problems."""
     shards, torn = store.read()
-    table = store.table()
+    table = joined([shard.table for shard in shards])
     groups = by_problem(table)
     shown = []
     for rows in groups[:_MOST_SHOWN]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from recallscope.problem import SCHEMA_VERSION, ProblemError
 from recallscope.record import Record
-from recallscope.sweeps.cell import Cell, Settings, key_maker
+from recallscope.sweeps.cell import Settings, key_maker
 from recallscope.sweeps.files import Files, StoreError, files_at
 from recallscope.tables import check_output
 
@@ -95,12 +95,7 @@ class Store:
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records as one Arrow table, or some columns of it."""
-        shards, _ = self.read(columns)
-        tables = [shard.table for shard in shards]
-        if not tables:
-            chosen = SCHEMA.names if columns is None else columns
-            return pa.schema([SCHEMA.field(name) for name in chosen]).empty_table()
-        return pa.concat_tables(tables).unify_dictionaries()
+        return joined([shard.table for shard in self.read(columns)[0]], columns)
 
     def records(self) -> Iterator[Record]:
         """All records, one after another."""
@@ -120,6 +115,7 @@ class Store:
         """Read everything and hold it against what it should be."""
         shards, torn = self.read()
         keys, statuses = Counter[bytes](), Counter[str]()
+        makers: dict[Settings, Callable[..., bytes]] = {}
         wrong = 0
         for shard in shards:
             found = shard.table["key"].to_pylist()
@@ -128,7 +124,7 @@ class Store:
             for key, record in zip(found, to_records(shard.table), strict=True):
                 tested = record.test_samples is not None
                 current = record.provenance.schema == SCHEMA_VERSION
-                wrong += tested and current and key != key_of(record)
+                wrong += tested and current and key != _key_of(record, makers)
         strange = [name for name in self.files.names() if not _NAME.fullmatch(name)]
         return Verdict(
             shards=len(shards),
@@ -238,18 +234,22 @@ class Store:
         names = list(names)
         while names:
             tables: list[pa.Table] = []
-            joined: list[str] = []
+            whole: list[str] = []
             while names and sum(table.num_rows for table in tables) < _LARGE:
                 name = names.pop()
-                tables.append(self._shard(name, None).table)
-                joined.append(name)
-            table = pa.concat_tables(tables).unify_dictionaries()
+                try:
+                    tables.append(self._shard(name, None).table)
+                except (_TornError, FileNotFoundError):
+                    self._small.pop(name, None)  # left for whoever opens the store next
+                else:
+                    whole.append(name)
+            table = joined(tables)
             for status in drop:
                 table = table.filter(pc.not_equal(table["status"].cast(pa.string()), status))
-            if len(joined) == 1 and table.num_rows == tables[0].num_rows:
+            if len(whole) < 2 and table.num_rows == sum(each.num_rows for each in tables):
                 continue
-            new = self._write(table, frozenset(joined))
-            for name in joined:
+            new = self._write(table, frozenset(whole))
+            for name in whole:
                 self._do(self.files.remove, name)
                 self._small.pop(name, None)
             if not table.num_rows:
@@ -336,17 +336,26 @@ class _TornError(Exception):
     pass
 
 
-def key_of(record: Record) -> bytes:
+def joined(tables: list[pa.Table], columns: Sequence[str] | None = None) -> pa.Table:
+    """One table of many, or an empty one of none."""
+    if not tables:
+        chosen = SCHEMA.names if columns is None else columns
+        return pa.schema([SCHEMA.field(name) for name in chosen]).empty_table()
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _key_of(record: Record, makers: dict[Settings, Callable[..., bytes]]) -> bytes:
     """The key under which a record that was tested belongs."""
     made = record.provenance
-    engine = made.engine if made.engine in ("stream", "counts") else "auto"
     settings = Settings(
-        engine=engine or "auto",
+        engine=made.engine if made.engine in ("stream", "counts") else "auto",
         dtype=made.dtype,
         test_samples=record.test_samples or 0,
         device=made.device,
     )
-    return key_maker(settings)(Cell(record.problem, record.seed))
+    if settings not in makers:
+        makers[settings] = key_maker(settings)
+    return makers[settings]((record.problem, record.seed))
 
 
 def _hash(content: bytes) -> str:
