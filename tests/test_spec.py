@@ -92,6 +92,10 @@ def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
         (FIXED | {"seeds": 0}, "seeds must be a whole number from 1"),
         (FIXED | {"dtype": 32}, "dtype is a name in quotes, not 32"),
         (FIXED | {"time_limit": -1}, "time_limit must be a positive number, not -1"),
+        (FIXED | {"time_limit": 10**400}, "time_limit must be a positive number, not 1000"),
+        (FIXED | {"critical": {"accuracy": 5}}, "accuracy is a name in quotes"),
+        (FIXED | {"critical": {"theory": "no"}}, "theory is true or false, not 'no'"),
+        (FIXED | {"seeds": True}, "seeds must be a whole number from 1"),
         (FIXED | {"critical": {"fro": "dim"}}, "unknown name 'fro' in [critical]"),
         (FIXED | {"seeds": 3, "critical": {}}, "leave seeds out"),
         (FIXED | {"critical": {"for": "length"}}, "length is the size sought"),
@@ -112,6 +116,9 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "bad.toml").write_text("a = = 1")
     with pytest.raises(ProblemError, match="is not TOML"):
         read_sweep(tmp_path / "bad.toml")
+    (tmp_path / "long.toml").write_text(f"seeds = 1{'0' * 5000}")
+    with pytest.raises(ProblemError, match="is not TOML"):
+        read_sweep(tmp_path / "long.toml")
     (tmp_path / "large.toml").write_text("#" * (2**20 + 1))
     with pytest.raises(ProblemError, match="larger than a mebibyte"):
         read_sweep(tmp_path / "large.toml")

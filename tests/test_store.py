@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import polars
@@ -199,6 +200,93 @@ def test_a_reader_is_not_disturbed_by_a_compaction(store, records):
     assert all_of(store) == as_kept(records)
 
 
+@pytest.mark.parametrize("drop", [(), ("failed",)])
+def test_a_crash_at_any_moment_of_a_compaction_loses_and_doubles_nothing(
+    drop, tmp_path, records, monkeypatch
+):
+    """It breaks off before the k-th change of a file, for every k."""
+    kept_records = [*records, kept_failed(PROBLEM, 100)]
+    for k in range(100):
+        store = Store(tmp_path / str(k))
+        with store.writing():
+            for part in range(0, len(kept_records), 4):
+                store.append(kept_records[part : part + 4])
+        changes = []
+
+        def before(name, changes=changes, store=store, k=k):
+            change = getattr(store.files, name)
+
+            def wrapped(*arguments):
+                changes.append(name)
+                if len(changes) > k:
+                    raise KeyboardInterrupt
+                change(*arguments)
+
+            return wrapped
+
+        for name in ("write", "remove", "rename"):
+            monkeypatch.setattr(store.files, name, before(name))
+        ended = True
+        try:
+            store.compact(drop)
+        except KeyboardInterrupt:
+            ended = False
+        again = Store(store.place)
+        found = again.verify()
+        assert found.sound
+        assert found.by_status["ok"] == 15
+        with again.writing() as statuses:
+            assert len(statuses) in ((16, 15) if drop else (16,))
+        assert results_of(again) == as_kept(records)
+        if ended:
+            assert k >= 2
+            return
+    raise AssertionError("it never came to its end")
+
+
+def results_of(store):
+    fields = [record.to_dict() for record in store.records() if record.status is Status.OK]
+    return sorted(fields, key=lambda fields: (fields["problem_key"], fields["seed"]))
+
+
+def test_a_shard_is_on_the_disk_before_it_has_its_name(store, records, monkeypatch):
+    """Written under another name, flushed, renamed, and the folder flushed."""
+    done = []
+    fsync, replace_path = os.fsync, Path.replace
+
+    def note_fsync(descriptor):
+        done.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
+        fsync(descriptor)
+
+    def note_replace(path, target):
+        done.append(("replace", path.name, Path(target).name))
+        return replace_path(path, target)
+
+    monkeypatch.setattr(files_module.os, "fsync", note_fsync)
+    monkeypatch.setattr(files_module.Path, "replace", note_replace)
+    before = {path.name for path in shards_of(store)}
+    with store.writing():
+        store.append([kept_failed(PROBLEM, 7)])
+    (name,) = {path.name for path in shards_of(store)} - before
+    part = f".{name}.part"
+    assert done == [("fsync", part), ("replace", part, name), ("fsync", store.files.path.name)]
+
+
+def test_a_reader_whose_listing_is_no_snapshot_looks_again(store, records):
+    """It saw neither the old shards, gone already, nor the new one, not there yet."""
+    names, first = store.files.names, []
+
+    def listed():
+        if first:
+            return names()
+        first.append(True)
+        Store(store.place).compact()
+        return []
+
+    store.files.names = listed
+    assert all_of(store) == as_kept(records)
+
+
 def test_many_small_shards_are_made_into_one_unasked(tmp_path, records, monkeypatch):
     monkeypatch.setattr(store_module, "_MOST_SMALL", 5)
     store = Store(tmp_path)
@@ -231,10 +319,44 @@ def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
     for store, part in ((one, records[:10]), (two, records[5:])):
         with store.writing():
             store.append(part)
-    assert one.merge(two) == 5
-    assert one.merge(two) == 0
+    assert one.merge(two) == (5, 0)
+    assert one.merge(two) == (0, 0)
     assert all_of(one) == as_kept(records)
     assert one.verify().sound
+
+
+def test_merging_tells_of_what_is_better_there(tmp_path, records):
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    with here.writing():
+        here.append([kept_failed(PROBLEM, 0)])
+    with there.writing():
+        there.append(records)
+    assert here.merge(there) == (14, 1)
+    here.compact(["failed"])
+    assert here.merge(there) == (1, 0)
+    assert all_of(here) == as_kept(records)
+
+
+def test_torn_shards_are_not_left_out_in_silence(store, tmp_path):
+    shard = shards_of(store)[0]
+    shard.write_bytes(b"torn")
+    with pytest.raises(StoreError, match="has 1 torn shards, whose records would be left out"):
+        store.export(tmp_path / "all.csv")
+    with pytest.raises(StoreError, match="torn shards"):
+        Store(tmp_path / "other").merge(store)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / ".lock").symlink_to(tmp_path / "mine")
+    with (
+        pytest.raises(StoreError, match="cannot be written to"),
+        Store(tmp_path / "facts").writing(),
+    ):
+        pass
+    assert (tmp_path / "mine").read_text() == "precious"
 
 
 def test_export(store, tmp_path):
@@ -262,6 +384,26 @@ def test_others_read_it_in_one_line(store):
 def test_there_is_no_store(tmp_path):
     with pytest.raises(StoreError, match="there is no store at"):
         list(Store(tmp_path / "nothing").records())
+    with pytest.raises(StoreError, match="there is no store at"):
+        Store(tmp_path / "nothing").compact()
+    assert not (tmp_path / "nothing").exists()
+    with pytest.raises(StoreError, match="a store needs a place"):
+        Store("")
+
+
+def test_the_same_world_run_in_another_way_is_not_another_world(tmp_path, records):
+    from recallscope.sweeps.listing import listing
+
+    store = Store(tmp_path)
+    again = run(PROBLEM, 0, dtype="float64", test_samples=64)
+    key = key_maker(Settings(test_samples=64, dtype="float64"))((PROBLEM, 0))
+    with store.writing():
+        store.append([*records[:3], Kept(key, again)])
+    found = listing(store)
+    assert [(listed.dtype, listed.by_status) for listed in found.shown] == [
+        ("float32", {"ok": 3}),
+        ("float64", {"ok": 1}),
+    ]
 
 
 def test_one_writer_at_a_time(store):

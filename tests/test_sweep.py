@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -92,6 +93,9 @@ def test_what_a_record_depends_on_is_in_its_key():
     ("cells", "message"),
     [
         ([("dim", 0)], "a cell is a Problem and a seed, not 'dim' and a seed"),
+        ([PROBLEM], "a cell is a Problem and a seed, not Problem(vocab=32"),
+        ([(PROBLEM, 1, 2)], "a cell is a Problem and a seed"),
+        ([(PROBLEM, True)], "seed must be a whole number from 0"),
         ([(PROBLEM, -1)], "seed must be a whole number from 0"),
         ([(PROBLEM.replace(embedding="arrays:" + "0" * 16), 0)], "arrays"),
     ],
@@ -109,6 +113,31 @@ def test_there_is_no_such_executor(tmp_path):
         sweep(CELLS, tmp_path, executor="processes", address="127.0.0.1:6379")
     with pytest.raises(ProblemError, match="the serial executor has one worker"):
         sweep(CELLS, tmp_path, workers=3)
+    with pytest.raises(ProblemError, match="workers must be a whole number from 1"):
+        sweep(CELLS, tmp_path, executor="processes", workers=-1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"time_limit": 0}, "the time limit must be above 0 and at most 1e9 seconds, not 0"),
+        ({"time_limit": float("nan")}, "the time limit must be above 0"),
+        ({"memory_limit": 1}, "the memory limit must be at least 67108864 bytes, not 1"),
+        ({"test_samples": 0.5}, "test_samples must be a whole number from 1"),
+        ({"shards": 2, "time_limit": 1}, "leave them out, or the shards"),
+        ({"shards": 2, "engine": "counts"}, "tables of counts are not sent between workers"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_runs(how, message, tmp_path):
+    with pytest.raises(ProblemError, match=re.escape(message)):
+        sweep(CELLS, tmp_path, **how)
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_that_are_whole_will_do(tmp_path):
+    assert sweep(CELLS[:1], tmp_path, test_samples=64.0).by_status == {"ok": 1}
+    assert sweep(CELLS[:1], tmp_path, test_samples=64).known == 1
 
 
 def test_processes_open_no_port(tmp_path):
@@ -270,11 +299,13 @@ def test_a_cell_that_needs_too_much_memory_has_failed(tmp_path):
 
 def test_limits_leave_nothing_behind():
     before = signal.getsignal(signal.SIGALRM)
+    memory = resource.getrlimit(resource.RLIMIT_DATA)
     cells = (Cell(PROBLEM, 0),)
     (record,) = RunCells(cells, HOW, Limits(seconds=60, memory=2e9)).do()
     assert record.status is Status.OK
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == memory
 
 
 def test_a_limit_of_time_in_a_thread_is_refused():
@@ -290,6 +321,39 @@ def test_a_limit_of_time_in_a_thread_is_refused():
     thread.start()
     thread.join()
     assert errors == ["a limit of time holds in the main thread only; leave it out here"]
+
+
+def test_a_limit_of_time_in_a_thread_makes_no_record(tmp_path):
+    errors = []
+
+    def call():
+        try:
+            sweep(CELLS, tmp_path, time_limit=1)
+        except ProblemError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert len(errors) == 1
+    assert Store(tmp_path).verify().records == 0
+
+
+def test_work_that_a_worker_cannot_read_is_not_waited_for(tmp_path):
+    """It is known to this process only."""
+
+    pool = Processes(1)
+    pool.submit(0, Unreadable())
+    done = []
+    while not done:
+        done = pool.finished(1)
+    pool.close()
+    assert done[0].lost == "its worker ended with code 1"
+
+
+class Unreadable:
+    def __reduce__(self):
+        return (int, ("no number",))
 
 
 def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
@@ -349,6 +413,20 @@ def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
     for executor in (roomy, cramped):
         assert sum(len(d.records) for d in run_cells(cells, executor, HOW, Limits())) == 400
     assert (roomy.most, cramped.most) == (8, 1)
+
+
+def test_cells_that_do_not_run_say_nothing_of_how_long_others_take():
+    sizes = []
+
+    class Watching(Serial):
+        def submit(self, number, work):
+            sizes.append(len(work.cells))
+            super().submit(number, work)
+
+    huge = PROBLEM.replace(vocab=10**6, dim=10**6)
+    cells = [*(Cell(huge, s) for s in range(5)), *(Cell(PROBLEM, s) for s in range(300))]
+    list(run_cells(cells, Watching(), HOW, Limits()))
+    assert max(sizes) < 200
 
 
 def test_the_driver_does_not_read_ahead():
@@ -414,6 +492,20 @@ def test_searches_find_the_same_alone_together_and_resumed(tmp_path):
         assert [search.result().to_dict() for search in together] == expected
     assert store.verify().sound
     assert store.verify().records == sum(search.evaluations for search in alone)
+
+
+def test_searches_of_one_problem_share_what_was_run(tmp_path):
+    """One asks for what another has had run since the store was opened."""
+    store = Store(tmp_path)
+    problem = PROBLEM.replace(vocab=64, dim=48)
+    several = [
+        CriticalSearch(problem, target=target, budget=12, first_seed=seed)
+        for target in (0.5, 0.9)
+        for seed in (0, 1, 5)
+    ]
+    carry_out(several, Serial(), HOW, lambda *done: None, store=store)
+    assert all(search.done for search in several)
+    assert store.verify().sound
 
 
 def test_two_searches_that_ask_for_the_same_run_it_once(tmp_path):

@@ -670,11 +670,16 @@ def _phase_of_store(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
         )
     given = {name: number_or_text(options[name]) for name in SIZES if options[name] is not None}
-    records = (
+    records = [
         record
         for record in Store(source).records()
         if all(getattr(record.problem, name) == value for name, value in given.items())
-    )
+    ]
+    if len({(record.problem, record.seed) for record in records}) < len(records):
+        raise ProblemError(
+            f"the store {source!r} has the same problem and seed more than once, run in other "
+            "ways; each world may count once only: draw from a store of one sweep"
+        )
     return phase_diagram(records, x, y, _accuracy_name(accuracy), number_or_text(target))
 
 

@@ -62,13 +62,17 @@ def sweep(
       recallscope sweep examples/sweep.toml --store facts --executor processes
       recallscope sweep large.toml --store s3://bucket/facts --executor ray --address 10.0.0.1:6379
     """
+    from recallscope.sweeps.executors import check_executor
     from recallscope.sweeps.spec import read_sweep
 
     spec = read_sweep(file)
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
+    check_executor(where["executor"], _workers(where), where["address"])
     if spec.critical is not None:
+        if fail_fast:
+            raise ProblemError("a search counts its failures itself; leave --fail-fast out")
         return _searches(spec, where, cut, dry_run, as_json)
     if dry_run:
         return _estimate(spec, where, cut, as_json)
@@ -109,11 +113,11 @@ def _estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json: bool
     from dataclasses import replace
 
     from recallscope.sweeps.estimate import estimate
-    from recallscope.sweeps.executors import check_executor
+    from recallscope.sweeps.sweep import check_sharded
 
     store, workers = _place(where)
-    check_executor(where["executor"], workers, where["address"])
     settings = replace(spec.settings, sharded=cut is not None)
+    check_sharded(settings, spec.limits)
     found = estimate(spec.cells(), store, settings, where["executor"], workers)
     if as_json:
         terminal.print_json({"store": store.place, "executor": where["executor"]} | found._asdict())
@@ -253,14 +257,13 @@ def _which(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    if store is None:
-        raise ProblemError("give the store whose records are meant: --store PLACE")
     context.obj = {"store": store, "json": as_json}
 
 
 def _opened(context: typer.Context, as_json: bool) -> tuple[Store, bool]:
     store = _store(context.obj)
-    assert store is not None
+    if store is None:
+        raise ProblemError("give the store whose records are meant: --store PLACE")
     return store, as_json or context.obj["json"]
 
 
@@ -343,11 +346,16 @@ def merge(
     from recallscope.sweeps.store import Store
 
     store, in_json = _opened(context, as_json)
-    added = store.merge(Store(other))
+    added, better = store.merge(Store(other))
     if in_json:
-        terminal.print_json({"added": added})
+        terminal.print_json({"added": added, "better_there": better})
     else:
         print(f"{added} records of {other!r} were added.")
+        if better:
+            print(
+                f"{better} that are ok there have failed or are infeasible here and were left; "
+                "compact --drop failed, and merge again."
+            )
 
 
 @records.command()

@@ -64,6 +64,7 @@ def run(
     (<Status.OK: 'ok'>, True, True)
     """
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    test_samples = whole_number("test_samples", test_samples, 1)
     check(
         problem,
         engine=engine,

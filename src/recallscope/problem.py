@@ -117,6 +117,7 @@ class Problem:
                 f"embedding must be one of {', '.join(FAMILIES)} or the name of your own arrays "
                 f"(arrays: and 16 hexadecimal digits), not {_shown(name)}"
             )
+        self._settle("embedding", str(name))
         if name == "orthogonal" and self.dim < self.vocab + 1:
             raise ProblemError(
                 f"orthogonal embeddings need dim >= vocab + 1 = {self.vocab + 1} (the trigger "
@@ -125,7 +126,7 @@ class Problem:
             )
 
     def _check_regime(self) -> None:
-        _choice("regime", self.regime, REGIMES)
+        self._settle("regime", _choice("regime", self.regime, REGIMES))
         if self.regime == "limit":
             for field in ("eta", "gamma"):
                 if getattr(self, field) is not None:
@@ -215,7 +216,9 @@ def whole_number(
     64
     """
     number = smallest - 1
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        pass  # to Python it is a number
+    elif isinstance(value, Integral):
         number = int(value)
     elif isinstance(value, Real) and float(value).is_integer() and abs(float(value)) <= 2**53:
         number = int(float(value))
@@ -241,7 +244,7 @@ def _samples(value: object) -> float:
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ProblemError(f"{name} must be one of {', '.join(choices)}, not {_shown(value)}")
-    return value
+    return str(value)  # plain: it travels to processes that may not know the class of the value
 
 
 def _step_size(name: str, value: object) -> float:

@@ -407,11 +407,11 @@ def print_listing(found: Listing) -> None:
         print(f"{found.torn} shards are torn and left out; the sweep that wrote them mends that.")
     if not found.shown:
         return
-    first = found.shown[0].problem.to_dict()
+    first = found.shown[0].fields()
     varied = [
         name
         for name in first
-        if any(listed.problem.to_dict()[name] != first[name] for listed in found.shown)
+        if any(listed.fields()[name] != first[name] for listed in found.shown)
     ]
     fixed = {name: value for name, value in first.items() if name not in varied}
     given = (f"{name}={value}" for name, value in fixed.items() if value is not None)
@@ -420,7 +420,7 @@ def print_listing(found: Listing) -> None:
     for column in table.columns:
         column.justify = "right"
     for listed in found.shown:
-        sizes = [str(listed.problem.to_dict()[name]) for name in varied]
+        sizes = [str(listed.fields()[name]) for name in varied]
         counted = [str(listed.by_status.get("ok", 0))]
         counted += [f"{n} {status}" for status, n in listed.by_status.items() if status != "ok"]
         means = [

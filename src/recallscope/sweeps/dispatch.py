@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from recallscope.learning.cost import Cost, predict_cost
 from recallscope.problem import Problem
-from recallscope.record import Record
+from recallscope.record import Record, Status
 from recallscope.sweeps.cell import Cell, Settings
 from recallscope.sweeps.executor import Executor, numbers
 from recallscope.sweeps.limits import Limits
@@ -90,7 +90,8 @@ def run_cells(
             if len(task.cells) > 1:  # to find out which of them it was, if it was one of them
                 half = len(task.cells) // 2
                 for part in (task.cells[:half], task.cells[half:]):
-                    again.append(task._replace(cells=part))
+                    seconds = task.seconds * len(part) / len(task.cells)
+                    again.append(task._replace(cells=part, seconds=seconds))
                 continue
             (cell,) = task.cells
             losses[cell] += 1
@@ -138,7 +139,9 @@ class _Source:
         return _Task(tuple(taken), seconds, memory) if taken else None
 
     def learn(self, task: _Task, records: list[Record]) -> None:
-        """Take account of how long a task has taken."""
+        """Take account of how long a task has taken; what did not run to its end tells nothing."""
+        if not all(record.status is Status.OK for record in records):
+            return
         took = sum(record.provenance.elapsed_seconds for record in records)
         pace = took / task.seconds
         self._pace = pace if self._pace is None else 0.8 * self._pace + 0.2 * pace

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any, NamedTuple, Protocol
 
 from recallscope.machine import machine_memory
+from recallscope.problem import ProblemError
 
 numbers = itertools.count()
 """Numbers for tasks, none given twice in this process: what is left of work that was broken off may
@@ -31,9 +32,14 @@ class Done(NamedTuple):
 
 
 def attempt(work: Work) -> tuple[Any, str | None]:
-    """What the work returns, or None and the error that it raised."""
+    """What the work returns, or None and the error that it raised.
+
+    A mistake of the user's is raised, as it would be made again.
+    """
     try:
         return work.do(), None
+    except ProblemError:
+        raise
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from recallscope.problem import ProblemError
+from recallscope.problem import ProblemError, whole_number
 from recallscope.sweeps.executor import Executor, Serial
 from recallscope.sweeps.processes import Processes
 
@@ -38,6 +38,8 @@ def check_executor(name: str, workers: int | None = None, address: str | None = 
         raise ProblemError(f"the executor is one of {', '.join(EXECUTORS)}, not {name!r}")
     if address is not None and name != "ray":
         raise ProblemError(f"an address is for the executor ray, not for {name}")
+    if workers is not None:
+        whole_number("workers", workers, 1, 10**5)
     if name == "serial" and workers not in (None, 1):
         raise ProblemError("the serial executor has one worker; choose processes or ray for more")
 

@@ -61,6 +61,8 @@ class Files(Protocol):
 def files_at(place: str | Path) -> Files:
     """The files of a folder, or of an address such as s3://bucket/folder."""
     place = str(place)
+    if not place:
+        raise StoreError("a store needs a place: a folder, or an address such as s3://bucket/facts")
     if place.startswith("file://"):
         place = place.removeprefix("file://")
     return ObjectStore(place) if "://" in place else Folder(Path(place))
@@ -123,7 +125,7 @@ class Folder:
 
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+            file = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             raise StoreError(
                 f"the store {self.place!r} cannot be written to: {error.strerror}"

@@ -168,5 +168,8 @@ def _shelf(store: Store | None, settings: Settings) -> Iterator[_Shelf]:
         return
     from recallscope.sweeps.keeper import Keeper
 
-    with store.writing() as statuses, Keeper(store, settings, statuses) as keeper:
+    with (
+        store.writing() as statuses,
+        Keeper(store, settings, statuses, remember=True) as keeper,
+    ):
         yield keeper

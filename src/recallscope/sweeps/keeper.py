@@ -16,14 +16,25 @@ _MOST_UNWRITTEN = 20_000  # records
 
 
 class Keeper:
-    """Gathers records and writes them to a store that is open for writing, every few seconds."""
+    """Gathers records and writes them to a store that is open for writing, every few seconds.
 
-    def __init__(self, store: Store, settings: Settings, statuses: dict[bytes, str]) -> None:
+    With `remember`, what was kept can be found again: for searches, which ask for what they need.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        statuses: dict[bytes, str],
+        *,
+        remember: bool = False,
+    ) -> None:
         self._store = store
         self._key_of = key_maker(settings)
         self._statuses = statuses
         self._unwritten: list[Kept] = []
         self._rows: dict[bytes, tuple[str, int]] | None = None
+        self._new: dict[bytes, Record] | None = {} if remember else None
         self._next_flush = time.monotonic() + _FIRST_FLUSH
 
     def __enter__(self) -> Keeper:
@@ -33,10 +44,12 @@ class Keeper:
         self.flush()
 
     def find(self, cell: Cell) -> Record | None:
-        """The record of a cell that was in the store before."""
+        """The record of a cell that was in the store before, or that was kept since."""
         key = self._key_of(cell)
         if key not in self._statuses:
             return None
+        if self._new is not None and key in self._new:
+            return self._new[key]
         if self._rows is None:
             self._tables = {shard.name: shard.table for shard in self._store.read()[0]}
             self._rows = {
@@ -54,6 +67,8 @@ class Keeper:
             if key not in self._statuses:
                 self._statuses[key] = str(record.status)
                 self._unwritten.append(Kept(key, record))
+                if self._new is not None:
+                    self._new[key] = record
         if len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,15 @@ from recallscope.machine import gibibytes
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 
-_NO_MEMORY = ("MemoryError", "can't allocate memory", "not enough memory", "bad_alloc")
+_NO_MEMORY = (
+    "MemoryError",
+    "can't allocate memory",
+    "not enough memory",
+    "bad_alloc",
+    "can't start new thread",
+)
+_LONGEST = 1e9  # seconds
+_LEAST_MEMORY = 2**26  # bytes; with less, threads do not start
 
 
 class TimeLimitError(Exception):
@@ -27,6 +36,16 @@ class Limits:
 
     seconds: float | None = None
     memory: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds <= _LONGEST:
+            raise ProblemError(
+                f"the time limit must be above 0 and at most 1e9 seconds, not {self.seconds!r:.60}"
+            )
+        if self.memory is not None and not _LEAST_MEMORY <= self.memory < math.inf:
+            raise ProblemError(
+                f"the memory limit must be at least {_LEAST_MEMORY} bytes, not {self.memory!r:.60}"
+            )
 
     def hold(self, run: Callable[[], Record], failed: Callable[[str], Record]) -> Record:
         """The record of a run within the limits, or a failed one with the limit as its reason."""

@@ -17,8 +17,15 @@ class Listed(NamedTuple):
     """The records of one problem: how many of each status, and means over those that are ok."""
 
     problem: Problem
+    dtype: str
+    test_samples: int | None
     by_status: dict[str, int]
     means: dict[str, Any]
+
+    def fields(self) -> dict[str, Any]:
+        """What was run, and how."""
+        how = {"dtype": self.dtype, "test_samples": self.test_samples}
+        return self.problem.to_dict() | how
 
 
 class Listing(NamedTuple):
@@ -36,7 +43,7 @@ class Listing(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """One object fit for JSON."""
         shown = [
-            listed.problem.to_dict()
+            listed.fields()
             | {"by_status": listed.by_status}
             | {name: mean._asdict() for name, mean in listed.means.items()}
             for listed in self.shown
@@ -53,7 +60,16 @@ def listing(store: Store) -> Listing:
     for rows in groups[:_MOST_SHOWN]:
         records = list(to_records(table.take(rows)))
         counted = Counter(str(record.status) for record in records)
-        shown.append(Listed(records[0].problem, dict(sorted(counted.items())), summarise(records)))
+        first = records[0]
+        shown.append(
+            Listed(
+                problem=first.problem,
+                dtype=first.provenance.dtype,
+                test_samples=first.test_samples,
+                by_status=dict(sorted(counted.items())),
+                means=summarise(records),
+            )
+        )
     return Listing(
         place=store.place,
         records=table.num_rows,

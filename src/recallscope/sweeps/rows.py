@@ -116,8 +116,11 @@ def to_records(table: pa.Table) -> Iterator[Record]:
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:
-    """The numbers of the rows of each problem, problems in the order of their sizes."""
-    names = list(_PROBLEM)
+    """The numbers of the rows of each problem, as it was run, in the order of the sizes.
+
+    The same seed with other numbers or by another engine is the same world again, and no other.
+    """
+    names = [*_PROBLEM, "engine", "dtype", "device", "test_samples", "schema"]
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])

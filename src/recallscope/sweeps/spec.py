@@ -106,7 +106,7 @@ def read_sweep(path: str | Path) -> Sweep:
         raise ProblemError(
             f"the sweep file {str(path)!r} cannot be read: {error.strerror}"
         ) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ProblemError(f"the sweep file {str(path)!r} is not TOML: {error}") from None
     return sweep_from(document)
 
@@ -146,13 +146,18 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     if "critical" in document:
         critical = tables["critical"]
         _known("[critical]", critical, _CRITICAL)
+        if not isinstance(critical.get("accuracy", ""), str):
+            raise ProblemError("accuracy is a name in quotes: recall, lock or one-step")
+        if not isinstance(critical.get("theory", True), bool):
+            raise ProblemError(f"theory is true or false, not {critical['theory']!r:.60}")
         if "seeds" in document:
             raise ProblemError("searches for critical sizes choose their seeds; leave seeds out")
         # The size sought has no value of its own; any that makes a problem will do.
         sought = str(critical.get("for", "samples"))
         if sought in (*fixed, *grid, *zipped):
             raise ProblemError(f"{sought} is the size sought; leave it out of the problem")
-        fixed[sought] = _placeholder(sought, fixed)
+        vocabs = [fixed.get("vocab", 2), *grid.get("vocab", []), *zipped.get("vocab", [])]
+        fixed[sought] = _placeholder(sought, vocabs)
     found = Sweep(
         fixed=fixed,
         grid=grid,
@@ -218,13 +223,13 @@ def _positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:
+    if not number or not 0 < value < 1e300:
         raise ProblemError(f"{name} must be a positive number, not {value!r:.60}")
     return float(value)
 
 
-def _placeholder(sought: str, fixed: Mapping[str, Any]) -> int:
-    """A value of a size that is sought, for want of another."""
-    if sought == "dim" and fixed.get("embedding") == "orthogonal":
-        return whole_number("vocab", fixed.get("vocab", 2), 2) + 1
+def _placeholder(sought: str, vocabs: list[Any]) -> int:
+    """A value of a size that is sought, for want of another: one that makes a problem."""
+    if sought == "dim":  # enough for embeddings that are orthogonal
+        return 1 + max(whole_number("vocab", vocab, 2) for vocab in vocabs)
     return 2 if sought == "vocab" else 1

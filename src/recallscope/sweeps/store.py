@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recallscope.problem import SCHEMA_VERSION, ProblemError
-from recallscope.record import Record
+from recallscope.record import Record, Status
 from recallscope.sweeps.cell import Settings, key_maker
 from recallscope.sweeps.files import Files, StoreError, files_at
 from recallscope.tables import check_output
@@ -139,7 +139,7 @@ class Store:
     def export(self, path: str | Path) -> int:
         """Write all records to one .csv or .parquet file; how many there were."""
         path = check_output(path, "table", (".csv", ".parquet"))
-        table = self.table()
+        table = joined([shard.table for shard in self._whole()])
         if path.suffix.lower() == ".csv":
             hexadecimal = [key.hex() for key in table["key"].to_pylist()]
             table = table.set_column(0, "key", pa.array(hexadecimal, pa.string()))
@@ -197,6 +197,7 @@ class Store:
 
         Returns the numbers of shards before and after.
         """
+        self._shard_names()  # there must be a store
         with self.writing():
             before = len(self._shard_names())
             if drop:
@@ -205,25 +206,29 @@ class Store:
                 self._join(self._small)
             return before, len(self._shard_names())
 
-    def merge(self, other: Store) -> int:
-        """Add all records of another store that are not here; how many there were.
+    def merge(self, other: Store) -> tuple[int, int]:
+        """Add all records of another store that are not here.
 
-        What is here stays: to have a record that failed here replaced by one that did not there,
-        drop it first.
+        Returns how many were added, and how many are ok there and not ok here: what is here stays,
+        and is to be dropped first if the other's is wanted.
         """
-        added = 0
+        added = better = 0
+        shards = other._whole()
         with self.writing() as statuses:
-            shards, _ = other.read()
             for shard in shards:
                 fresh = []
-                for key in shard.table["key"].to_pylist():
-                    fresh.append(key not in statuses)
-                    statuses[key] = ""
+                keys, theirs = shard.table["key"].to_pylist(), _texts(shard.table["status"])
+                for key, status in zip(keys, theirs, strict=True):
+                    ours = statuses.setdefault(key, "new")
+                    fresh.append(ours == "new")
+                    better += status == Status.OK and ours not in (Status.OK, "new", "taken")
+                    if ours == "new":
+                        statuses[key] = "taken"
                 table = shard.table.filter(pa.array(fresh, pa.bool_()))
                 if table.num_rows:
                     self._write(table, frozenset())
                     added += table.num_rows
-        return added
+        return added, better
 
     def _join(self, names: Iterable[str], drop: Sequence[str] = ()) -> None:
         """Put shards together, a set of whole shards at a time.
@@ -292,19 +297,33 @@ class Store:
         """All shards that count, and the names of torn ones."""
         if not self.files.exists():
             raise StoreError(f"there is no store at {self.place!r}")
-        for _ in range(_TRIES):
-            shards, torn = [], []
-            try:
-                for name in self._shard_names():
-                    try:
-                        shards.append(self._shard(name, columns))
-                    except _TornError:
-                        torn.append(name)
-            except FileNotFoundError:
-                continue  # a compaction has just replaced it
-            replaced = frozenset[str]().union(*(shard.replaces for shard in shards))
-            return [shard for shard in shards if shard.name not in replaced], torn
-        raise StoreError(f"the store {self.place!r} changes too fast to be read; try again")
+        shards: dict[str, Shard] = {}
+        torn: list[str] = []
+        for turn in range(_TRIES):
+            # Listed once more at the least: a listing made while a compaction puts a new shard for
+            # old ones may have neither.
+            fresh = set(self._shard_names()) - set(shards) - set(torn)
+            if turn and not fresh:
+                break
+            for name in sorted(fresh):
+                try:
+                    shards[name] = self._shard(name, columns)
+                except _TornError:
+                    torn.append(name)
+                except FileNotFoundError:
+                    continue  # what replaces it is in the next listing
+        replaced = frozenset[str]().union(*(shard.replaces for shard in shards.values()))
+        return [shard for name, shard in shards.items() if name not in replaced], torn
+
+    def _whole(self) -> list[Shard]:
+        """All shards, none of which may be torn."""
+        shards, torn = self.read()
+        if torn:
+            raise StoreError(
+                f"the store {self.place!r} has {len(torn)} torn shards, whose records would be "
+                "left out; run its sweep again, which mends it, or remove them"
+            )
+        return shards
 
     def _shard(self, name: str, columns: Sequence[str] | None) -> Shard:
         try:

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from recallscope.record import Record, Status
 from recallscope.sweeps.cell import Cell, Settings, key_maker
 from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
 from recallscope.sweeps.executor import Executor
-from recallscope.sweeps.executors import running
+from recallscope.sweeps.executors import check_executor, running
 from recallscope.sweeps.keeper import Keeper
 from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.sharded import run_sharded
@@ -117,13 +116,14 @@ def sweep(
     settings = Settings(
         engine=engine,
         dtype=dtype,
-        test_samples=test_samples,
+        test_samples=whole_number("test_samples", test_samples, 1),
         device=device,
         sharded=shards is not None,
     )
     limits = Limits(seconds=time_limit, memory=memory_limit)
-    if shards is not None and limits != Limits():
-        raise ProblemError("limits hold for a cell in one worker; leave them out, or the shards")
+    check_sharded(settings, limits)
+    if isinstance(executor, str):
+        check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
     with store.writing() as statuses:
         plan = plan_of(cells, settings, statuses)
@@ -169,6 +169,14 @@ def sweep(
         )
 
 
+def check_sharded(settings: Settings, limits: Limits) -> None:
+    """Raise if cells are to be cut over workers, and what else is asked for does not go with it."""
+    if settings.sharded and limits != Limits():
+        raise ProblemError("limits hold for a cell in one worker; leave them out, or the shards")
+    if settings.sharded and settings.engine == "counts":
+        raise ProblemError("tables of counts are not sent between workers; use engine stream")
+
+
 def plan_of(
     cells: Iterable[tuple[Problem, int]], settings: Settings, statuses: dict[bytes, str]
 ) -> Plan:
@@ -177,7 +185,11 @@ def plan_of(
     seen: set[bytes] = set()
     pending, found = [], Counter[str]()
     checked: Problem | None = None
-    for problem, seed in cells:
+    for cell in cells:
+        try:
+            problem, seed = cell
+        except (TypeError, ValueError):
+            raise ProblemError(f"a cell is a Problem and a seed, not {cell!r:.60}") from None
         if problem is not checked:
             check_problem(problem, settings)
             checked = problem
@@ -211,12 +223,6 @@ def account(state: Progress, done: Finished, cost: Callable[[Problem], Any]) -> 
         del state.busy[next(iter(state.busy))]
 
 
-def _share_done(
-    part_done: Callable[[Cell, float], None], cell: Cell, done: int, total: int
-) -> None:
-    part_done(cell, done / total)
-
-
 def _in_shards(
     cells: Iterable[Cell],
     executor: Executor,
@@ -226,6 +232,16 @@ def _in_shards(
 ) -> Iterator[Finished]:
     """One cell after another, each by all workers."""
     for cell in cells:
+        broken: list[Exception] = []
+
+        def show(
+            done: int, total: int, cell: Cell = cell, broken: list[Exception] = broken
+        ) -> None:
+            try:
+                part_done(cell, done / total)
+            except Exception as error:  # of whoever shows it, and not of the cell
+                broken.append(error)
+
         record = run_sharded(
             cell.problem,
             cell.seed,
@@ -234,6 +250,8 @@ def _in_shards(
             test_samples=settings.test_samples,
             dtype=settings.dtype,
             device=settings.device,
-            progress=partial(_share_done, part_done, cell),
+            progress=show,
         )
+        if broken:
+            raise broken[0]
         yield Finished((cell,), [record], "all workers")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -38,3 +39,6 @@ def _receive(driver: Connection[Any, Any], tasks: queue.SimpleQueue[Any]) -> Non
             tasks.put(driver.recv())
     except (EOFError, OSError):
         os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
