@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import recallscope
 from proc import listening, living, tree
 from recallscope.sweeps.executor import Done
 from recallscope.sweeps.on_ray import RayExecutor
@@ -110,6 +111,16 @@ def gcs_of() -> Any:
     from ray._private import worker
 
     return worker._global_node
+
+
+def test_only_one_file_imports_ray() -> None:
+    sources = Path(recallscope.__file__).parent.rglob("*.py")
+    importing = [
+        path.name
+        for path in sources
+        if re.search(r"^\s*(import|from) ray\b", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["on_ray.py"]
 
 
 def test_it_works_on_all_its_workers(ray: RayExecutor) -> None:
