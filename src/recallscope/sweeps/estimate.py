@@ -50,9 +50,11 @@ def estimate(
         longest = max(longest, each.seconds)
     cores = available_cores()
     count = workers or (1 if executor == "serial" else cores)
-    # Serial runs one cell at a time on all cores; workers run one cell each on one core.
+    # Serial runs one cell at a time on all cores; workers run one cell each on one core, unless
+    # each cell is cut over all of them.
     share = cores if executor == "serial" else count
-    wall = max(seconds / share, 0.0 if executor == "serial" else longest)
+    alone = executor != "serial" and not settings.sharded
+    wall = max(seconds / share, longest if alone else 0.0)
     return Estimate(
         cells=plan.cells,
         done=plan.known,
