@@ -26,9 +26,11 @@ def gibibytes(size: float) -> str:
 def duration(seconds: float) -> str:
     """A time as people read it.
 
-    >>> duration(90), duration(5400), duration(10**6)
-    ('90 s', '90 min', '277.8 h')
+    >>> duration(0.42), duration(90), duration(5400), duration(10**6)
+    ('0.4 s', '90 s', '90 min', '277.8 h')
     """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

@@ -401,7 +401,7 @@ def print_listing(found: Listing) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
     print(
         f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
-        f"shards{': ' if counts else ''}{counts}."
+        f"shard{'' if found.shards == 1 else 's'}{': ' if counts else ''}{counts}."
     )
     if found.torn:
         print(f"{found.torn} shards are torn and left out; the sweep that wrote them mends that.")
