@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -65,6 +68,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
+    signal.signal(signal.SIGINT, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
@@ -80,6 +84,16 @@ def main() -> None:
             raise
         code = _complain(f"{error.format_message().rstrip('.')}; see recallscope --help", 2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C. In the midst of an import it would be lost: some modules let no exception out."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            os.write(2, b"recallscope: stopped\n")
+            os._exit(_INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def _complain(sentence: str, code: int) -> int:
