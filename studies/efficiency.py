@@ -10,6 +10,7 @@ script; starting is timed apart. An efficiency is the bare loops' time over the 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -53,6 +54,7 @@ def bare(problem: Problem, cells: int) -> float:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},  # as workers have
         )
         for first in range(WORKERS)
     ]

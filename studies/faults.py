@@ -524,7 +524,10 @@ def main() -> None:
                 flush=True,
             )
     stops.sort()
-    rows = [{"fault": name, "injected": count} for name, count in sorted(counts.items())]
+    rows = [
+        {"seed": given.seed, "fault": name, "injected": count}
+        for name, count in sorted(counts.items())
+    ]
     print(
         f"{counts.total()} faults in {trials} sweeps of {len(expected)} cells, "
         f"{time.monotonic() - started:.0f} s: 0 lost, 0 duplicated, 0 corrupt, every sweep equal "
@@ -535,7 +538,13 @@ def main() -> None:
         print(
             f"Ctrl-C: the driver was gone after {middle:.2f} s (median), {longest:.2f} s at most."
         )
-        rows.append({"fault": "longest stop after Ctrl-C, ms", "injected": round(1000 * longest)})
+        rows.append(
+            {
+                "seed": given.seed,
+                "fault": "longest stop after Ctrl-C, ms",
+                "injected": round(1000 * longest),
+            }
+        )
     if given.csv:
         write_csv(rows, given.csv)
 
