@@ -28,7 +28,7 @@ from recallscope.tables import write_csv
 
 WORKERS = 2
 KINDS = {
-    "50 ms": (Problem(vocab=1024, samples=16384, dim=96, length=16), 300),
+    "50 ms": (Problem(vocab=1024, samples=28000, dim=96, length=16), 240),
     "tiny": (Problem(vocab=16, samples=32, dim=8, length=4), 6000),
 }
 LOOP = """
