@@ -42,6 +42,7 @@ from recallscope.problem import (
     ProblemError,
     whole_number,
 )
+from recallscope.record import accuracy_name
 from recallscope.tables import check_output, number_or_text
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def solve(
 
     _fill_in(options, quantity)
     problem = _closed_form_problem(options)
-    found = capacity.solve(problem, quantity, number_or_text(target), _accuracy_name(accuracy))
+    found = capacity.solve(problem, quantity, number_or_text(target), accuracy_name(accuracy))
     if as_json:
         terminal.print_json(found.to_dict())
     else:
@@ -512,7 +513,7 @@ def ablate(
     table, picture = _csv_path(csv), _figure_path(figure)
     if Path(options["embedding"]).suffix == ".npz":
         raise ProblemError("arrays of your own are not ablated; compare them with recallscope run")
-    problem, name = _problem(**options), _accuracy_name(accuracy)
+    problem, name = _problem(**options), accuracy_name(accuracy)
     if names:
         ablations = [measurement.ablate(each, problem, name) for each in dict.fromkeys(names)]
     else:
@@ -627,10 +628,6 @@ def _fill_in(options: dict[str, Any], size: str) -> None:
         options["dim"] = str(vocab + 1)
 
 
-def _accuracy_name(accuracy: str) -> str:
-    return f"{accuracy.replace('-', '_').removesuffix('_accuracy')}_accuracy"
-
-
 def _measure_phase(
     options: dict[str, Any],
     where: dict[str, Any],
@@ -653,7 +650,7 @@ def _measure_phase(
     for axis in axes:
         _fill_in(options, axis.name)
     problem = _closed_form_problem(options)
-    name, share = _accuracy_name(accuracy), number_or_text(target)
+    name, share = accuracy_name(accuracy), number_or_text(target)
     check_accuracy(name)
     check_target(share)
     count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
@@ -694,7 +691,7 @@ def _phase_of_store(
             f"the store {source!r} has the same problem and seed more than once, run in other "
             "ways; each world may count once only: draw from a store of one sweep"
         )
-    return phase_diagram(records, x, y, _accuracy_name(accuracy), number_or_text(target))
+    return phase_diagram(records, x, y, accuracy_name(accuracy), number_or_text(target))
 
 
 def _settings(test_samples: str, dtype: str) -> Settings:
@@ -720,7 +717,7 @@ def _search(
         problem,
         quantity,
         number_or_text(how["target"]),
-        _accuracy_name(how["accuracy"]),
+        accuracy_name(how["accuracy"]),
         low=low,
         high=high,
         precision=number_or_text(how["precision"]),

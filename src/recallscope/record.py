@@ -41,6 +41,15 @@ _ADVICE = {
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
 
+def accuracy_name(short: str) -> str:
+    """The full name of an accuracy that was given in short.
+
+    >>> accuracy_name("one-step")
+    'one_step_accuracy'
+    """
+    return f"{short.replace('-', '_').removesuffix('_accuracy')}_accuracy"
+
+
 def check_accuracy(name: str) -> None:
     """Raise unless records have such an accuracy."""
     if name not in ACCURACIES:

@@ -42,12 +42,21 @@ def parse_axis(text: str) -> Axis:
         count = whole_number("count", number_or_text(parts[2]), 2, _MOST_VALUES)
         if low >= high:
             raise ProblemError(f"the range of {name} must rise, not go from {low} to {high}")
-        values = np.unique(np.round(np.geomspace(low, high, count)).astype(np.int64)).tolist()
+        values = sizes_between(low, high, count)
     else:
         values = sorted({_size(name, part) for part in given.split(",")})
         if len(values) > _MOST_VALUES:
             raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
     return Axis(name, tuple(values))
+
+
+def sizes_between(low: float, high: float, count: int) -> list[int]:
+    """Whole numbers evenly spaced in the logarithm, each once.
+
+    >>> sizes_between(1, 100, 3)
+    [1, 10, 100]
+    """
+    return [int(size) for size in np.unique(np.round(np.geomspace(low, high, count)))]
 
 
 def _size(name: str, text: str) -> int:

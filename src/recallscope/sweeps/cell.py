@@ -29,9 +29,13 @@ class Settings:
     sharded: bool = False
 
     def engine_for(self, problem: Problem) -> str:
-        """Cut over workers a batch is streamed: tables of counts would be too large to send."""
-        cut = self.sharded and problem.regime == "limit" and math.isfinite(problem.samples)
-        return "stream" if cut else self.engine
+        """The engine to ask for."""
+        return "stream" if self.sharded and is_streamed(problem) else self.engine
+
+
+def is_streamed(problem: Problem) -> bool:
+    """Whether, cut over workers, its batch is streamed: tables of counts are too large to send."""
+    return problem.regime == "limit" and math.isfinite(problem.samples)
 
 
 def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:

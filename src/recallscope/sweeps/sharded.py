@@ -7,7 +7,6 @@ fixed tree. What travels is small: to a worker the statistic to sum, back from i
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from recallscope.learning.tree_sum import TreeSum
 from recallscope.learning.workers import Workers
 from recallscope.problem import Problem, whole_number
 from recallscope.record import Record
+from recallscope.sweeps.cell import is_streamed
 from recallscope.sweeps.executor import Executor, numbers
 from recallscope.world.world import World
 
@@ -190,9 +190,7 @@ def run_sharded(
 
 
 def _engine(problem: Problem) -> str:
-    """The name to ask for: tables of counts would be too large to send."""
-    only_one = problem.regime == "literal" or math.isinf(problem.samples)
-    return "auto" if only_one else "stream"
+    return "stream" if is_streamed(problem) else "auto"
 
 
 def _dtype(world: World) -> str:

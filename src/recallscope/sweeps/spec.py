@@ -26,8 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.record import accuracy_name
 from recallscope.sweeps.cell import Cell, Settings
 from recallscope.sweeps.limits import Limits
 
@@ -79,14 +81,14 @@ class Sweep:
         assert self.critical is not None
         asked = dict(self.critical)
         quantity = asked.pop("for", "samples")
-        accuracy = asked.pop("accuracy", "recall").replace("-", "_").removesuffix("_accuracy")
+        accuracy = accuracy_name(asked.pop("accuracy", "recall"))
         prior = "theory" if asked.pop("theory", True) else None
         budget = whole_number("budget", asked.get("budget", 64), 1, 10**6)
         return [
             CriticalSearch(
                 problem,
                 quantity,
-                accuracy=f"{accuracy}_accuracy",
+                accuracy=accuracy,
                 first_seed=self.first_seed + number * budget,
                 prior=prior,
                 **asked,
@@ -213,10 +215,9 @@ def _values(name: str, given: Any) -> list[Any]:
     assert high is not None
     if low >= high:
         raise ProblemError(f"the range of {name} must rise, not go from {low:g} to {high:g}")
-    spaced = np.geomspace(low, high, count)
     if name in ("eta", "gamma"):
-        return [float(value) for value in spaced]
-    return [int(value) for value in np.unique(np.round(spaced))]
+        return [float(value) for value in np.geomspace(low, high, count)]
+    return sizes_between(low, high, count)
 
 
 def _positive(name: str, value: Any) -> float | None:

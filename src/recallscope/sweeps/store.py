@@ -83,7 +83,7 @@ class Store:
     def __init__(self, place: str | Path) -> None:
         self.files: Files = files_at(place)
         self.set_aside: list[str] = []  # shards found torn when the store was opened for writing
-        self._small: dict[str, int] = {}
+        self._small: set[str] = set()
         self._check_lock: Callable[[], None] | None = None
 
     @property
@@ -174,11 +174,7 @@ class Store:
                 for name in self._shard_names():
                     if name not in present and name not in torn:
                         self._do(self.files.remove, name)
-                self._small = {
-                    shard.name: shard.table.num_rows
-                    for shard in shards
-                    if shard.table.num_rows < _LARGE
-                }
+                self._small = {shard.name for shard in shards if shard.table.num_rows < _LARGE}
                 self.set_aside = torn
                 yield _statuses(shards)
             finally:
@@ -201,7 +197,7 @@ class Store:
         with self.writing():
             before = len(self._shard_names())
             if drop:
-                self._join(dict.fromkeys(self._shard_names(), 0), drop)
+                self._join(self._shard_names(), drop)
             elif len(self._small) > 1:
                 self._join(self._small)
             return before, len(self._shard_names())
@@ -245,7 +241,7 @@ class Store:
                 try:
                     tables.append(self._shard(name, None).table)
                 except (_TornError, FileNotFoundError):
-                    self._small.pop(name, None)  # left for whoever opens the store next
+                    self._small.discard(name)  # left for whoever opens the store next
                 else:
                     whole.append(name)
             table = joined(tables)
@@ -256,10 +252,10 @@ class Store:
             new = self._write(table, frozenset(whole))
             for name in whole:
                 self._do(self.files.remove, name)
-                self._small.pop(name, None)
+                self._small.discard(name)
             if not table.num_rows:
                 self._do(self.files.remove, new)
-                self._small.pop(new, None)
+                self._small.discard(new)
 
     def _write(self, table: pa.Table, replaces: frozenset[str]) -> str:
         if self._check_lock is None:
@@ -273,7 +269,7 @@ class Store:
         name = f"{_hash(content)}.parquet"
         self._do(self.files.write, name, content)
         if table.num_rows < _LARGE:
-            self._small[name] = table.num_rows
+            self._small.add(name)
         return name
 
     def _do(self, change: Callable[..., None], *arguments: str | bytes) -> None:
