@@ -1,0 +1,114 @@
+"""From intervals to verdicts, by one rule for all claims.
+
+A claim makes several predictions, each of a number: where its interval must lie. It is supported
+if all hold, contradicted if one fails, and inconclusive as long as an interval is too wide to tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from recallscope.intervals import Interval
+
+LEVEL = 0.995
+"""Of the intervals that are judged: a claim makes at most ten predictions, so that chance alone
+contradicts a true one in at most one claim of twenty."""
+
+
+class Verdict(StrEnum):
+    """What the measurements say of a claim, or of one of its predictions."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    INCONCLUSIVE = "inconclusive"
+    NOT_YET_MEASURED = "not yet measured"
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what it means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Verdict.SUPPORTED: "Every prediction of the claim lies where it must, with its interval.",
+    Verdict.CONTRADICTED: "At least one prediction fails: its interval lies where it must not.",
+    Verdict.INCONCLUSIVE: "No prediction fails, but some interval is too wide; run a larger size.",
+    Verdict.NOT_YET_MEASURED: "Runs are missing; run the claim first.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """One prediction of a claim: a number with its interval, and where it must lie.
+
+    `above` and `below` are the ends of where the interval must lie; either may be missing.
+    """
+
+    what: str
+    measured: Interval
+    above: float | None
+    below: float | None
+    verdict: Verdict
+
+    @property
+    def expected(self) -> str:
+        """Where the number must lie, in words."""
+        if self.above is not None and self.below is not None:
+            return f"between {self.above:g} and {self.below:g}"
+        return f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: an end that is not known is None."""
+        mean, low, high = (end if math.isfinite(end) else None for end in self.measured)
+        return {
+            "what": self.what,
+            "value": mean,
+            "low": low,
+            "high": high,
+            "level": LEVEL,
+            "expected": self.expected,
+            "verdict": str(self.verdict),
+        }
+
+
+def judge(
+    what: str, measured: Interval, *, above: float | None = None, below: float | None = None
+) -> Judgement:
+    """Hold an interval of level `LEVEL` against where it must lie.
+
+    >>> str(judge("power of d", Interval(-1.4, -1.6, -1.2), below=0).verdict)
+    'supported'
+    >>> str(judge("power of d", Interval(-0.1, -0.3, 0.1), below=0).verdict)
+    'inconclusive'
+    >>> str(judge("power of d", Interval(0.9, 0.7, 1.1), below=0).verdict)
+    'contradicted'
+    """
+    if above is None and below is None:
+        raise ValueError("a prediction says above or below what a number must lie")
+    start = -math.inf if above is None else above
+    end = math.inf if below is None else below
+    if measured.low > start and measured.high < end:
+        verdict = Verdict.SUPPORTED
+    elif measured.high <= start or measured.low >= end:
+        verdict = Verdict.CONTRADICTED
+    else:
+        verdict = Verdict.INCONCLUSIVE
+    return Judgement(what=what, measured=measured, above=above, below=below, verdict=verdict)
+
+
+def together(judgements: Iterable[Judgement]) -> Verdict:
+    """The verdict on a claim from those on its predictions.
+
+    >>> str(together([]))
+    'not yet measured'
+    """
+    verdicts = {judgement.verdict for judgement in judgements}
+    if not verdicts:
+        return Verdict.NOT_YET_MEASURED
+    if Verdict.CONTRADICTED in verdicts:
+        return Verdict.CONTRADICTED
+    return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
