@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,7 @@ class CriticalSearch:
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
         self._next_seed = whole_number("first_seed", first_seed, 0)
-        self.theory, predicted = self._predicted()
-        self._prior = predicted if prior == "theory" else self._log_prior(prior)
+        self._prior = self._by_theory() if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
@@ -289,15 +289,18 @@ class CriticalSearch:
         runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
         return locate(runs, self.target, ends[0], ends[1], self._prior)
 
-    def _predicted(self) -> tuple[int | None, float | None]:
-        """The size that the closed forms give, and where the crossing is by them: inf if nowhere.
-
-        Neither, for problems that have no closed form.
-        """
+    @cached_property
+    def theory(self) -> int | None:
+        """The size that the closed forms give, if there are any and one reaches the target."""
         if not has_closed_form(self.problem):
-            return None, None
-        size = solve(self.problem, self.quantity, self.target, self.accuracy).value
-        return size, math.inf if size is None else self._sign * math.log(size)
+            return None
+        return solve(self.problem, self.quantity, self.target, self.accuracy).value
+
+    def _by_theory(self) -> float | None:
+        """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
+        if not has_closed_form(self.problem):
+            return None
+        return math.inf if self.theory is None else self._sign * math.log(self.theory)
 
     def _log_prior(self, prior: float | str | None) -> float | None:
         if prior is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SIZES = ("vocab", "samples", "dim", "length", "width")
 _OPTIONS = ("activation", "embedding", "trigger_in_values")
+_AT_ONCE = 50  # sizes that the search for a solution looks at
 GROWS = {"samples": True, "dim": True, "width": True, "vocab": False, "length": False}
 """Whether more of a size helps: then the smallest that will do is wanted, else the largest."""
 
@@ -218,23 +219,24 @@ def solve(
         return getattr(accuracies_along(problem, quantity, sizes), accuracy)
 
     # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
-    grid = np.unique(np.round(np.geomspace(low, high, 400)))
-    values = reached(grid)
-    good = values >= target
+    # Only as far as needed, from the side that is out of reach: sums over orthogonal embeddings
+    # take longer the more there is to count.
+    grid = np.unique(np.round(np.geomspace(low, high, 400)))[:: 1 if grows else -1]
+    values = np.empty(0)
+    while len(values) < len(grid) and not np.any(values >= target):
+        values = np.append(values, reached(grid[len(values) : len(values) + _AT_ONCE]))
     value: int | None = None
-    if np.any(good):
-        first = int(np.argmax(good)) if grows else len(good) - 1 - int(np.argmax(good[::-1]))
-        beyond = first - 1 if grows else first + 1
+    if np.any(values >= target):
+        first = int(np.argmax(values >= target))
         value = int(grid[first])
-        outside = int(grid[beyond]) if 0 <= beyond < len(grid) else value
+        outside = int(grid[max(first - 1, 0)])
         while abs(outside - value) > 1:
             middle = (value + outside) // 2
             if reached(np.array([float(middle)]))[0] >= target:
                 value = middle
             else:
                 outside = middle
-    near = grid[values >= 0.999 * values.max()]
-    closest = int(near[0] if grows else near[-1]) if value is None else value
+    closest = int(grid[np.argmax(values >= 0.999 * values.max())]) if value is None else value
     prediction = predict(problem.replace(**{quantity: closest}))
     return Solution(
         quantity=quantity,
