@@ -139,7 +139,7 @@ class CriticalSearch:
         self.precision = precision
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
-        self._next_seed = whole_number("first_seed", first_seed, 0)
+        self.first_seed = self._next_seed = whole_number("first_seed", first_seed, 0)
         self._prior = self._by_theory() if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []

@@ -209,8 +209,8 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
     )
 
 
-def fit_law(points: Points) -> Law:
-    """Fit a power law to critical sizes.
+def fit_law(points: Points, confidence: float = 0.95) -> Law:
+    """Fit a power law to critical sizes; the confidence is that of the exponents' intervals.
 
     >>> rows = [{"dim": d, "status": "ok", "value": n, "low": 0.95 * n, "high": 1.05 * n}
     ...         for d, n in ((32, 16000), (64, 4050), (96, 1760), (128, 1010), (192, 443))]
@@ -239,10 +239,11 @@ def fit_law(points: Points) -> Law:
     coefficients = weight @ means
     residual = (points.y - design @ fits[0].mean)[reached]
     chance = float(stats.chi2.sf(np.sum((residual / points.error[reached]) ** 2), count - unknowns))
+    ends = ((1 - confidence) / 2, (1 + confidence) / 2)
     exponents = {
         name: Exponent(
             float(coefficients[k]),
-            *(_quantile(share, weight, means[:, k], sds[:, k]) for share in (0.025, 0.975)),
+            *(_quantile(share, weight, means[:, k], sds[:, k]) for share in ends),
         )
         for k, name in enumerate(points.names, start=1)
     }

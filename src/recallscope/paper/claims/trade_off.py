@@ -1,0 +1,133 @@
+"""Fewer dimensions store more facts a parameter, but need more samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recallscope.intervals import Interval
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.numbers import (
+    critical_series,
+    factor,
+    grouped,
+    log_size,
+    minus,
+    moved,
+    powers,
+    row,
+    shown,
+    theory_series,
+)
+from recallscope.paper.verdict import judge
+from recallscope.pictures.panels import Kind, Panel, Picture, Series
+
+
+def analyse(evidence: Evidence) -> Finding:
+    endless = evidence.searches("capacity-endless")
+    batches = grouped(
+        [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
+    )
+    short, long = batches[min(batches)], batches[max(batches)]
+    stored = [row(search, parameters=search.problem.dim**2) for search in endless]
+    # Parameters are d², so facts a parameter go with two powers of d less than facts.
+    per_parameter = moved(powers(stored, ["dim"])["dim"], -2.0)
+    more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
+    judgements = [
+        judge("power of d in facts a parameter, endless batch", per_parameter, below=0.0),
+        judge("N* of smallest over largest d, short sequences", more["short"], above=1.0),
+        judge("N* of smallest over largest d, long sequences", more["long"], above=1.0),
+    ]
+    sizes = [factor(log_size(search, 0.95)) for search in endless]
+    parameters = [float(search.problem.dim**2) for search in endless]
+    return Finding(
+        judgements=judgements,
+        answer=(
+            f"With all the data there is, facts a parameter go as d to the {shown(per_parameter)}: "
+            "smaller models pack more into each number. For the same facts the smallest dimension "
+            f"of the grid needs {shown(more['short'])} times the samples of the largest for short "
+            f"sequences, and {shown(more['long'])} times for long ones."
+        ),
+        picture=Picture(
+            caption="Left: facts of which half are recalled from an endless batch, for each of the "
+            "d² numbers of the value matrix. Right: what the same facts cost in samples. Bars are "
+            "95 %, lines closed forms.",
+            panels=[
+                Panel(
+                    title="capacity: facts a parameter",
+                    x="d, dimensions",
+                    y="V*/d²",
+                    log_x=True,
+                    log_y=True,
+                    series=[
+                        Series(
+                            label="measured",
+                            kind=Kind.MEASURED,
+                            x=[search.problem.dim for search in endless],
+                            y=[a.mean / b for a, b in zip(sizes, parameters, strict=True)],
+                            low=[a.low / b for a, b in zip(sizes, parameters, strict=True)],
+                            high=[a.high / b for a, b in zip(sizes, parameters, strict=True)],
+                        ),
+                        Series(
+                            label="closed forms",
+                            kind=Kind.THEORY,
+                            x=[search.problem.dim for search in endless if search.theory],
+                            y=[
+                                search.theory / search.problem.dim**2
+                                for search in endless
+                                if search.theory
+                            ],
+                            colour=0,
+                        ),
+                    ],
+                ),
+                Panel(
+                    title=f"learnability: batch for half of {short[0].problem.vocab} facts",
+                    x="d, dimensions",
+                    y="N*, samples",
+                    log_x=True,
+                    log_y=True,
+                    series=[
+                        part
+                        for place, searches in enumerate((short, long))
+                        for part in (
+                            critical_series(
+                                f"L = {searches[0].problem.length}", searches, "dim", place
+                            ),
+                            theory_series(
+                                f"closed forms, L = {searches[0].problem.length}",
+                                searches,
+                                "dim",
+                                place,
+                            ),
+                        )
+                    ],
+                ),
+            ],
+        ),
+        rows=stored + [row(search) for search in (*short, *long)],
+    )
+
+
+def _cost_of_few_dimensions(searches: Sequence[CriticalSearch]) -> Interval:
+    few, many = (
+        log_size(end(searches, key=lambda search: search.problem.dim)) for end in (min, max)
+    )
+    return factor(minus(few, many))
+
+
+CLAIM = Claim(
+    name="trade-off",
+    title="Fewer dimensions: more facts a parameter, more samples",
+    statement="Superposition lets smaller embeddings store more facts for each parameter, but "
+    "learning the same facts then takes more samples: capacity is traded for learnability.",
+    support="Facts a parameter, from an endless batch, fall as d grows; and for the same facts "
+    "the smallest dimension of the grid needs more samples than the largest.",
+    contradict="Facts a parameter that grow with d, or no more samples needed at small d.",
+    background="The value matrix has d² numbers. Packing V > d facts into them means that facts "
+    "overlap; how densely they can be packed is the capacity, and how much data it takes to get "
+    "there is the learnability.",
+    sweeps=("capacity-endless", "random-short", "random-long"),
+    analyse=analyse,
+)

@@ -1,0 +1,156 @@
+"""The runs that claims rest on, in a folder: `records`, a store, and `readings.jsonl` beside it."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.paper.measures import MEASURES
+from recallscope.paper.sizes import sweep_of
+from recallscope.problem import Problem
+from recallscope.record import Record
+from recallscope.sweeps.cell import Cell, Settings
+
+RECORDS, READINGS = "records", "readings.jsonl"
+
+
+class NotMeasuredError(Exception):
+    """A claim was asked of runs that are not all there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a measurement beside the record found of one problem at one seed."""
+
+    measure: str
+    problem: Problem
+    seed: int
+    values: Mapping[str, float]
+    seconds: float
+
+    def to_json(self) -> str:
+        """One line of a file of readings."""
+        return json.dumps(
+            {
+                "measure": self.measure,
+                "problem": self.problem.to_dict(),
+                "seed": self.seed,
+                "values": dict(self.values),
+                "seconds": round(self.seconds, 3),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Reading:
+        """The inverse of `to_json`."""
+        fields: dict[str, Any] = json.loads(text)
+        return cls(**fields | {"problem": Problem.from_dict(fields["problem"])})
+
+
+def read_readings(path: Path) -> list[Reading]:
+    """The readings in a file; a last line that was torn by a crash is none."""
+    if not path.exists():
+        return []
+    *lines, last = path.read_text(encoding="utf-8").split("\n")
+    del last  # what follows the last end of a line was not written to its end
+    return [Reading.from_json(line) for line in lines]
+
+
+class Evidence:
+    """Runs by the sweep they belong to, at one size.
+
+    >>> Evidence("smoke", [], []).runs("locking")
+    Traceback (most recent call last):
+    recallscope.paper.evidence.NotMeasuredError: 24 of the 24 runs of locking are missing
+    """
+
+    def __init__(self, size: str, records: Iterable[Record], readings: Iterable[Reading]) -> None:
+        self.size = size
+        self._records: dict[int, list[Record]] = defaultdict(list)
+        for record in records:
+            self._records[record.seed].append(record)
+        self._readings = {(each.measure, each.problem, each.seed): each for each in readings}
+
+    @classmethod
+    def at(cls, place: str | Path, size: str) -> Evidence:
+        """The runs in a folder."""
+        from recallscope.sweeps.store import Store
+
+        records = Path(place) / RECORDS
+        found = Store(records).records() if records.exists() else iter(())
+        return cls(size, found, read_readings(Path(place) / READINGS))
+
+    def runs(self, name: str) -> list[Record]:
+        """The record of every cell of a sweep, in its order."""
+        spec = sweep_of(name, self.size)
+        cells = list(spec.cells())
+        found = [self._record(cell, spec.settings) for cell in cells]
+        missing = sum(record is None for record in found)
+        _complain(missing, len(cells), "runs", name)
+        return [record for record in found if record is not None]
+
+    def searches(self, name: str) -> list[CriticalSearch]:
+        """The searches of a sweep, each told all of its runs."""
+        searches = sweep_of(name, self.size).searches()
+        for search in searches:
+            search.tell(self._asked_by(search, name))
+        _complain(sum(not search.done for search in searches), len(searches), "searches", name)
+        return searches
+
+    def readings(self, name: str) -> list[Reading]:
+        """The reading of every cell of a sweep, in its order."""
+        cells = list(sweep_of(name, self.size).cells())
+        found = [self._readings.get((name, *cell)) for cell in cells]
+        _complain(sum(reading is None for reading in found), len(cells), "readings", name)
+        return [reading for reading in found if reading is not None]
+
+    def used(self, names: Iterable[str]) -> tuple[list[Record], list[Reading]]:
+        """The records and readings of some sweeps, each once."""
+        records: dict[tuple[Problem, int], Record] = {}
+        readings: list[Reading] = []
+        for name in dict.fromkeys(names):
+            if name in MEASURES:
+                readings += self.readings(name)
+            else:
+                records |= {(each.problem, each.seed): each for each in self._of(name)}
+        return list(records.values()), readings
+
+    def _of(self, name: str) -> Iterator[Record]:
+        if sweep_of(name, self.size).critical is None:
+            yield from self.runs(name)
+            return
+        for search in self.searches(name):
+            yield from self._asked_by(search, name)
+
+    def _asked_by(self, search: CriticalSearch, name: str) -> list[Record]:
+        """The runs of a search: no other has its seeds."""
+        settings = sweep_of(name, self.size).settings
+        return [
+            record
+            for seed in range(search.first_seed, search.first_seed + search.budget)
+            for record in self._records.get(seed, ())
+            if record.problem.replace(**{search.quantity: search.low}) == search.problem
+            and _was_run_so(record, settings)
+        ]
+
+    def _record(self, cell: Cell, settings: Settings) -> Record | None:
+        for record in self._records.get(cell.seed, ()):
+            if record.problem == cell.problem and _was_run_so(record, settings):
+                return record
+        return None
+
+
+def _was_run_so(record: Record, settings: Settings) -> bool:
+    """The same problem may have been run in other ways too."""
+    tests = record.test_samples or settings.test_samples
+    return (record.provenance.dtype, tests) == (settings.dtype, settings.test_samples)
+
+
+def _complain(missing: int, expected: int, what: str, name: str) -> None:
+    if missing:
+        raise NotMeasuredError(f"{missing} of the {expected} {what} of {name} are missing")

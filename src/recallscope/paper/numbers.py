@@ -1,0 +1,181 @@
+"""Numbers with intervals of the level that is judged, from searches, seeds and pairs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from recallscope.intervals import Interval
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.law import Law, fit_law, read_points
+from recallscope.paper.verdict import LEVEL
+from recallscope.pictures.panels import Kind, Series
+from recallscope.theory.capacity import GROWS
+
+
+def log_size(search: CriticalSearch, level: float = LEVEL) -> Interval:
+    """The logarithm of a critical size; an end that lies outside of what was searched is open."""
+    found = search.crossing
+    start, end = found.range
+    first, last = (found.quantile(share) for share in ((1 - level) / 2, (1 + level) / 2))
+    low = first if first >= start else -math.inf
+    high = last if last <= end else math.inf
+    middle = min(max(found.quantile(0.5), start), end)
+    if GROWS[search.quantity]:
+        return Interval(middle, low, high)
+    return Interval(-middle, -high, -low)
+
+
+def minus(first: Interval, second: Interval) -> Interval:
+    """The difference of two numbers that were measured apart from each other."""
+    mean = first.mean - second.mean
+    return Interval(
+        mean,
+        mean - math.hypot(first.mean - first.low, second.high - second.mean),
+        mean + math.hypot(first.high - first.mean, second.mean - second.low),
+    )
+
+
+def average(intervals: Sequence[Interval]) -> Interval:
+    """The mean of numbers that were measured apart from each other."""
+    mean = math.fsum(each.mean for each in intervals) / len(intervals)
+    return Interval(
+        mean,
+        mean - math.hypot(*(each.mean - each.low for each in intervals)) / len(intervals),
+        mean + math.hypot(*(each.high - each.mean for each in intervals)) / len(intervals),
+    )
+
+
+def moved(interval: Interval, by: float) -> Interval:
+    """An interval with a number added to it."""
+    return Interval(*(end + by for end in interval))
+
+
+def factor(log: Interval) -> Interval:
+    """The number itself of one whose logarithm was measured."""
+    return Interval(*(math.exp(min(end, 700.0)) for end in log))
+
+
+def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """The mean of independent numbers, one a seed, with Student's interval.
+
+    >>> mean, low, high = mean_over([1.0, 1.1, 0.9, 1.0])
+    >>> round(mean, 3), low < 1 < high
+    (1.0, True)
+    """
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Interval(mean, -math.inf, math.inf)
+    reach = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    return Interval(mean, float(mean - reach), float(mean + reach))
+
+
+def powers(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Interval]:
+    """The power of each size in the critical size, by a power law fitted to all rows."""
+    return {name: Interval(*power) for name, power in law(rows, names).exponents.items()}
+
+
+def law(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Law:
+    """The power law through critical sizes, its intervals of the level that is judged."""
+    found = fit_law(read_points(rows, names), LEVEL)
+    undetermined = any(math.isnan(power.value) for power in found.exponents.values())
+    if not undetermined:
+        return found
+    from dataclasses import replace
+
+    open_ended = {name: power._replace(value=0.0) for name, power in found.exponents.items()}
+    return replace(found, exponents=open_ended)
+
+
+def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
+    """A critical size as a row of a table, with the sizes of its problem; 95 % intervals."""
+    problem, size = search.problem, log_size(search, 0.95)
+    sizes = {
+        name: None if name == search.quantity else getattr(problem, name)
+        for name in ("vocab", "samples", "dim", "length", "width")
+    }
+    found = search.crossing
+    reached = found.status == "ok"
+    value, low, high = (math.exp(end) if math.isfinite(end) else None for end in size)
+    return (
+        {name: value for name, value in sizes.items() if value is not None}
+        | {
+            "critical": search.quantity,
+            "status": str(found.status),
+            "value": value if reached else None,
+            "low": low,
+            "high": high,
+            "log_mean": size.mean if reached else None,
+            "log_sd": found.sd if reached else None,
+            "runs": search.evaluations,
+        }
+        | more
+    )
+
+
+Along = str | Callable[[CriticalSearch], float]
+"""What a panel runs along: a size of the problem, or a number made of several."""
+
+
+def critical_series(
+    label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
+) -> Series:
+    """Critical sizes along one size of their problems, with 95 % bars."""
+    sizes = [factor(log_size(search, 0.95)) for search in searches]
+    return Series(
+        label=label,
+        kind=Kind.MEASURED,
+        x=[_along(search, x) for search in searches],
+        y=[size.mean for size in sizes],
+        low=[size.low for size in sizes],
+        high=[size.high for size in sizes],
+        colour=colour,
+    )
+
+
+def theory_series(
+    label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
+) -> Series:
+    """What the closed forms say of the same, where they reach the target."""
+    known = [search for search in searches if search.theory is not None]
+    return Series(
+        label=label,
+        kind=Kind.THEORY,
+        x=[_along(search, x) for search in known],
+        y=[float(search.theory or 0) for search in known],
+        colour=colour,
+    )
+
+
+def _along(search: CriticalSearch, x: Along) -> float:
+    return float(getattr(search.problem, x)) if isinstance(x, str) else x(search)
+
+
+def grouped(searches: Sequence[CriticalSearch], name: str) -> dict[int, list[CriticalSearch]]:
+    """Searches by one size of their problems, rising."""
+    groups: dict[int, list[CriticalSearch]] = {}
+    for search in sorted(searches, key=lambda search: getattr(search.problem, name)):
+        groups.setdefault(getattr(search.problem, name), []).append(search)
+    return groups
+
+
+def shown(interval: Interval, digits: int = 2) -> str:
+    """A number with its interval, for a sentence.
+
+    >>> shown(Interval(-1.416, -1.6, -1.2))
+    '−1.42 (−1.60 to −1.20)'
+    """
+    mean, low, high = (f"{end:.{digits}f}".replace("-", "−") for end in interval)
+    return f"{mean} ({low} to {high})"
+
+
+def count_shown(interval: Interval) -> str:
+    """A large number with its interval, rounded to what is known of it."""
+    mean, low, high = (
+        f"{float(f'{end:.3g}'):,.0f}" if math.isfinite(end) else "unknown" for end in interval
+    )
+    return f"{mean} ({low} to {high})"

@@ -1,0 +1,56 @@
+"""All claims, in the order in which the report tells them."""
+
+from __future__ import annotations
+
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claims import (
+    directions,
+    first_steps,
+    lower_bound,
+    mlp_regimes,
+    news,
+    orthogonal,
+    products,
+    short_or_long,
+    trade_off,
+    two_by_two,
+)
+from recallscope.paper.evidence import Evidence, NotMeasuredError
+from recallscope.problem import ProblemError
+
+CLAIMS: dict[str, Claim] = {
+    module.CLAIM.name: module.CLAIM
+    for module in (
+        products,
+        directions,
+        two_by_two,
+        orthogonal,
+        trade_off,
+        short_or_long,
+        mlp_regimes,
+        first_steps,
+        lower_bound,
+        news,
+    )
+}
+
+
+def claims_named(name: str) -> list[Claim]:
+    """The claim of that name, or every claim for "all".
+
+    >>> [claim.title for claim in claims_named("products")]
+    ['Capacity comes in products of N, d and L']
+    """
+    if name == "all":
+        return list(CLAIMS.values())
+    if name not in CLAIMS:
+        raise ProblemError(f"there is no claim {name!r}; claims are {', '.join(CLAIMS)}, or all")
+    return [CLAIMS[name]]
+
+
+def finding(claim: Claim, evidence: Evidence) -> Finding | None:
+    """What the runs say of a claim; None if some are missing."""
+    try:
+        return claim.analyse(evidence)
+    except NotMeasuredError:
+        return None

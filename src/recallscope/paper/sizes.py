@@ -1,0 +1,36 @@
+"""How much is run: three sizes of every sweep, each a file that `recallscope sweep` reads too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recallscope.problem import ProblemError
+from recallscope.sweeps.spec import Sweep, read_sweep
+
+SIZES = {
+    "smoke": "under a minute a claim: does it run?",
+    "short": "under twenty minutes a claim",
+    "full": "what the verdicts rest on",
+}
+_SWEEPS = Path(__file__).with_name("sweeps")
+
+
+def check_size(size: str) -> None:
+    """Raise unless claims come in such a size."""
+    if size not in SIZES:
+        raise ProblemError(f"size must be one of {', '.join(SIZES)}, not {size!r}")
+
+
+def sweep_file(name: str, size: str) -> Path:
+    """Where a sweep of the claims is written down."""
+    check_size(size)
+    return _SWEEPS / size / f"{name}.toml"
+
+
+def sweep_of(name: str, size: str) -> Sweep:
+    """A sweep of the claims, in one of its sizes.
+
+    >>> sweep_of("random-long", "smoke").fixed["vocab"]
+    128
+    """
+    return read_sweep(sweep_file(name, size))
