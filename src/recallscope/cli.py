@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope import __version__, cli_sweeps, terminal
+from recallscope import __version__, cli_paper, cli_sweeps, terminal
 from recallscope.options import (
     Accuracy,
     Csv,
@@ -63,6 +63,7 @@ app = typer.Typer(
 
 app.command()(cli_sweeps.sweep)
 app.add_typer(cli_sweeps.records)
+app.add_typer(cli_paper.paper)
 
 _INTERRUPTED = 130
 

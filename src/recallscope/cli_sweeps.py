@@ -162,7 +162,7 @@ def carry_out(
     from recallscope.sweeps.limits import Limits
 
     what = "1 search" if len(searches) == 1 else f"{len(searches)} searches"
-    with ProgressDisplay(what) as display, _executor(where) as executor:
+    with ProgressDisplay(what) as display, executor_for(where) as executor:
         gather.carry_out(
             searches,
             executor,
@@ -180,12 +180,13 @@ def run_all(
     from recallscope.progress import ProgressDisplay
     from recallscope.sweeps import gather
 
-    with ProgressDisplay(f"{len(runs)} runs") as display, _executor(where) as executor:
+    with ProgressDisplay(f"{len(runs)} runs") as display, executor_for(where) as executor:
         return gather.run_all(runs, executor, settings, display.update, store=_store(where))
 
 
 @contextmanager
-def _executor(where: dict[str, Any]) -> Iterator[Executor]:
+def executor_for(where: dict[str, Any]) -> Iterator[Executor]:
+    """The workers asked for; Ctrl-C and what schedulers send stop them kindly."""
     from recallscope.sweeps.executors import running
 
     workers = running(where["executor"], _workers(where), where["address"])

@@ -118,9 +118,9 @@ def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return _shares("how", _SEARCH, {})
 
 
-def asks_where_to_run() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of executors and stores, and hand them over as one dictionary."""
-    return _shares("where", _PLACE, {})
+    return _shares("where", _PLACE, defaults)
 
 
 def _shares(

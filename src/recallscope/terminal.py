@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from recallscope.measurement.critical import CriticalSize
     from recallscope.measurement.phase import PhaseDiagram
     from recallscope.measurement.scaling import Scaling
+    from recallscope.paper.claim import Claim, Finding
     from recallscope.record import Record
     from recallscope.sweeps.estimate import Estimate
     from recallscope.sweeps.listing import Listing
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from recallscope.theory.lower_bound import Bound
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
     print(json.dumps(document, indent=2, allow_nan=False))
 
 
@@ -446,3 +448,31 @@ def print_verdict(place: str, found: Verdict) -> None:
     for name in found.strange:
         print(f"not a shard, and left alone: {name}")
     print("Everything is as it was written." if found.sound else "NOT SOUND.")
+
+
+def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
+    """Each claim with its title, its verdict, and how its predictions fared."""
+    table = Table("name", "claim", "verdict", "predictions")
+    for title, claim in claims:
+        verdicts = Counter(str(each["verdict"]) for each in claim["evidence"])
+        fared = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        table.add_row(claim["name"], title, claim["verdict"], fared or "–")
+    Console().print(table)
+
+
+def print_finding(claim: Claim, found: Finding | None) -> None:
+    """A claim, what was found, and each prediction with its interval."""
+    console = Console()
+    verdict = "not yet measured" if found is None else found.verdict
+    console.print(f"\n{claim.title}: {verdict}", highlight=False, style="bold")
+    console.print(claim.statement, highlight=False)
+    if found is None:
+        return
+    table = Table("prediction", "measured", "99.5 % interval", "must lie", "verdict")
+    for each in found.judgements:
+        mean, low, high = each.measured
+        table.add_row(
+            each.what, f"{mean:.3g}", f"{low:.3g} to {high:.3g}", each.expected, str(each.verdict)
+        )
+    console.print(table)
+    console.print(found.answer, highlight=False)

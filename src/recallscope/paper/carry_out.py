@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,31 +17,20 @@ from recallscope.sweeps.cell import Cell
 from recallscope.sweeps.executor import Executor, numbers
 from recallscope.sweeps.store import Store
 
-Progress = Callable[[float, float, str], None]
-"""Called with (work done, work in all, the name of the sweep)."""
-
 
 def carry_out(
-    names: Iterable[str], size: str, place: str | Path, executor: Executor, progress: Progress
+    name: str, size: str, place: Path, executor: Executor, progress: gather.Progress
 ) -> None:
-    """Run sweeps one after another. Interrupted and called again, it goes on where it was."""
-    for name in dict.fromkeys(names):
-        spec = sweep_of(name, size)
-
-        def show(done: float, total: float, name: str = name) -> None:
-            progress(done, total, name)
-
-        if name in MEASURES:
-            _measure(name, list(spec.cells()), Path(place), executor, show)
-            continue
-        store = Store(Path(place) / RECORDS)
-        if spec.critical is None:
-            cells = list(spec.cells())
-            gather.run_all(cells, executor, spec.settings, show, limits=spec.limits, store=store)
-        else:
-            gather.carry_out(
-                spec.searches(), executor, spec.settings, show, limits=spec.limits, store=store
-            )
+    """Run one sweep of the claims. Interrupted and called again, it goes on where it was."""
+    spec = sweep_of(name, size)
+    if name in MEASURES:
+        _measure(name, list(spec.cells()), place, executor, progress)
+        return
+    store, how = Store(place / RECORDS), (executor, spec.settings, progress)
+    if spec.critical is None:
+        gather.run_all(list(spec.cells()), *how, limits=spec.limits, store=store)
+    else:
+        gather.carry_out(spec.searches(), *how, limits=spec.limits, store=store)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 EARLY_STEPS, LATE_STEPS = 2, 100
 STEP_SIZE = 30.0
 """Of ordinary descent: the scores of attention grow over tens of steps, not in one."""
-_TESTS = 2048
+LOCK_TESTS = 2048
 
 
 def noises(problem: Problem, seed: int) -> dict[str, float]:
@@ -50,7 +50,7 @@ def training_on(problem: Problem, seed: int) -> dict[str, float]:
         torch.from_numpy(part).long() for part in world.task.draw(0, int(problem.samples))
     )
     descent = torch.optim.SGD(model.parameters(), lr=STEP_SIZE)
-    found = {}
+    found: dict[str, float] = {}
     for step in range(1, LATE_STEPS + 1):
         descent.zero_grad()
         model.loss(tokens, position, label).backward()  # type: ignore[no-untyped-call]
@@ -62,7 +62,7 @@ def training_on(problem: Problem, seed: int) -> dict[str, float]:
 
 def _attention(model: Transformer, world: World, when: str) -> dict[str, float]:
     tokens, position, _ = (
-        torch.from_numpy(part).long() for part in world.task.draw(0, _TESTS, "test")
+        torch.from_numpy(part).long() for part in world.task.draw(0, LOCK_TESTS, "test")
     )
     with torch.no_grad():
         found = model.attention(tokens, position).argmax(dim=1) == position

@@ -33,20 +33,22 @@ class Effect(NamedTuple):
 
 
 def analyse(evidence: Evidence) -> Finding:
-    effects = _effects("attention", evidence.runs("factorial"))
-    effects += _effects("attention and MLP", evidence.runs("factorial-mlp"))
+    effects = _effects("Attention alone", evidence.runs("factorial"))
+    effects += _effects("With an MLP", evidence.runs("factorial-mlp"))
     exceptions = sum(effect.wrong_way for effect in effects)
     pairs = sum(effect.pairs for effect in effects)
     return Finding(
         judgements=[_judged(effect) for effect in effects],
         answer=(
-            "One step up of each size at equal values of the others changes recall by, on "
-            "average: "
-            + "; ".join(
-                f"{LETTERS[effect.name]} {shown(effect.mean, 3)} ({effect.model})"
-                for effect in effects
+            "What one step up of each size does to recall, at equal values of the others, on "
+            "average. "
+            + " ".join(
+                f"{model}: "
+                + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
+                + "."
+                for model, of_it in _by_model(effects).items()
             )
-            + f". Of {pairs} such steps, {exceptions} change mean recall the other way by more "
+            + f" Of {pairs} such steps, {exceptions} change mean recall the other way by more "
             f"than {_CLEARLY:g}: the rule holds on the whole, not at every point."
         ),
         picture=Picture(
@@ -87,7 +89,8 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _judged(effect: Effect) -> Judgement:
-    what = f"change of recall when {LETTERS[effect.name]} rises, {effect.model}"
+    model = effect.model[0].lower() + effect.model[1:]
+    what = f"change of recall when {LETTERS[effect.name]} rises, {model}"
     if GROWS[effect.name]:
         return judge(what, effect.mean, above=0.0)
     return judge(what, effect.mean, below=0.0)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from recallscope.intervals import Interval
+from recallscope.intervals import Interval, mean_interval
+from recallscope.measurement.paired import paired_difference
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.measures import EARLY_STEPS, LATE_STEPS
+from recallscope.paper.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
 from recallscope.paper.numbers import mean_over, shown
-from recallscope.paper.verdict import judge
+from recallscope.paper.verdict import LEVEL, judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 from recallscope.record import Record, Status
 
 _GAIN = 0.1
+_NOT_DECIDED = (
+    " So attention learns the direction of the trigger, but its first steps do not decide for "
+    "good: later ones lock what they did not."
+)
+_WHEN = (("early", EARLY_STEPS), ("late", LATE_STEPS))
 
 
 def analyse(evidence: Evidence) -> Finding:
     runs = _by_samples(evidence.runs("locking"))
     trained = _by_batch(evidence.readings("training-on"))
     smallest, largest = runs[min(runs)], runs[max(runs)]
-    cosines = [_over(each, lambda r: r.trigger_cosine or 0.0) for each in (smallest, largest)]
-    recall = _over(smallest, lambda r: r.recall_accuracy or 0.0)
-    late = trained[max(trained)]
-    gain = mean_over([each.values["late_lock"] - each.values["early_lock"] for each in late])
-    early = mean_over([each.values["early_lock"] for each in late])
-    cosine = mean_over([each.values["late_cosine"] for each in late])
+    cosines = [_cosine(each) for each in (smallest, largest)]
+    recall = _recall(smallest)
+    last = trained[max(trained)]
+    before, after = ([each.values[f"{when}_lock"] for each in last] for when in ("early", "late"))
+    early, late, gain = paired_difference(before, after, [LOCK_TESTS] * len(last), LEVEL)
+    cosine = mean_over([each.values["late_cosine"] for each in last])
     judgements = [
         judge("cosine of attention with the trigger, largest batch", cosines[1], above=0.9),
         judge("cosine of attention with the trigger, smallest batch", cosines[0], below=0.5),
@@ -38,19 +44,12 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"The three steps do learn the trigger: the cosine of the attention vector with it "
-            f"goes from {shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the "
-            f"largest, and where attention has not locked, recall is {shown(recall, 3)}. But the "
-            f"first steps do not decide for good. In ordinary descent with small steps on batches "
-            f"too small for three steps, attention finds the mark {shown(early)} of the time after "
-            f"{EARLY_STEPS} steps, {shown(gain)} more after {LATE_STEPS}, and its cosine with the "
-            f"trigger is then {shown(cosine)}."
-            if gain.low > _GAIN
-            else f"The cosine of the attention vector with the trigger goes from "
-            f"{shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the largest; "
-            f"where attention has not locked, recall is {shown(recall, 3)}. In ordinary descent "
-            f"with small steps, attention finds the mark {shown(early)} of the time after "
-            f"{EARLY_STEPS} steps and {shown(gain)} more after {LATE_STEPS}."
+            f"The cosine of the attention vector with the trigger goes from {shown(cosines[0])} at "
+            f"the smallest batch to {shown(cosines[1])} at the largest; where attention has not "
+            f"locked, recall is {shown(recall, 3)}. In ordinary descent with small steps on "
+            f"{max(trained):,.0f} samples, attention finds the mark {shown(early)} of the time "
+            f"after {EARLY_STEPS} steps and {shown(late)} after {LATE_STEPS}, with a cosine of "
+            f"{shown(cosine)}." + (_NOT_DECIDED if gain.low > _GAIN else "")
         ),
         picture=Picture(
             caption="Left: what the second of three steps makes of attention, over the batch. "
@@ -63,9 +62,12 @@ def analyse(evidence: Evidence) -> Finding:
                     y="share, or cosine",
                     log_x=True,
                     series=[
-                        _series("finds the mark", runs, lambda r: r.lock_accuracy or 0.0),
-                        _series("cosine with the trigger", runs, lambda r: r.trigger_cosine or 0.0),
-                        _series("recall", runs, lambda r: r.recall_accuracy or 0.0),
+                        _series("finds the mark", {n: _lock(each) for n, each in runs.items()}),
+                        _series(
+                            "cosine with the trigger",
+                            {n: _cosine(each) for n, each in runs.items()},
+                        ),
+                        _series("recall", {n: _recall(each) for n, each in runs.items()}),
                     ],
                 ),
                 Panel(
@@ -74,8 +76,11 @@ def analyse(evidence: Evidence) -> Finding:
                     y="finds the mark",
                     log_x=True,
                     series=[
-                        _trained_series(f"after {EARLY_STEPS} steps", trained, "early_lock"),
-                        _trained_series(f"after {LATE_STEPS} steps", trained, "late_lock"),
+                        _series(
+                            f"after {steps} steps",
+                            {n: _found_the_mark(each, when) for n, each in trained.items()},
+                        )
+                        for when, steps in _WHEN
                     ],
                 ),
             ],
@@ -84,9 +89,9 @@ def analyse(evidence: Evidence) -> Finding:
             {
                 "samples": samples,
                 "steps": "three",
-                "lock": _over(each, lambda r: r.lock_accuracy or 0.0).mean,
-                "cosine": _over(each, lambda r: r.trigger_cosine or 0.0).mean,
-                "recall": _over(each, lambda r: r.recall_accuracy or 0.0).mean,
+                "lock": _lock(each).mean,
+                "cosine": _cosine(each).mean,
+                "recall": _recall(each).mean,
                 "seeds": len(each),
             }
             for samples, each in runs.items()
@@ -95,12 +100,12 @@ def analyse(evidence: Evidence) -> Finding:
             {
                 "samples": samples,
                 "steps": steps,
-                "lock": mean_over([reading.values[f"{when}_lock"] for reading in each]).mean,
+                "lock": _found_the_mark(each, when).mean,
                 "cosine": mean_over([reading.values[f"{when}_cosine"] for reading in each]).mean,
                 "seeds": len(each),
             }
             for samples, each in trained.items()
-            for when, steps in (("early", EARLY_STEPS), ("late", LATE_STEPS))
+            for when, steps in _WHEN
         ],
     )
 
@@ -120,27 +125,28 @@ def _by_batch(readings: Sequence[Reading]) -> dict[float, list[Reading]]:
     return groups
 
 
-def _over(records: Sequence[Record], number: Callable[[Record], float]) -> Interval:
-    return mean_over([number(record) for record in records])
+def _cosine(records: Sequence[Record]) -> Interval:
+    return mean_over([record.trigger_cosine or 0.0 for record in records])
 
 
-def _series(
-    label: str, runs: dict[float, list[Record]], number: Callable[[Record], float]
-) -> Series:
-    return _with_bars(label, {samples: _over(each, number) for samples, each in runs.items()})
+def _lock(records: Sequence[Record]) -> Interval:
+    return _share([record.lock_accuracy or 0.0 for record in records], records)
 
 
-def _trained_series(label: str, trained: dict[float, list[Reading]], name: str) -> Series:
-    return _with_bars(
-        label,
-        {
-            samples: mean_over([reading.values[name] for reading in each])
-            for samples, each in trained.items()
-        },
-    )
+def _recall(records: Sequence[Record]) -> Interval:
+    return _share([record.recall_accuracy or 0.0 for record in records], records)
 
 
-def _with_bars(label: str, found: dict[float, Interval]) -> Series:
+def _share(shares: Sequence[float], records: Sequence[Record]) -> Interval:
+    return mean_interval(shares, [record.test_samples or 0 for record in records], LEVEL)
+
+
+def _found_the_mark(readings: Sequence[Reading], when: str) -> Interval:
+    shares = [reading.values[f"{when}_lock"] for reading in readings]
+    return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
+
+
+def _series(label: str, found: dict[float, Interval]) -> Series:
     return Series(
         label=label,
         kind=Kind.MEASURED,

@@ -124,17 +124,18 @@ def _shares(readings: Sequence[Reading]) -> list[list[Interval]]:
 def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Problem, Interval]:
     """Recall with an MLP minus recall without, at the same seeds; by the problem with it."""
     alone = {(record.problem.samples, record.seed): record for record in without}
-    pairs: dict[Problem, list[tuple[float, float, int]]] = defaultdict(list)
+    pairs: dict[Problem, list[tuple[Record, Record]]] = defaultdict(list)
     for record in with_mlp:
         other = alone[record.problem.samples, record.seed]
         if record.status is other.status is Status.OK:
-            assert record.recall_accuracy is not None
-            assert other.recall_accuracy is not None
-            pairs[record.problem].append(
-                (other.recall_accuracy, record.recall_accuracy, record.test_samples or 0)
-            )
+            pairs[record.problem].append((other, record))
     return {
-        problem: paired_difference(*zip(*seeds, strict=True), LEVEL).difference
+        problem: paired_difference(
+            [before.recall_accuracy or 0.0 for before, _ in seeds],
+            [after.recall_accuracy or 0.0 for _, after in seeds],
+            [after.test_samples or 0 for _, after in seeds],
+            LEVEL,
+        ).difference
         for problem, seeds in pairs.items()
     }
 
@@ -174,7 +175,7 @@ CLAIM = Claim(
     background="A random MLP makes features that overlap less, but it adds a mean common to all "
     "tokens (mean bias) and the randomness of its own weights (MLP noise) to the noise of a finite "
     "batch (gradient noise). By our derivation a ReLU, whose mean is not nought, has more mean "
-    "bias than gradient noise wherever d is large, so the problem chosen for gradient noise has tanh.",
+    "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
     sweeps=("width", "noises", "without-mlp", "with-mlp"),
     analyse=analyse,
 )

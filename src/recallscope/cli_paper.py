@@ -1,0 +1,191 @@
+"""The commands of the paper's claims: list, run, plot, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recallscope import terminal
+from recallscope.cli_sweeps import executor_for
+from recallscope.options import Json, asks_where_to_run
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.paper.claim import Claim, Finding
+
+paper = typer.Typer(
+    name="paper",
+    rich_markup_mode=None,
+    help="The claims of arXiv 2603.15923, each measured, with a verdict and a figure.",
+)
+
+_OWN_RUNS = "recallscope-paper"
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A claim, as listed, or all.")]
+Size = Annotated[str, typer.Option(metavar="NAME", help="smoke, short or full.")]
+Runs = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="FOLDER", help="Your own runs; by default those that come with this."
+    ),
+]
+
+
+@paper.command("list")
+def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) -> None:
+    """List the claims with their verdicts and what these rest on.
+
+    \b
+    Examples:
+      recallscope paper list
+      recallscope paper list --json
+      recallscope paper list --store recallscope-paper --size smoke
+    """
+    from recallscope.paper.bundle import manifest, summary
+    from recallscope.paper.registry import CLAIMS
+
+    if store is None:
+        _only_full(size)
+        known = manifest()["claims"]
+    else:
+        known = {claim.name: summary(found) for claim, found in _findings("all", size, store)}
+    listed = [
+        {"name": name, "statement": claim.statement} | known[name] for name, claim in CLAIMS.items()
+    ]
+    if as_json:
+        terminal.print_json(listed)
+    else:
+        terminal.print_claims([(CLAIMS[each["name"]].title, each) for each in listed])
+
+
+@paper.command()
+@asks_where_to_run(store=_OWN_RUNS, executor="processes")
+def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> None:
+    """Run what a claim rests on, and say what came of it.
+
+    Interrupt it at any time: the same command goes on where it was. Sizes: smoke (under a minute a
+    claim), short (under twenty minutes), full (what the verdicts that come with this rest on).
+
+    \b
+    Examples:
+      recallscope paper run products --size smoke
+      recallscope paper run all --size full --store my-runs
+    """
+    from recallscope.paper.carry_out import carry_out
+    from recallscope.paper.registry import claims_named
+    from recallscope.paper.sizes import check_size
+    from recallscope.progress import ProgressDisplay
+
+    claims = claims_named(name)
+    check_size(size)
+    sweeps = list(dict.fromkeys(sweep for claim in claims for sweep in claim.sweeps))
+    with executor_for(where) as executor:
+        for number, sweep in enumerate(sweeps, start=1):
+            with ProgressDisplay(f"{sweep} ({number} of {len(sweeps)})") as display:
+                carry_out(sweep, size, _folder(where["store"]), executor, display.update)
+    _print_findings(_findings(name, size, where["store"]), as_json)
+
+
+@paper.command()
+def plot(
+    name: Name,
+    to: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Where figures go, as .pdf and .png.")
+    ] = "figures",
+    size: Size = "full",
+    store: Runs = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the figure of a claim, or of all, for print.
+
+    \b
+    Examples:
+      recallscope paper plot products
+      recallscope paper plot all --to figures
+    """
+    from recallscope.paper.figures import write_figure
+
+    folder = _folder(to)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [
+        str(path)
+        for claim, found in _findings(name, size, store)
+        for path in write_figure(claim, _measured(claim, found), folder)
+    ]
+    if as_json:
+        terminal.print_json({"figures": written})
+    else:
+        for path in written:
+            print(path)
+
+
+@paper.command()
+def report(
+    to: Annotated[str, typer.Option(metavar="FILE", help="The page to write: .html.")] = (
+        "report.html"
+    ),
+    size: Size = "full",
+    store: Runs = None,
+    as_json: Json = False,
+) -> None:
+    """Write one page with all verdicts, figures and numbers, to be opened offline.
+
+    \b
+    Examples:
+      recallscope paper report
+      recallscope paper report --store recallscope-paper --size smoke --to smoke.html
+    """
+    raise NotImplementedError
+
+
+def _only_full(size: str) -> None:
+    if size != "full":
+        raise ProblemError(
+            f"the runs that come with this are of size full; give --store FOLDER for those of "
+            f"size {size}"
+        )
+
+
+def _findings(name: str, size: str, store: str | None) -> list[tuple[Claim, Finding | None]]:
+    from recallscope.paper.bundle import BUNDLE
+    from recallscope.paper.evidence import Evidence
+    from recallscope.paper.registry import claims_named, finding
+    from recallscope.paper.sizes import check_size
+
+    check_size(size)
+    claims = claims_named(name)
+    if store is None:
+        _only_full(size)
+    elif not Path(store).is_dir():
+        raise ProblemError(f"there are no runs in {store!r}; start with recallscope paper run")
+    evidence = Evidence.at(BUNDLE if store is None else store, size)
+    return [(claim, finding(claim, evidence)) for claim in claims]
+
+
+def _folder(place: str) -> Path:
+    if "://" in place:
+        raise ProblemError(f"the claims keep their runs in a folder, not at {place!r}")
+    return Path(place)
+
+
+def _measured(claim: Claim, found: Finding | None) -> Finding:
+    if found is None:
+        raise ProblemError(
+            f"{claim.name} is not yet measured; start with recallscope paper run {claim.name}"
+        )
+    return found
+
+
+def _print_findings(found: list[tuple[Claim, Finding | None]], as_json: bool) -> None:
+    from recallscope.paper.bundle import summary
+
+    listed = [
+        {"name": claim.name, "statement": claim.statement} | summary(each) for claim, each in found
+    ]
+    if as_json:
+        terminal.print_json(listed)
+        return
+    for claim, each in found:
+        terminal.print_finding(claim, each)

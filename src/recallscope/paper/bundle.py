@@ -1,0 +1,90 @@
+"""The full-size runs that come with the package, and a manifest that says what they are.
+
+Figures and verdicts can be made anew from them in less than a minute, and nothing else is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from recallscope.paper.claim import Finding
+from recallscope.paper.evidence import READINGS, RECORDS, Evidence
+from recallscope.paper.registry import CLAIMS, finding
+from recallscope.paper.sizes import sweep_file, sweep_of
+from recallscope.problem import SCHEMA_VERSION, ProblemError
+from recallscope.sweeps.cell import key_maker
+
+BUNDLE = Path(__file__).with_name("bundle")
+MANIFEST = "manifest.json"
+
+
+def manifest() -> dict[str, Any]:
+    """What the bundle says of itself: hashes of its files, and the verdicts drawn from them.
+
+    >>> sorted(manifest()["claims"]) == sorted(CLAIMS)
+    True
+    """
+    found: dict[str, Any] = json.loads((BUNDLE / MANIFEST).read_text(encoding="utf-8"))
+    return found
+
+
+def summary(found: Finding | None) -> dict[str, Any]:
+    """The verdict on a claim and what it rests on, fit for JSON."""
+    if found is None:
+        return {"verdict": "not yet measured", "evidence": []}
+    return {
+        "verdict": str(found.verdict),
+        "evidence": [judgement.to_dict() for judgement in found.judgements],
+    }
+
+
+def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
+    """Write the full-size runs of all claims to a new folder, with a manifest; returns that."""
+    from recallscope.sweeps.rows import Kept
+    from recallscope.sweeps.store import Store
+
+    if folder.exists():
+        raise ProblemError(f"{str(folder)!r} is there already; remove it, or name another")
+    evidence = Evidence.at(place, "full")
+    names = sorted({name for claim in CLAIMS.values() for name in claim.sweeps})
+    records, readings = evidence.used(names)
+    folder.mkdir(parents=True)
+    store = Store(folder / RECORDS)
+    (settings,) = {sweep_of(name, "full").settings for name in names}  # all are run in one way
+    key_of = key_maker(settings)
+    with store.writing():
+        store.append([Kept(key_of((each.problem, each.seed)), each) for each in records])
+    lines = "".join(f"{reading.to_json()}\n" for reading in readings)
+    (folder / READINGS).write_text(lines, encoding="utf-8")
+    written = {
+        "schema": SCHEMA_VERSION,
+        "size": "full",
+        "runs": len(records),
+        "readings": len(readings),
+        "core_seconds": round(
+            sum(record.provenance.elapsed_seconds for record in records)
+            + sum(reading.seconds for reading in readings)
+        ),
+        **made_with,
+        "files": hashes(folder),
+        "sweeps": {name: _hash(sweep_file(name, "full")) for name in names},
+        "claims": {name: summary(finding(claim, evidence)) for name, claim in CLAIMS.items()},
+    }
+    (folder / MANIFEST).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    return written
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The hash of every file of a bundle but its manifest."""
+    return {
+        path.relative_to(folder).as_posix(): _hash(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
+    }
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
