@@ -71,7 +71,7 @@ class Decoded(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     decoded = _decoded(evidence.readings("decoders"))
     reached = [each for each in decoded if each.crossing.status == "ok"]
-    lowest = min((each.over_bound() for each in reached), key=lambda ratio: ratio.low)
+    lowest = min((each.over_bound() for each in decoded), key=lambda ratio: ratio.low)
     best = _best(decoded)
     farthest = max((each.over_bound() for each in best), key=lambda ratio: ratio.high)
     closest = min((each.over_bound() for each in best), key=lambda ratio: ratio.mean)

@@ -1,0 +1,111 @@
+"""Verdicts follow from the data: planted truths are told right, planted falsehoods flip them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import pytest
+
+import planted_claims
+from recallscope.intervals import Interval
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.registry import CLAIMS, claims_named, finding
+from recallscope.paper.sizes import SIZES, sweep_file, sweep_of
+from recallscope.paper.verdict import Verdict, judge, together
+from recallscope.problem import ProblemError
+
+
+def found_in(name, **changed):
+    claim = CLAIMS[name]
+    truths = planted_claims.SUPPORTING | (planted_claims.NEWS_IS_RIGHT if name == "news" else {})
+    return finding(claim, planted_claims.evidence(claim.sweeps, truths | changed))
+
+
+found_if_true = cache(found_in)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_planted_truth_is_supported(name):
+    found = found_if_true(name)
+    assert [str(each.verdict) for each in found.judgements] == ["supported"] * len(found.judgements)
+    assert found.verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_contradicting_data_flips_the_verdict(name):
+    found = found_in(name, **planted_claims.CONTRADICTING[name])
+    assert found.verdict is Verdict.CONTRADICTED, [
+        (each.what, each.measured, str(each.verdict)) for each in found.judgements
+    ]
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_without_runs_a_claim_is_not_yet_measured(name):
+    assert finding(CLAIMS[name], Evidence("smoke", [], [])) is None
+
+
+def test_one_missing_run_is_enough():
+    claim = CLAIMS["first-steps"]
+    planted = planted_claims.evidence(claim.sweeps, planted_claims.SUPPORTING)
+    records, readings = planted.used(claim.sweeps)
+    assert finding(claim, Evidence("smoke", records, readings)) is not None
+    assert finding(claim, Evidence("smoke", records[1:], readings)) is None
+    assert finding(claim, Evidence("smoke", records, readings[:-1])) is None
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_claim_says_what_would_speak_for_and_against_it(name):
+    claim = CLAIMS[name]
+    for text in (claim.title, claim.statement, claim.support, claim.contradict, claim.background):
+        assert len(text) > 10
+    found = found_if_true(name)
+    assert 1 <= len(found.judgements) <= 10  # what the level of the intervals allows for
+    assert found.picture.panels
+    assert found.rows
+    assert "nan" not in found.answer
+
+
+def test_there_are_ten_claims_and_each_sweep_comes_in_three_sizes():
+    assert len(CLAIMS) == 10
+    used = {sweep for claim in CLAIMS.values() for sweep in claim.sweeps}
+    for size in SIZES:
+        folder = sweep_file("locking", size).parent
+        assert {path.stem for path in folder.glob("*.toml")} == used
+        settings = {sweep_of(name, size).settings for name in used}
+        assert len(settings) == 1
+
+
+def test_searches_of_one_size_share_no_seed():
+    for size in SIZES:
+        taken = set()
+        for name in {sweep for claim in CLAIMS.values() for sweep in claim.sweeps}:
+            spec = sweep_of(name, size)
+            if spec.critical is None:
+                continue
+            budget = spec.critical["budget"]
+            seeds = range(spec.first_seed, spec.first_seed + budget * spec.size)
+            assert not taken & set(seeds), name
+            taken |= set(seeds)
+
+
+def test_an_unknown_claim_is_answered_with_those_there_are():
+    with pytest.raises(ProblemError, match="there is no claim 'foo'; claims are products, "):
+        claims_named("foo")
+
+
+def test_an_interval_that_touches_an_end_does_not_decide():
+    assert judge("x", Interval(1, 0.5, 1.5), above=1).verdict is Verdict.INCONCLUSIVE
+    assert judge("x", Interval(1, -math.inf, math.inf), below=1).verdict is Verdict.INCONCLUSIVE
+    assert judge("x", Interval(2, 1.5, 2.5), above=1, below=2.2).verdict is Verdict.INCONCLUSIVE
+    assert judge("x", Interval(3, 2.5, 3.5), above=1, below=2.2).verdict is Verdict.CONTRADICTED
+
+
+def test_one_failure_outweighs_all_else():
+    good, bad, unclear = (
+        judge("x", interval, above=1)
+        for interval in (Interval(3, 2, 4), Interval(0, -1, 0.5), Interval(1, 0, 2))
+    )
+    assert together([good, good]) is Verdict.SUPPORTED
+    assert together([good, unclear]) is Verdict.INCONCLUSIVE
+    assert together([good, unclear, bad]) is Verdict.CONTRADICTED
