@@ -44,7 +44,7 @@ def for_print(picture: Picture, title: str) -> Figure:
     width = max(_PANEL[0] * columns, 3.4)
     caption = wrap(picture.caption, round(24 * width))
     lines = [
-        max(1, *(len(_legend_lines(drawing)) for drawing in drawings[row * columns :][:columns]))
+        max(1, *(_legend_lines(drawing) for drawing in drawings[row * columns :][:columns]))
         for row in range(rows)
     ]
     heights = [height for each in lines for height in (_PANEL[1], _LEGEND_LINE * each)]
@@ -75,14 +75,6 @@ def _draw(axes: Axes, drawing: Drawing) -> None:
             _draw_points(axes, mark)
         else:
             _draw_line(axes, mark)
-        for beyond, marker, edge in (
-            (mark.up, "^", drawing.y.high),
-            (mark.down, "v", drawing.y.low),
-        ):
-            if beyond.any() and mark.kind is Kind.MEASURED:
-                at = mark.x[beyond]
-                ends = np.full_like(at, edge)
-                axes.plot(at, ends, marker, color=mark.colour, markersize=4, clip_on=False)
     axes.set_title(_words(fill(drawing.title, 38)), fontsize=8)
     axes.set_xlabel(_words(fill(drawing.x.title, 40)), fontsize=7.5)
     axes.set_ylabel(_words(fill(drawing.y.title, 34)), fontsize=7.5)
@@ -111,6 +103,8 @@ def _draw_points(axes: Axes, mark: Mark) -> None:
         zorder=3,
         clip_on=False,
     )
+    for beyond, ends, head in ((mark.up, mark.high, "^"), (mark.down, mark.low, "v")):
+        axes.plot(mark.x[beyond], ends[beyond], head, color=mark.colour, markersize=4)
 
 
 def _draw_line(axes: Axes, mark: Mark) -> None:
@@ -125,7 +119,7 @@ def _draw_line(axes: Axes, mark: Mark) -> None:
 
 def _tick(printed: PrintedAxis, axis: Axis) -> None:
     if axis.ticks is None:
-        printed.set_major_locator(MaxNLocator(5))
+        printed.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         printed.set_major_formatter(lambda value, _: plain(value, 6))
         return
     wrapped = 16 if axis.names is None or len(axis.names) > 3 else 30 // len(axis.names)
@@ -133,8 +127,14 @@ def _tick(printed: PrintedAxis, axis: Axis) -> None:
     printed.set_minor_locator(NullLocator())
 
 
-def _legend_lines(drawing: Drawing) -> list[str]:
-    return [line for mark in drawing.marks for line in wrap(mark.label, 40)]
+def _legend_columns(drawing: Drawing) -> int:
+    longest = max((len(mark.label) for mark in drawing.marks), default=0)
+    return 3 if longest <= 10 else 2 if longest <= 16 else 1
+
+
+def _legend_lines(drawing: Drawing) -> int:
+    lines = sum(len(wrap(mark.label, 40)) for mark in drawing.marks)
+    return math.ceil(lines / _legend_columns(drawing))
 
 
 def _explain(axes: Axes, drawing: Drawing) -> None:
@@ -150,6 +150,7 @@ def _explain(axes: Axes, drawing: Drawing) -> None:
         fontsize=6.5,
         frameon=False,
         labelspacing=0.25,
+        ncols=_legend_columns(drawing),
     )
 
 

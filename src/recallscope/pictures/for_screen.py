@@ -29,7 +29,7 @@ _LINES: dict[Kind, dict[str, Any]] = {
     Kind.REFERENCE: {"width": 1.2, "dash": "solid"},
 }
 _PLOT_HEIGHT = 300
-_LEGEND_LINE = 20
+_LEGEND_LINE = 23
 _LEGEND_WIDTH = 46  # characters, on a phone
 
 
@@ -49,7 +49,7 @@ def for_screen(picture: Picture) -> list[dict[str, Any]]:
 def _figure(drawing: Drawing) -> dict[str, Any]:
     legend = sum(len(wrap(mark.label, _LEGEND_WIDTH)) for mark in drawing.marks)
     return {
-        "data": [trace for mark in drawing.marks for trace in _traces(mark, drawing.y)],
+        "data": [trace for mark in drawing.marks for trace in _traces(mark)],
         "layout": {
             "autosize": True,
             "height": _PLOT_HEIGHT + _LEGEND_LINE * legend,
@@ -93,7 +93,7 @@ def _axis(axis: Axis, width: int) -> dict[str, Any]:
     return {**shown, "nticks": 6}
 
 
-def _traces(mark: Mark, y: Axis) -> list[dict[str, Any]]:
+def _traces(mark: Mark) -> list[dict[str, Any]]:
     common: dict[str, Any] = {
         "type": "scatter",
         "x": _numbers(mark.x),
@@ -118,7 +118,7 @@ def _traces(mark: Mark, y: Axis) -> list[dict[str, Any]]:
             "array": _numbers(mark.high - mark.y),
             "arrayminus": _numbers(mark.y - mark.low),
         }
-    return [points, *_arrows(mark, y)]
+    return [points, *_arrows(mark)]
 
 
 def _dash(mark: Mark) -> dict[str, Any]:
@@ -144,16 +144,17 @@ def _band(mark: Mark) -> list[dict[str, Any]]:
     ]
 
 
-def _arrows(mark: Mark, y: Axis) -> list[dict[str, Any]]:
+def _arrows(mark: Mark) -> list[dict[str, Any]]:
     """Where bars go on beyond the axes."""
     x = [*_numbers(mark.x[mark.up]), *_numbers(mark.x[mark.down])]
-    ups, downs = int(mark.up.sum()), int(mark.down.sum())
     if not x:
         return []
-    symbols = ["triangle-up"] * ups + ["triangle-down"] * downs
+    y = [*_numbers(mark.high[mark.up]), *_numbers(mark.low[mark.down])]
+    ups = int(mark.up.sum())
+    symbols = ["triangle-up"] * ups + ["triangle-down"] * (len(x) - ups)
     return [
         {
-            **{"type": "scatter", "mode": "markers", "x": x, "y": [y.high] * ups + [y.low] * downs},
+            **{"type": "scatter", "mode": "markers", "x": x, "y": y},
             "marker": {"color": mark.colour, "size": 8, "symbol": symbols},
             **{"legendgroup": mark.label, "showlegend": False, "hoverinfo": "skip"},
             "cliponaxis": False,

@@ -25,6 +25,7 @@ GREY = "#767676"
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
 _MOST_TICKS = 6
+_ARROWS, _LOST = 0.025, 0.09  # from the edge: heads of arrows, and points that lie beyond it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,12 @@ class Axis:
     high: float
     ticks: Sequence[float] | None = None
     names: Sequence[str] | None = None
+
+    def inside(self, share: float) -> tuple[float, float]:
+        """Places next to both ends, this share of the axis away from them."""
+        low, high = _unit(np.array([self.low, self.high]), self.log)
+        ends = low + share * (high - low), high - share * (high - low)
+        return (10 ** ends[0], 10 ** ends[1]) if self.log else ends
 
     @property
     def labels(self) -> list[str]:
@@ -185,14 +192,14 @@ def _axis(
     shown = np.isfinite(value) & ((value > 0) | (not log))
     if not shown.any():
         return Axis(title=title, log=False, low=0, high=1)
-    value, low, high = (_unit(each[shown], log) for each in (value, low, high))
-    start, end = _extent(value, low, high)
+    value, low, high = (_unit(each, log) for each in (value, low, high))
+    start, end = _extent(value[shown], low[shown], high[shown])
     pad = 0.06 * (end - start) or (0.3 if log else 0.1 * abs(end) or 1.0)
     start -= pad * (3 if np.any(low < start) else 1)  # room for the arrow of a bar that goes on
     end += pad * (3 if np.any(high > end) else 1)
     if not log:
         return Axis(title=title, log=False, low=start, high=end)
-    ticks = _log_ticks(start, end, 10.0 ** np.unique(np.round(value, 9)))
+    ticks = _log_ticks(start, end, 10.0 ** np.unique(np.round(value[shown], 9)))
     return Axis(title=title, log=True, low=10**start, high=10**end, ticks=ticks)
 
 
@@ -241,16 +248,18 @@ def _log_ticks(start: float, end: float, values: Float[np.ndarray, " n"]) -> lis
 def _mark(points: _Points, x: Axis, y: Axis) -> Mark:
     series = points.series
     number = points.place if series.colour is None else series.colour
+    first, last = y.inside(_ARROWS)
+    height = np.where(points.y < y.low, y.inside(_LOST)[0], np.minimum(points.y, last))
     return Mark(
         label=series.label,
         kind=series.kind,
         colour=GREY if series.kind is Kind.REFERENCE else COLOURS[number % len(COLOURS)],
         marker=number % len(MARKERS),
         x=np.clip(points.x, x.low, x.high),
-        y=np.clip(points.y, y.low, y.high),
-        low=np.clip(points.low, y.low, y.high),
-        high=np.clip(points.high, y.low, y.high),
-        down=(points.low < y.low) | (points.y < y.low),
-        up=(points.high > y.high) | (points.y > y.high),
+        y=height,
+        low=np.minimum(np.clip(points.low, first, last), height),
+        high=np.maximum(np.clip(points.high, first, last), height),
+        down=points.low < y.low,
+        up=points.high > y.high,
         said=points.said,
     )
