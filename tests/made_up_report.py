@@ -102,7 +102,7 @@ def _products() -> Finding:
         judgements=[
             judge("power of d in N*", Interval(-1.02, -1.1, -0.94), above=-1.2, below=-0.8),
             judge("power of L in N*", Interval(1.9, 1.8, 2.0), above=1.5),
-            judge("cross term of ln d and ln L", Interval(0.4, 0.3, math.inf), above=0.2),
+            judge("cross term of ln d and ln L", Interval(0.4, 0.3, 0.5), above=0.2),
         ],
         answer=(
             "N* falls as d to the −1.02 and rises as L to the 1.9, e.g. from 64 to 512. A "

@@ -12,7 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.verdict import LEVEL, Verdict
 from recallscope.pictures.for_print import for_print
 from recallscope.pictures.for_screen import for_screen
-from recallscope.pictures.panels import Panel
+from recallscope.pictures.panels import Panel, Picture
 from recallscope.pictures.style import draw, save
 from recallscope.pictures.words import plain, plain_range
 from recallscope.problem import ProblemError
@@ -30,7 +30,6 @@ from recallscope.tables import check_output
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from matplotlib.figure import Figure
 
 _SIGNS = {
     Verdict.SUPPORTED: "✓",
@@ -166,7 +165,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
         "answer": [text for text in re.split(r"\n\s*\n", finding.answer.strip()) if text],
         "panels": panels,
         "described": " ".join(_described(panel) for panel in finding.picture.panels),
-        "drawn": _svg(for_print(finding.picture, "")) if panels else "",
+        "drawn": _svg(finding.picture) if panels else "",
         "file": f"{quote(figures)}/{quote(claim.name)}",
         "head": head,
         "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
@@ -200,10 +199,10 @@ def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _svg(figure: Figure) -> str:
-    """The figure as it is printed, as an address that holds all of it."""
+def _svg(picture: Picture) -> str:
+    """The figure as it is printed, as an address that holds all of it; the page has the caption."""
     drawn = io.BytesIO()
-    draw(figure, drawn, "svg")
+    draw(for_print(replace(picture, caption=""), ""), drawn, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
 
 

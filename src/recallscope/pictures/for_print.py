@@ -48,7 +48,7 @@ def for_print(picture: Picture, title: str) -> Figure:
         for row in range(rows)
     ]
     heights = [height for each in lines for height in (_PANEL[1], _LEGEND_LINE * each)]
-    figure = new_figure(width, 0.35 + sum(heights) + _CAPTION_LINE * len(caption))
+    figure = new_figure(width, 0.35 + sum(heights, 0.0) + _CAPTION_LINE * len(caption))
     figure.suptitle(_words(fill(title, round(13 * width))), fontsize=9)
     figure.supxlabel(_words("\n".join(caption)), fontsize=6.5, x=0.02, ha="left")
     if drawings:

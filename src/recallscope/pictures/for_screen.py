@@ -66,7 +66,7 @@ def _figure(drawing: Drawing) -> dict[str, Any]:
                 **{"yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 12}},
             },
             "xaxis": _axis(drawing.x, 44),
-            "yaxis": _axis(drawing.y, 36),
+            "yaxis": _axis(drawing.y, 30),
         },
     }
 
@@ -86,6 +86,8 @@ def _axis(axis: Axis, width: int) -> dict[str, Any]:
         "ticks": "outside",
         "tickcolor": "#999999",
         "ticklen": 4,
+        "ticklabeloverflow": "allow",
+        "autotickangles": [0, -35, -90],  # aslant, names end at their tick
     }
     if axis.ticks is not None:
         labels = [_words(label, 16) for label in axis.labels]
@@ -100,7 +102,7 @@ def _traces(mark: Mark) -> list[dict[str, Any]]:
         "y": _numbers(mark.y),
         "name": _words(mark.label, _LEGEND_WIDTH),
         "legendgroup": mark.label,
-        "text": [_words(said, 40) for said in mark.said],
+        "text": ["<br>".join(_words(line, 40) for line in said.split("\n")) for said in mark.said],
         "hovertemplate": "%{fullData.name}<br>%{text}<extra></extra>",
         "cliponaxis": False,
     }

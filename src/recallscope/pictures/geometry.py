@@ -48,7 +48,9 @@ class Axis:
     @property
     def labels(self) -> list[str]:
         """What stands at the ticks."""
-        return list(self.names) if self.names is not None else [plain(t) for t in self.ticks or ()]
+        return (
+            list(self.names) if self.names is not None else [plain(t, 6) for t in self.ticks or ()]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class Mark:
     """One series in place; NaN breaks a line.
 
     `up` and `down` say where a bar, or the point itself, goes on beyond the edge of the axes.
-    `said` tells the true numbers of each point.
+    `said` tells the true numbers of each point, in two lines.
     """
 
     label: str
@@ -111,7 +113,7 @@ def in_place(panel: Panel) -> Drawing:
     >>> series = Series(label="measured", kind=Kind.MEASURED, x=[8, 16], y=[1, 4], **bars)
     >>> drawn = in_place(Panel(title="", x="d", y="N*", series=[series], log_x=True))
     >>> list(drawn.x.ticks), drawn.marks[0].up.tolist(), drawn.marks[0].said[1]
-    ([8.0, 16.0], [False, True], 'd 16, N* 4 (above 4)')
+    ([8.0, 16.0], [False, True], 'd: 16\\nN*: 4 (above 4)')
     """
     names = _names(panel)
     points = [_points(panel, names, place) for place in range(len(panel.series))]
@@ -174,8 +176,8 @@ def _aside(panel: Panel, place: int) -> float:
 
 def _said(panel: Panel, series: Series, at: int) -> str:
     x = series.x[at]
-    text = f"{x if isinstance(x, str) else f'{panel.x} {plain(x, 4)}'}, "
-    text += f"{panel.y} {plain(series.y[at], 4)}"
+    first = x if isinstance(x, str) else f"{panel.x}: {plain(x, 4)}"
+    text = f"{first}\n{panel.y}: {plain(series.y[at], 4)}"
     if series.low is None or series.high is None:
         return text
     return f"{text} ({plain_range(series.low[at], series.high[at], 4)})"
@@ -241,7 +243,7 @@ def _log_ticks(start: float, end: float, values: Float[np.ndarray, " n"]) -> lis
         ticks = [tick for tick in ticks if start <= math.log10(tick) <= end]
         if len(ticks) > 2:
             return ticks[:: math.ceil(len(ticks) / _MOST_TICKS)]
-    near = MaxNLocator(4).tick_values(10**start, 10**end)
+    near = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(10**start, 10**end)
     return [float(tick) for tick in near if 10**start <= tick <= 10**end]
 
 
