@@ -230,7 +230,7 @@ HOVER = """(() => {
 
 
 @pytest.mark.parametrize(("width", "mobile"), [(1280, False), (390, True)])
-def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, width, mobile):
+def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width, mobile):
     address = written.as_uri()
     with browser() as chromium:
         tab = chromium.open(address, width, mobile=mobile)
@@ -247,10 +247,9 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, width, mobile):
         assert tab.evaluate("document.querySelectorAll('[id]').length") == tab.evaluate(
             "new Set([...document.querySelectorAll('[id]')].map(each => each.id)).size"
         )
-        picture = written.with_name(f"seen-{width}.png")
-        tab.screenshot(picture)
-        assert picture.stat().st_size > 50_000
-        picture.unlink()
+        seen = tmp_path / "seen.png"  # pytest keeps it for a while, to be looked at
+        tab.screenshot(seen)
+        assert seen.stat().st_size > 50_000
         asked = [url for url in tab.requests if not url.startswith("data:")]
         assert asked == [address]
         assert tab.complaints == []

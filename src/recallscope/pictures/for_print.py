@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from recallscope.pictures.geometry import Drawing, Mark, in_place
+from recallscope.pictures.geometry import GREY, NOTHING, Drawing, Mark, in_place
 from recallscope.pictures.panels import Kind, Picture
 from recallscope.pictures.style import MARKERS, new_figure, tidy
 from recallscope.pictures.words import plain
@@ -75,6 +75,10 @@ def _draw(axes: Axes, drawing: Drawing) -> None:
             _draw_points(axes, mark)
         else:
             _draw_line(axes, mark)
+    if not drawing.marks:
+        axes.annotate(
+            *(NOTHING, (0.5, 0.5)), xycoords="axes fraction", ha="center", color=GREY, fontsize=7
+        )
     axes.set_title(_words(fill(drawing.title, 38)), fontsize=8)
     axes.set_xlabel(_words(fill(drawing.x.title, 40)), fontsize=7.5)
     axes.set_ylabel(_words(fill(drawing.y.title, 34)), fontsize=7.5)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.pictures.geometry import Drawing, Mark, in_place
+from recallscope.pictures.geometry import GREY, NOTHING, Drawing, Mark, in_place
 from recallscope.pictures.panels import Kind, Picture
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ _LINES: dict[Kind, dict[str, Any]] = {
     Kind.THEORY: {"width": 2, "dash": "solid"},
     Kind.FITTED: {"width": 2, "dash": "dash"},
     Kind.REFERENCE: {"width": 1.2, "dash": "solid"},
+}
+_EMPTY = {
+    **{"text": NOTHING, "showarrow": False, "font": {"color": GREY}},
+    **{"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5},
 }
 _PLOT_HEIGHT = 300
 _LEGEND_LINE = 23
@@ -43,22 +47,30 @@ def for_screen(picture: Picture) -> list[dict[str, Any]]:
     >>> figure["data"][0]["y"], figure["layout"]["xaxis"]["ticktext"]
     ([0.2, 0.4], ['8', '16'])
     """
-    return [_figure(in_place(panel)) for panel in picture.panels]
+    drawings = [in_place(panel) for panel in picture.panels]
+    legend = max(map(_legend_lines, drawings), default=0)  # of one height, or axes do not line up
+    return [_figure(drawing, _PLOT_HEIGHT + _LEGEND_LINE * legend) for drawing in drawings]
 
 
-def _figure(drawing: Drawing) -> dict[str, Any]:
-    legend = sum(len(wrap(mark.label, _LEGEND_WIDTH)) for mark in drawing.marks)
+def _legend_lines(drawing: Drawing) -> int:
+    return sum(len(wrap(mark.label, _LEGEND_WIDTH)) for mark in drawing.marks)
+
+
+def _figure(drawing: Drawing, height: int) -> dict[str, Any]:
     return {
         "data": [trace for mark in drawing.marks for trace in _traces(mark)],
         "layout": {
             "autosize": True,
-            "height": _PLOT_HEIGHT + _LEGEND_LINE * legend,
+            "height": height,
             "margin": {"l": 8, "r": 12, "t": 8, "b": 8, "pad": 2},
             "font": {"family": _FONT, "size": 12, "color": _INK},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "closest",
-            "hoverlabel": {"bgcolor": "#ffffff", "font": {"family": _FONT, "color": _INK}},
+            "hoverlabel": {
+                **{"bgcolor": "#ffffff", "align": "left"},
+                "font": {"family": _FONT, "color": _INK},
+            },
             "dragmode": False,  # a finger on a figure scrolls the page
             "showlegend": True,
             "legend": {
@@ -67,6 +79,7 @@ def _figure(drawing: Drawing) -> dict[str, Any]:
             },
             "xaxis": _axis(drawing.x, 44),
             "yaxis": _axis(drawing.y, 30),
+            "annotations": [] if drawing.marks else [_EMPTY],
         },
     }
 

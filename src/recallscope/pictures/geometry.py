@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 GREY = "#767676"
+NOTHING = "nothing to show yet"
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
 _MOST_TICKS = 6
