@@ -34,7 +34,7 @@ _EMPTY = {
 }
 _PLOT_HEIGHT = 300
 _LEGEND_LINE = 23
-_LEGEND_WIDTH = 46  # characters, on a phone
+_LEGEND_WIDTH = 38  # characters, on a phone
 
 
 def for_screen(picture: Picture) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def _figure(drawing: Drawing, height: int) -> dict[str, Any]:
                 **{"orientation": "h", "x": 0, "xanchor": "left", "itemwidth": 30},
                 **{"yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 12}},
             },
-            "xaxis": _axis(drawing.x, 44),
+            "xaxis": _axis(drawing.x, 38),
             "yaxis": _axis(drawing.y, 30),
             "annotations": [] if drawing.marks else [_EMPTY],
         },
