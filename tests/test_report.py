@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from browser import browser
 from made_up_report import FACTS, RUDE, claims
@@ -177,8 +178,10 @@ def test_names_stand_side_by_side_and_lines_become_steps():
     ("values", "labels"),
     [
         ([32, 64, 128], ["32", "64", "128"]),
-        ([100, 1000, 1e6], ["100", "1000", "10000", "100000", "10⁶"]),
-        ([90, 700], ["100", "200", "500"]),
+        ([99.5, 1000, 1e6], ["100", "1000", "10000", "100000", "10⁶"]),
+        ([90.5, 700], ["100", "200", "500"]),
+        ([48, 68, 96], ["48", "68", "96"]),
+        ([48, 50, 96], ["50", "70", "100"]),
         ([0.97, 1.02], ["0.98", "1", "1.02"]),
     ],
 )
@@ -196,6 +199,20 @@ def test_any_number_of_panels_is_drawn(count, tmp_path):
     save(figure, tmp_path / "figure.png")
     assert len(for_screen(picture)) == count
     json.dumps(for_screen(picture), allow_nan=False)
+
+
+def test_no_word_of_a_printed_figure_is_cut():
+    panel = shown(title=20 * "title ", x=20 * "dims ", series=[measured(["one", "two"], [1, 2])])
+    for count in (1, 2, 3):
+        picture = Picture(caption=60 * "What a caption says. ", panels=[panel] * count)
+        figure = for_print(picture, 30 * "Claim ")
+        figure.canvas.draw()
+        words = figure.findobj(lambda each: isinstance(each, Text) and each.get_text())
+        assert len(words) > 4
+        for each in words:
+            box = each.get_window_extent()
+            assert figure.bbox.x0 - 1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1, each
+            assert figure.bbox.y0 - 1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1, each
 
 
 def test_looks_are_shared_by_number():

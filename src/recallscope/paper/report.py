@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from recallscope.intervals import Interval
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.verdict import LEVEL, Verdict
 from recallscope.pictures.for_print import for_print
@@ -129,7 +131,7 @@ def _template() -> tuple[Template, str]:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(plain=plain, plain_range=plain_range)
+    environment.filters.update(mean=_mean, plain_range=plain_range)
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     # In a script that is part of a page, these alone would end it or hide what follows.
     script = re.sub(r"<(?=/script|script|!--)", r"\\x3c", get_plotlyjs(), flags=re.IGNORECASE)
@@ -181,6 +183,19 @@ def _described(panel: Panel) -> str:
 
 def _first_sentence(text: str) -> str:
     return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
+def _mean(measured: Interval) -> str:
+    """The mean, to a hundredth of its interval at best.
+
+    >>> _mean(Interval(2e-5, -0.1, 0.1)), _mean(Interval(1.2345, 1.1, 1.4))
+    ('0', '1.23')
+    """
+    mean, low, high = measured
+    width = high - low
+    if math.isfinite(mean) and math.isfinite(width) and width > 0:
+        mean = round(mean, 2 - math.floor(math.log10(width)))
+    return plain(mean)
 
 
 def _cell(value: Any) -> str:

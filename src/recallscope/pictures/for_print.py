@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Literal
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from recallscope.pictures.geometry import Axis
 
 _PANEL = (2.5, 2.2)  # inches
-_LEGEND_LINE = 0.15
-_CAPTION_LINE = 0.125
+_HEADING_LINE, _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE = 0.16, 0.14, 0.15, 0.125
+_TITLE_WIDTH, _LEGEND_WIDTH = 38, 40  # characters
 _LINES: dict[Kind, tuple[Literal["-", "--"], float]] = {
     Kind.THEORY: ("-", 1.3),
     Kind.FITTED: ("--", 1.3),
@@ -42,14 +43,16 @@ def for_print(picture: Picture, title: str) -> Figure:
     columns = 2 if len(drawings) == 4 else min(max(len(drawings), 1), 3)
     rows = math.ceil(len(drawings) / columns)
     width = max(_PANEL[0] * columns, 3.4)
-    caption = wrap(picture.caption, round(24 * width))
-    lines = [
-        max(1, *(_legend_lines(drawing) for drawing in drawings[row * columns :][:columns]))
+    caption = wrap(picture.caption, round(19 * width))
+    heading = wrap(title, round(11 * width))
+    heights = [
+        max(measure(drawing) for drawing in drawings[row * columns :][:columns])
         for row in range(rows)
+        for measure in (_panel_height, _legend_height)
     ]
-    heights = [height for each in lines for height in (_PANEL[1], _LEGEND_LINE * each)]
-    figure = new_figure(width, 0.35 + sum(heights, 0.0) + _CAPTION_LINE * len(caption))
-    figure.suptitle(_words(fill(title, round(13 * width))), fontsize=9)
+    words = 0.2 + _HEADING_LINE * len(heading) + _CAPTION_LINE * len(caption)
+    figure = new_figure(width, words + sum(heights))
+    figure.suptitle(_words("\n".join(heading)), fontsize=9)
     figure.supxlabel(_words("\n".join(caption)), fontsize=6.5, x=0.02, ha="left")
     if drawings:
         grid = figure.add_gridspec(2 * rows, columns, height_ratios=heights)
@@ -79,15 +82,15 @@ def _draw(axes: Axes, drawing: Drawing) -> None:
         axes.annotate(
             *(NOTHING, (0.5, 0.5)), xycoords="axes fraction", ha="center", color=GREY, fontsize=7
         )
-    axes.set_title(_words(fill(drawing.title, 38)), fontsize=8)
-    axes.set_xlabel(_words(fill(drawing.x.title, 40)), fontsize=7.5)
+    axes.set_title(_words(fill(drawing.title, _TITLE_WIDTH)), fontsize=8)
+    axes.set_xlabel(_words(fill(drawing.x.title, _TITLE_WIDTH)), fontsize=7.5)
     axes.set_ylabel(_words(fill(drawing.y.title, 34)), fontsize=7.5)
     _tick(axes.xaxis, drawing.x)
     _tick(axes.yaxis, drawing.y)
     tidy(axes)
     if drawing.x.names is not None:
         axes.grid(False, axis="x")
-        if len(drawing.x.names) > 3:
+        if _aslant(drawing.x.names):
             axes.tick_params(axis="x", rotation=35)
             for label in axes.get_xticklabels():
                 label.set_horizontalalignment("right")
@@ -126,9 +129,15 @@ def _tick(printed: PrintedAxis, axis: Axis) -> None:
         printed.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         printed.set_major_formatter(lambda value, _: plain(value, 6))
         return
-    wrapped = 16 if axis.names is None or len(axis.names) > 3 else 30 // len(axis.names)
+    names = axis.names or ()
+    wrapped = 16 if not names or _aslant(names) else 32 // len(names)
     printed.set_ticks(list(axis.ticks), [_words(fill(label, wrapped)) for label in axis.labels])
     printed.set_minor_locator(NullLocator())
+
+
+def _aslant(names: Sequence[str]) -> bool:
+    """Whether names are too many or too long to stand side by side."""
+    return len(names) > 3 and sum(map(len, names)) > 24
 
 
 def _legend_columns(drawing: Drawing) -> int:
@@ -136,9 +145,15 @@ def _legend_columns(drawing: Drawing) -> int:
     return 3 if longest <= 10 else 2 if longest <= 16 else 1
 
 
-def _legend_lines(drawing: Drawing) -> int:
-    lines = sum(len(wrap(mark.label, 40)) for mark in drawing.marks)
-    return math.ceil(lines / _legend_columns(drawing))
+def _panel_height(drawing: Drawing) -> float:
+    """Of a panel whose axes have the same room however long its titles are."""
+    lines = sum(len(wrap(title, _TITLE_WIDTH)) for title in (drawing.title, drawing.x.title))
+    return _PANEL[1] + _TITLE_LINE * max(lines - 2, 0)
+
+
+def _legend_height(drawing: Drawing) -> float:
+    lines = sum(len(wrap(mark.label, _LEGEND_WIDTH)) for mark in drawing.marks)
+    return _LEGEND_LINE * max(math.ceil(lines / _legend_columns(drawing)), 1)
 
 
 def _explain(axes: Axes, drawing: Drawing) -> None:
@@ -148,7 +163,7 @@ def _explain(axes: Axes, drawing: Drawing) -> None:
         return
     axes.legend(
         handles=[_handle(mark) for mark in drawing.marks],
-        labels=[_words(fill(mark.label, 40)) for mark in drawing.marks],
+        labels=[_words(fill(mark.label, _LEGEND_WIDTH)) for mark in drawing.marks],
         loc="upper center",
         borderaxespad=0,
         fontsize=6.5,

@@ -128,7 +128,12 @@ def in_place(panel: Panel) -> Drawing:
             names=names,
         )
     else:
-        x_axis = _axis(panel.x, panel.log_x, [(p.x, p.x, p.x) for p in points])
+        x_axis = _axis(
+            panel.x,
+            panel.log_x,
+            [(p.x, p.x, p.x) for p in points],
+            [float(x) for p in points if p.series.kind is Kind.MEASURED for x in p.x],
+        )
     y_axis = _axis(panel.y, panel.log_y, [(p.y, p.low, p.high) for p in points])
     marks = [_mark(each, x_axis, y_axis) for each in points]
     return Drawing(title=panel.title, x=x_axis, y=y_axis, marks=marks)
@@ -188,7 +193,9 @@ def _axis(
     title: str,
     log: bool,
     spans: Sequence[tuple[Float[np.ndarray, " n"], ...]],
+    chosen: Sequence[float] = (),
 ) -> Axis:
+    """An axis that shows points with their bars, with ticks at sizes that were chosen if few."""
     value, low, high = (
         np.concatenate([np.empty(0), *(span[part] for span in spans)]) for part in range(3)
     )
@@ -202,7 +209,7 @@ def _axis(
     end += pad * (3 if np.any(high > end) else 1)
     if not log:
         return Axis(title=title, log=False, low=start, high=end)
-    ticks = _log_ticks(start, end, 10.0 ** np.unique(np.round(value[shown], 9)))
+    ticks = _few_sizes(chosen, end - start) or _log_ticks(start, end, 10.0 ** value[shown])
     return Axis(title=title, log=True, low=10**start, high=10**end, ticks=ticks)
 
 
@@ -228,6 +235,15 @@ def _extent(
         inside = inside[(inside >= start - reach) & (inside <= end + reach)]
         start, end = min(start, *inside), max(end, *inside)
     return float(start), float(end)
+
+
+def _few_sizes(chosen: Sequence[float], length: float) -> list[float]:
+    """Sizes few enough and far enough apart to be ticks, or none."""
+    sizes = sorted(set(chosen))
+    whole = all(size > 0 and size.is_integer() for size in sizes)
+    if not (whole and 1 < len(sizes) <= _MOST_TICKS):
+        return []
+    return sizes if np.diff(np.log10(sizes)).min() > 0.12 * length else []
 
 
 def _log_ticks(start: float, end: float, values: Float[np.ndarray, " n"]) -> list[float]:
