@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -21,6 +22,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 FORMATS = (".pdf", ".png", ".svg")
+_UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -61,9 +63,22 @@ def check_path(path: str | Path) -> Path:
     return check_output(path, "figure", FORMATS)
 
 
+def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
+    """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
+    with rc_context({"svg.hashsalt": "recallscope"}):
+        figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
+
+
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure; text stays text in PDF and SVG."""
+    """Write a figure beside the path and then move it there: no half of one is ever seen."""
+    path = check_path(path)
+    kind = path.suffix[1:].lower()
+    part = path.with_name(f".{path.name}.part")
     try:
-        figure.savefig(check_path(path), dpi=200)
+        with part.open("wb") as file:
+            draw(figure, file, kind)
+        part.replace(path)
     except OSError as error:
         raise ProblemError(f"the figure was not written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)

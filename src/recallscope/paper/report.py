@@ -1,0 +1,242 @@
+"""The report: one page that says what was claimed, what was measured, and what follows.
+
+The page needs nothing but itself: scripts, styles, figures and numbers are in it, and it asks no
+one for anything. Figures for print are written beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from recallscope.intervals import Interval
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.verdict import LEVEL, Verdict
+from recallscope.pictures.for_print import for_print
+from recallscope.pictures.for_screen import for_screen
+from recallscope.pictures.panels import Panel, Picture
+from recallscope.pictures.style import draw, save
+from recallscope.pictures.words import plain, plain_range
+from recallscope.problem import ProblemError
+from recallscope.tables import check_output
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_SIGNS = {
+    Verdict.SUPPORTED: "✓",
+    Verdict.CONTRADICTED: "✗",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_YET_MEASURED: "–",
+}
+_MOST_ROWS = 200  # on the page; the CSV has all
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFacts:
+    """What a reader needs to make the report again.
+
+    Attributes:
+        size: of the runs, such as "full".
+        date: when it was made, as text.
+        revision: of the code.
+        schema: of the records.
+        runs: how many there were.
+        machine: what they ran on and how long it took, as text.
+        commands: that make all of it again, exactly.
+        versions: of Python and the packages, by name.
+        manifest: lines of hashes of what was measured.
+    """
+
+    size: str
+    date: str
+    revision: str
+    schema: int
+    runs: int
+    machine: str
+    commands: Sequence[str]
+    versions: Mapping[str, str]
+    manifest: Sequence[str] = field(default_factory=tuple)
+
+
+def report(
+    claims: Sequence[tuple[Claim, Finding | None]],
+    facts: ReportFacts,
+    figures: str = "report-figures",
+) -> str:
+    """The page, as HTML; `figures` is the folder beside it that its links to PDF and PNG name."""
+    template, plotly = _template()
+    from markupsafe import Markup
+
+    shown = [_shown(claim, finding, figures) for claim, finding in claims]
+    return template.render(
+        claims=shown,
+        count=_in_words(len(shown)),
+        tally=_tally([each["verdict"] for each in shown]),
+        facts=facts,
+        level=f"{100 * LEVEL:g} %",
+        signs=_SIGNS,
+        css=Markup(_text("report.css")),
+        script=Markup(_text("report.js")),
+        plotly=Markup(plotly),
+    )
+
+
+def write_report(
+    path: str | Path, claims: Sequence[tuple[Claim, Finding | None]], facts: ReportFacts
+) -> None:
+    """Write the page, and beside it a folder with each figure as PDF and PNG.
+
+    Figures come first and every file is moved to its place when it is whole, so that a page never
+    has a link to what is not there.
+    """
+    path = check_output(path, "report", (".html",))
+    folder = path.with_name(f"{path.stem}-figures")
+    page = report(claims, facts, folder.name)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        for claim, finding in claims:
+            if finding is not None and finding.picture.panels:
+                folder.mkdir(exist_ok=True)
+                figure = for_print(finding.picture, claim.title)
+                for kind in ("pdf", "png"):
+                    save(figure, folder / f"{claim.name}.{kind}")
+        part.write_text(page, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ProblemError(f"the report was not written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _template() -> tuple[Template, str]:
+    """The template, and plotly's script: the only place that needs either package."""
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from plotly.offline import get_plotlyjs
+    except ModuleNotFoundError:
+        raise ProblemError(
+            "the report needs plotly and jinja2: pip install 'recallscope[paper]'"
+        ) from None
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(mean=_mean, plain_range=plain_range)
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    # In a script that is part of a page, these alone would end it or hide what follows.
+    script = re.sub(r"<(?=/script|script|!--)", r"\\x3c", get_plotlyjs(), flags=re.IGNORECASE)
+    return environment.from_string(_text("report.html.j2")), script
+
+
+def _text(name: str) -> str:
+    return files("recallscope.paper").joinpath(name).read_text(encoding="utf-8")
+
+
+def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any]:
+    """What the template needs of one claim."""
+    anchor = f"claim-{claim.name}"
+    verdict = Verdict.NOT_YET_MEASURED if finding is None else finding.verdict
+    shown = {"claim": claim, "finding": finding, "anchor": anchor, "verdict": verdict}
+    if finding is None:
+        return {**shown, "short": verdict.advice}
+    panels = [
+        {
+            "anchor": f"{anchor}-{place}",
+            "title": panel.title,
+            "figure": figure,
+            "described": _described(panel),
+        }
+        for place, (panel, figure) in enumerate(
+            zip(finding.picture.panels, for_screen(finding.picture), strict=True), start=1
+        )
+    ]
+    head = list(dict.fromkeys(name for row in finding.rows for name in row))
+    return {
+        **shown,
+        "short": _first_sentence(finding.answer) or verdict.advice,
+        "answer": [text for text in re.split(r"\n\s*\n", finding.answer.strip()) if text],
+        "panels": panels,
+        "described": " ".join(_described(panel) for panel in finding.picture.panels),
+        "drawn": _svg(finding.picture) if panels else "",
+        "file": f"{quote(figures)}/{quote(claim.name)}",
+        "head": head,
+        "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
+        "csv": f"data:text/csv;charset=utf-8,{quote(_csv(head, finding.rows))}",
+    }
+
+
+def _described(panel: Panel) -> str:
+    """A panel for those who cannot see it; its numbers are in the table."""
+    series = "; ".join(f"{series.label} ({series.kind})" for series in panel.series)
+    return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
+def _mean(measured: Interval) -> str:
+    """The mean, to a hundredth of its interval at best.
+
+    >>> _mean(Interval(2e-5, -0.1, 0.1)), _mean(Interval(1.2345, 1.1, 1.4))
+    ('0', '1.23')
+    """
+    mean, low, high = measured
+    width = high - low
+    if math.isfinite(mean) and math.isfinite(width) and width > 0:
+        mean = round(mean, 2 - math.floor(math.log10(width)))
+    return plain(mean)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        return plain(value, 4)
+    if isinstance(value, float):
+        return plain(value, 7)
+    return "" if value is None else str(value)
+
+
+def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, head)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _svg(picture: Picture) -> str:
+    """The figure as it is printed, as an address that holds all of it; the page has the caption."""
+    drawn = io.BytesIO()
+    draw(for_print(replace(picture, caption=""), ""), drawn, "svg")
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
+
+
+def _tally(verdicts: Sequence[Verdict]) -> str:
+    """How many claims have which verdict, in one sentence.
+
+    >>> _tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED])
+    'Of 3 claims, 2 are supported and 1 is contradicted.'
+    """
+    counts = Counter(verdicts)
+    parts = [
+        f"{counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {verdict}"
+        for verdict in Verdict
+        if counts[verdict]
+    ]
+    *others, last = parts or ["none has a verdict"]
+    return f"Of {len(verdicts)} claims, {' and '.join(filter(None, [', '.join(others), last]))}."
+
+
+def _in_words(count: int) -> str:
+    small = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return small[count] if count < len(small) else str(count)
