@@ -14,6 +14,7 @@ from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.paper.claim import Claim, Finding
+    from recallscope.paper.evidence import Evidence
 
 paper = typer.Typer(
     name="paper",
@@ -50,7 +51,9 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
         _only_full(size)
         known = manifest()["claims"]
     else:
-        known = {claim.name: summary(found) for claim, found in _findings("all", size, store)}
+        known = {
+            claim.name: summary(found) for claim, found in _findings("all", _evidence(size, store))
+        }
     listed = [
         {"name": name, "statement": claim.statement} | known[name] for name, claim in CLAIMS.items()
     ]
@@ -85,7 +88,7 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
         for number, sweep in enumerate(sweeps, start=1):
             with ProgressDisplay(f"{sweep} ({number} of {len(sweeps)})") as display:
                 carry_out(sweep, size, _folder(where["store"]), executor, display.update)
-    _print_findings(_findings(name, size, where["store"]), as_json)
+    _print_findings(_findings(name, _evidence(size, where["store"])), as_json)
 
 
 @paper.command()
@@ -111,7 +114,7 @@ def plot(
     folder.mkdir(parents=True, exist_ok=True)
     written = [
         str(path)
-        for claim, found in _findings(name, size, store)
+        for claim, found in _findings(name, _evidence(size, store))
         for path in write_figure(claim, _measured(claim, found), folder)
     ]
     if as_json:
@@ -137,7 +140,23 @@ def report(
       recallscope paper report
       recallscope paper report --store recallscope-paper --size smoke --to smoke.html
     """
-    raise NotImplementedError
+    from recallscope.paper.bundle import BUNDLE, hashes
+    from recallscope.paper.provenance import facts_about
+    from recallscope.paper.report import write_report
+    from recallscope.tables import check_output
+
+    check_output(to, "report", (".html",))
+    evidence = _evidence(size, store)
+    found = _findings("all", evidence)
+    command = f"recallscope paper report --size {size} --to {to}"
+    if store is not None:
+        command += f" --store {store}"
+    facts = facts_about(evidence, found, command, hashes(BUNDLE if store is None else Path(store)))
+    figures = [str(path) for path in write_report(to, found, facts)]
+    if as_json:
+        terminal.print_json({"report": to, "figures": figures})
+    else:
+        print(f"{to}, and {len(figures)} figures beside it")
 
 
 def _only_full(size: str) -> None:
@@ -148,20 +167,23 @@ def _only_full(size: str) -> None:
         )
 
 
-def _findings(name: str, size: str, store: str | None) -> list[tuple[Claim, Finding | None]]:
+def _evidence(size: str, store: str | None) -> Evidence:
     from recallscope.paper.bundle import BUNDLE
     from recallscope.paper.evidence import Evidence
-    from recallscope.paper.registry import claims_named, finding
     from recallscope.paper.sizes import check_size
 
     check_size(size)
-    claims = claims_named(name)
     if store is None:
         _only_full(size)
     elif not Path(store).is_dir():
         raise ProblemError(f"there are no runs in {store!r}; start with recallscope paper run")
-    evidence = Evidence.at(BUNDLE if store is None else store, size)
-    return [(claim, finding(claim, evidence)) for claim in claims]
+    return Evidence.at(BUNDLE if store is None else store, size)
+
+
+def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None]]:
+    from recallscope.paper.registry import claims_named, finding
+
+    return [(claim, finding(claim, evidence)) for claim in claims_named(name)]
 
 
 def _folder(place: str) -> Path:

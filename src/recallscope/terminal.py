@@ -462,6 +462,8 @@ def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
     """A claim, what was found, and each prediction with its interval."""
+    from recallscope.pictures.words import plain, plain_range
+
     console = Console()
     verdict = "not yet measured" if found is None else found.verdict
     console.print(f"\n{claim.title}: {verdict}", highlight=False, style="bold")
@@ -471,8 +473,7 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     table = Table("prediction", "measured", "99.5 % interval", "must lie", "verdict")
     for each in found.judgements:
         mean, low, high = each.measured
-        table.add_row(
-            each.what, f"{mean:.3g}", f"{low:.3g} to {high:.3g}", each.expected, str(each.verdict)
-        )
+        interval = plain_range(low, high)
+        table.add_row(each.what, plain(mean), interval, each.expected, str(each.verdict))
     console.print(table)
     console.print(found.answer, highlight=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str
         ),
         **made_with,
         "files": hashes(folder),
-        "sweeps": {name: _hash(sweep_file(name, "full")) for name in names},
+        "sweeps": hashes_of_sweeps(names, "full"),
         "claims": {name: summary(finding(claim, evidence)) for name, claim in CLAIMS.items()},
     }
     (folder / MANIFEST).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
@@ -84,6 +85,11 @@ def hashes(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
     }
+
+
+def hashes_of_sweeps(names: Iterable[str], size: str) -> dict[str, str]:
+    """The hash of the file of each sweep."""
+    return {f"sweeps/{size}/{name}.toml": _hash(sweep_file(name, size)) for name in names}
 
 
 def _hash(path: Path) -> str:

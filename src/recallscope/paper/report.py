@@ -21,11 +21,12 @@ from urllib.parse import quote
 
 from recallscope.intervals import Interval
 from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.figures import write_figure
 from recallscope.paper.verdict import LEVEL, Verdict
 from recallscope.pictures.for_print import for_print
 from recallscope.pictures.for_screen import for_screen
 from recallscope.pictures.panels import Panel, Picture
-from recallscope.pictures.style import draw, save
+from recallscope.pictures.style import draw
 from recallscope.pictures.words import plain, plain_range
 from recallscope.problem import ProblemError
 from recallscope.tables import check_output
@@ -94,8 +95,8 @@ def report(
 
 def write_report(
     path: str | Path, claims: Sequence[tuple[Claim, Finding | None]], facts: ReportFacts
-) -> None:
-    """Write the page, and beside it a folder with each figure as PDF and PNG.
+) -> list[Path]:
+    """Write the page, and beside it a folder with each figure as PDF and PNG; where these are.
 
     Figures come first and every file is moved to its place when it is whole, so that a page never
     has a link to what is not there.
@@ -104,19 +105,19 @@ def write_report(
     folder = path.with_name(f"{path.stem}-figures")
     page = report(claims, facts, folder.name)
     part = path.with_name(f".{path.name}.part")
+    figures: list[Path] = []
     try:
         for claim, finding in claims:
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
-                figure = for_print(finding.picture, claim.title)
-                for kind in ("pdf", "png"):
-                    save(figure, folder / f"{claim.name}.{kind}")
+                figures += write_figure(claim, finding, folder)
         part.write_text(page, encoding="utf-8")
         part.replace(path)
     except OSError as error:
         raise ProblemError(f"the report was not written: {error}") from None
     finally:
         part.unlink(missing_ok=True)
+    return figures
 
 
 def _template() -> tuple[Template, str]:

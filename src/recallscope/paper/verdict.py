@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from recallscope.intervals import Interval
+from recallscope.pictures.words import plain
 
 LEVEL = 0.995
 """Of the intervals that are judged: a claim makes at most ten predictions, so that chance alone
@@ -57,9 +58,10 @@ class Judgement:
     @property
     def expected(self) -> str:
         """Where the number must lie, in words."""
-        if self.above is not None and self.below is not None:
-            return f"between {self.above:g} and {self.below:g}"
-        return f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
+        above, below = (None if end is None else plain(end) for end in (self.above, self.below))
+        if above is not None and below is not None:
+            return f"between {above} and {below}"
+        return f"above {above}" if above is not None else f"below {below}"
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: an end that is not known is None."""
@@ -89,12 +91,14 @@ def judge(
     """
     if above is None and below is None:
         raise ValueError("a prediction says above or below what a number must lie")
-    start = -math.inf if above is None else above
-    end = math.inf if below is None else below
-    if measured.low > start and measured.high < end:
-        verdict = Verdict.SUPPORTED
-    elif measured.high <= start or measured.low >= end:
+    too_low = above is not None and measured.high <= above
+    too_high = below is not None and measured.low >= below
+    high_enough = above is None or measured.low > above
+    low_enough = below is None or measured.high < below
+    if too_low or too_high:
         verdict = Verdict.CONTRADICTED
+    elif high_enough and low_enough:
+        verdict = Verdict.SUPPORTED
     else:
         verdict = Verdict.INCONCLUSIVE
     return Judgement(what=what, measured=measured, above=above, below=below, verdict=verdict)

@@ -40,16 +40,15 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=[_judged(effect) for effect in effects],
         answer=(
-            "What one step up of each size does to recall, at equal values of the others, on "
-            "average. "
-            + " ".join(
+            " ".join(
                 f"{model}: "
                 + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
                 + "."
                 for model, of_it in _by_model(effects).items()
             )
-            + f" Of {pairs} such steps, {exceptions} change mean recall the other way by more "
-            f"than {_CLEARLY:g}: the rule holds on the whole, not at every point."
+            + " These are the changes of recall with one step up of each size at equal values of "
+            f"the others, on average. Of {pairs} such steps, {exceptions} change mean recall the "
+            f"other way by more than {_CLEARLY:g}."
         ),
         picture=Picture(
             caption="The change of recall when one size takes its next value and all others stay, "

@@ -44,12 +44,12 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"The cosine of the attention vector with the trigger goes from {shown(cosines[0])} at "
+            f"Ordinary training finds the mark {shown(early)} of the time after {EARLY_STEPS} "
+            f"steps and {shown(late)} after {LATE_STEPS}. This is descent in small steps on "
+            f"{max(trained):,.0f} samples; the cosine of attention with the trigger is then "
+            f"{shown(cosine)}. After the paper's three steps it goes from {shown(cosines[0])} at "
             f"the smallest batch to {shown(cosines[1])} at the largest; where attention has not "
-            f"locked, recall is {shown(recall, 3)}. In ordinary descent with small steps on "
-            f"{max(trained):,.0f} samples, attention finds the mark {shown(early)} of the time "
-            f"after {EARLY_STEPS} steps and {shown(late)} after {LATE_STEPS}, with a cosine of "
-            f"{shown(cosine)}." + (_NOT_DECIDED if gain.low > _GAIN else "")
+            f"locked, recall is {shown(recall, 3)}." + (_NOT_DECIDED if gain.low > _GAIN else "")
         ),
         picture=Picture(
             caption="Left: what the second of three steps makes of attention, over the batch. "

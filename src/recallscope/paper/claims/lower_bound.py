@@ -105,8 +105,8 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"No decoder comes below the bound: the nearest stays at {shown(lowest)} times it. The "
-            f"best decoder needs from {shown(closest)} to {shown(farthest)} times the bound's "
+            f"The smallest batch of any decoder is {shown(lowest)} times the bound. The best "
+            f"decoder needs from {shown(closest)} to {shown(farthest)} times the bound's "
             f"samples, and its batch goes as d to the {shown(measured['dim'])} and L to the "
             f"{shown(measured['length'])}; the bound itself over the same problems as "
             f"{own['dim'].mean:.2f} and {own['length'].mean:.2f}.".replace("-", "−")

@@ -37,13 +37,13 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            "Of the three noises, "
+            "In the problem chosen for each, "
             + ", ".join(
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
-            + " in the problem chosen for it. From an endless batch, where MLP noise is what "
-            f"width must beat, m* goes as d to the {shown(power)}: near −1, a condition on the "
-            f"product m·d. Even the widest MLP changes recall by {shown(few, 3)} at the smallest "
+            + " of the three. From an endless batch, where MLP noise is what "
+            f"width must beat, m* goes as d to the {shown(power)}; −1 would be a condition on the "
+            f"product m·d alone. The widest MLP changes recall by {shown(few, 3)} at the smallest "
             f"batch; at the largest it changes it by {shown(many, 3)}."
         ),
         picture=Picture(

@@ -35,9 +35,9 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            "Read as samples needed for the same facts, the powers of d and L are "
-            f"{shown(needed['dim'])} and {shown(needed['length'])}; read as facts stored from the "
-            f"same batch, {shown(stored['dim'])} and {shown(stored['length'])}. "
+            f"Samples needed go as d to the {shown(needed['dim'])} and L to the "
+            f"{shown(needed['length'])}. Facts stored from the same batch go as d to the "
+            f"{shown(stored['dim'])} and L to the {shown(stored['length'])}. "
             + _correction(needed, stored)
         ),
         picture=Picture(

@@ -59,12 +59,12 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            "Over orthogonal embeddings the critical batch goes as d to the "
+            f"Random embeddings need {shown(over)} times the samples of orthogonal ones. Over "
+            "orthogonal embeddings the critical batch goes as d to the "
             f"{shown(found['orthogonal']['dim'])} and L to the "
-            f"{shown(found['orthogonal']['length'])}: it depends on neither. Over random ones, "
-            f"at fewer dimensions than tokens, the powers are {shown(found['random']['dim'])} and "
-            f"{shown(found['random']['length'])}, and {shown(over)} times as many samples are "
-            "needed as orthogonal embeddings would let one expect."
+            f"{shown(found['orthogonal']['length'])}. Over random ones, at fewer dimensions than "
+            f"tokens, the powers are {shown(found['random']['dim'])} and "
+            f"{shown(found['random']['length'])}."
         ),
         picture=Picture(
             caption="The same task and lengths. Random embeddings have fewer dimensions than "

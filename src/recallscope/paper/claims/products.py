@@ -16,6 +16,7 @@ from recallscope.paper.numbers import (
 )
 from recallscope.paper.verdict import judge
 from recallscope.pictures.panels import Panel, Picture
+from recallscope.pictures.words import plain
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -67,16 +68,18 @@ def analyse(evidence: Evidence) -> Finding:
             ],
         ),
     ]
-    chance = "" if rival is None else f" (chance {rival.chance:.1g} that N* depends on neither)"
+    chance = (
+        "" if rival is None else f" (chance {plain(rival.chance, 1)} that it depends on neither)"
+    )
     return Finding(
         judgements=judgements,
         answer=(
-            f"After three steps on long sequences the batch that recalls half the facts goes as "
-            f"d to the {shown(needed['dim'])} and L to the {shown(needed['length'])}: dimensions "
-            f"buy samples, and length costs them{chance}. Read from the first gradient, the facts "
-            f"stored go as N/L to the {shown(capacity['ratio'])} and d to the "
-            f"{shown(capacity['dim'])}; at equal N/L, length itself has the power "
-            f"{shown(capacity['length'])}. So N, d and L act through products, not one by one."
+            f"The batch needed goes as d to the {shown(needed['dim'])} and L to the "
+            f"{shown(needed['length'])}. This is after three steps on long sequences, for half of "
+            f"the facts{chance}: dimensions buy samples, length costs them. Read from the first "
+            f"gradient, the facts stored go as N/L to the {shown(capacity['ratio'])} and d to the "
+            f"{shown(capacity['dim'])}; at equal N/L, length has the power "
+            f"{shown(capacity['length'])}."
         ),
         picture=Picture(
             caption="Left: the critical batch falls with d and rises with L; lines are closed "

@@ -54,9 +54,10 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"In units of V log V = {few:,.0f} samples, the smallest dimension (the densest "
-            f"storage) needs {shown(small_short)} for short sequences and {shown(small_long)} for "
-            f"long ones; long ones come down to {shown(large_long)} with the largest dimension."
+            f"In units of V log V samples, the smallest dimension needs {shown(small_short)} for "
+            f"short sequences and {shown(small_long)} for long ones. The smallest dimension is the "
+            f"densest storage, and V log V is {few:,.0f}. With the largest dimension, long "
+            f"sequences come down to {shown(large_long)}."
         ),
         picture=Picture(
             caption="To the right, facts are stored more densely; upwards, more samples are "

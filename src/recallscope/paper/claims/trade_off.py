@@ -34,6 +34,7 @@ def analyse(evidence: Evidence) -> Finding:
     # Parameters are d², so facts a parameter go with two powers of d less than facts.
     per_parameter = moved(powers(stored, ["dim"])["dim"], -2.0)
     more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
+    few, many = (end(search.problem.dim for search in short) for end in (min, max))
     judgements = [
         judge("power of d in facts a parameter, endless batch", per_parameter, below=0.0),
         judge("N* of smallest over largest d, short sequences", more["short"], above=1.0),
@@ -44,10 +45,10 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"With all the data there is, facts a parameter go as d to the {shown(per_parameter)}: "
-            "smaller models pack more into each number. For the same facts the smallest dimension "
-            f"of the grid needs {shown(more['short'])} times the samples of the largest for short "
-            f"sequences, and {shown(more['long'])} times for long ones."
+            f"Facts a parameter go as d to the {shown(per_parameter)}. This is the capacity, with "
+            "all the data there is. For the same facts the smallest dimension of the grid, "
+            f"{few}, needs {shown(more['short'])} times the samples of the largest, {many}, for "
+            f"short sequences, and {shown(more['long'])} times for long ones."
         ),
         picture=Picture(
             caption="Left: facts of which half are recalled from an endless batch, for each of the "

@@ -16,6 +16,7 @@ from recallscope.paper.numbers import (
     minus,
     moved,
     row,
+    shown,
     theory_series,
 )
 from recallscope.paper.verdict import judge
@@ -57,7 +58,9 @@ def analyse(evidence: Evidence) -> Finding:
     ]
     return Finding(
         judgements=judgements,
-        answer="Samples observed, with 99.5 % intervals: "
+        answer="Observed over predicted batches: "
+        + ", ".join(shown(each.measured) for each in judgements[: len(corners)])
+        + ". Samples observed: "
         + "; ".join(f"{d} d, {at} L: {_both(search)}" for (d, at), search in corners.items())
         + ".",
         picture=Picture(

@@ -1,0 +1,55 @@
+"""Where the runs behind a report come from: how many, by what versions, how long, and their hashes.
+
+All of it is read from the runs themselves.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from recallscope.machine import duration
+from recallscope.paper.bundle import hashes_of_sweeps
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.report import ReportFacts
+from recallscope.problem import SCHEMA_VERSION
+
+
+def facts_about(
+    evidence: Evidence,
+    claims: Sequence[tuple[Claim, Finding | None]],
+    command: str,
+    files: dict[str, str],
+) -> ReportFacts:
+    """What a reader needs to make a report again.
+
+    Args:
+        evidence: the runs.
+        claims: what was found in them.
+        command: the one that wrote the report.
+        files: hashes of the files that hold the runs, by name.
+    """
+    sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
+    records, readings = evidence.used(sweeps)
+    versions = {
+        package: ", ".join(sorted({record.provenance.versions[package] for record in records}))
+        for package in (records[0].provenance.versions if records else ())
+    }
+    revisions = sorted({record.provenance.revision or "unknown" for record in records})
+    seconds = sum(record.provenance.elapsed_seconds for record in records)
+    seconds += sum(reading.seconds for reading in readings)
+    return ReportFacts(
+        size=evidence.size,
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        revision=", ".join(revisions) or "unknown",
+        schema=SCHEMA_VERSION,
+        runs=len(records) + len(readings),
+        machine=f"{duration(seconds)} of one core in all",
+        commands=[f"recallscope paper run all --size {evidence.size}", command],
+        versions=versions,
+        manifest=[
+            f"{digest}  {name}"
+            for name, digest in (files | hashes_of_sweeps(sweeps, evidence.size)).items()
+        ],
+    )
