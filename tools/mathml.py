@@ -18,6 +18,7 @@ from markdown.inlinepatterns import InlineProcessor
 _INLINE = r"(?<![\\$])\$([^$]+)\$"
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _TAG = re.compile(r"\\tag\{([^}]*)\}")
+_LETTERS = {"mathbb E": "𝔼", "mathbb R": "ℝ", "mathcal L": "ℒ"}  # browsers know no such styles
 _ABOVE_ESCAPES = 185  # and below code, which keeps its dollars
 _ABOVE_PARAGRAPHS = 75
 
@@ -28,6 +29,8 @@ def mathml(latex: str, display: str = "inline") -> str:
     >>> mathml("x").startswith("<math")
     True
     """
+    for command, letter in _LETTERS.items():
+        latex = latex.replace(f"\\{command}", letter)
     return convert(" ".join(latex.split()), display=display)
 
 
