@@ -19,6 +19,7 @@ _INLINE = r"(?<![\\$])\$([^$]+)\$"
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _TAG = re.compile(r"\\tag\{([^}]*)\}")
 _LETTERS = {"mathbb E": "𝔼", "mathbb R": "ℝ", "mathcal L": "ℒ"}  # browsers know no such styles
+_NAMES = re.compile(r"<(m[io])>([A-Za-z]{2,})</\1>")  # of functions: set off, but not far
 _ABOVE_ESCAPES = 185  # and below code, which keeps its dollars
 _ABOVE_PARAGRAPHS = 75
 
@@ -31,7 +32,8 @@ def mathml(latex: str, display: str = "inline") -> str:
     """
     for command, letter in _LETTERS.items():
         latex = latex.replace(f"\\{command}", letter)
-    return convert(" ".join(latex.split()), display=display)
+    drawn = convert(" ".join(latex.split()), display=display)
+    return _NAMES.sub(r'<mo lspace="0.17em" rspace="0.1em">\2</mo>', drawn)
 
 
 class _Inline(InlineProcessor):
