@@ -37,7 +37,7 @@ def mathml(latex: str, display: str = "inline") -> str:
 
 
 class _Inline(InlineProcessor):
-    def handleMatch(  # type: ignore[override]  # noqa: N802, the name that Markdown calls
+    def handleMatch(  # noqa: N802, the name that Markdown calls
         self, match: re.Match[str], data: str
     ) -> tuple[str, int, int]:
         return self.md.htmlStash.store(mathml(match[1])), match.start(0), match.end(0)
