@@ -11,17 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from blocks import code
+
 README = Path(__file__).parents[1] / "README.md"
 
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
-
-
 COMMANDS = [
-    line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines() if line
+    line for block in code(README, "sh") for line in block.replace("\\\n", " ").splitlines() if line
 ]
-PYTHON = blocks("python")
+PYTHON = code(README, "python")
 
 
 def test_the_readme_has_something_to_run():
@@ -38,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_sweep_shown_is_the_example():
-    assert blocks("toml") == [(README.parent / "examples" / "sweep.toml").read_text()]
+    assert code(README, "toml") == [(README.parent / "examples" / "sweep.toml").read_text()]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -50,10 +47,10 @@ def test_commands(line, folder):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("code", PYTHON)
-def test_python(code):
+@pytest.mark.parametrize("block", PYTHON)
+def test_python(block):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", block], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
@@ -61,7 +58,7 @@ def test_python(code):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_what_is_shown_is_what_is_printed(place, folder):
     """All but the time it took."""
-    shown = blocks("text")[place].splitlines()
+    shown = code(README, "text")[place].splitlines()
     line = next(line for line in COMMANDS if f" {('run', 'predict', 'critical')[place]} " in line)
     command = [sys.executable, "-m", "recallscope", *shlex.split(line)[1:]]
     printed = subprocess.run(command, capture_output=True, text=True, cwd=folder)

@@ -1,0 +1,89 @@
+"""The blocks of code in a page, and what it takes to run a whole page.
+
+`python blocks.py PAGE` runs every sh and python block of a page in the present folder, in order.
+Python blocks share one namespace. A text block holds what the block before it prints; three dots in
+it stand for anything, and spaces for as many others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_FENCED = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, what it holds, and the line of its page where it begins."""
+
+    language: str
+    code: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    """All fenced blocks of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(match[1], match[2], text.count("\n", 0, match.start()) + 1)
+        for match in _FENCED.finditer(text)
+    ]
+
+
+def code(page: Path, language: str) -> list[str]:
+    """What the blocks of one language hold."""
+    return [block.code for block in blocks(page) if block.language == language]
+
+
+def run_page(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a page in a process of its own, with a `recallscope` that is the one under test."""
+    programs = folder / ".bin"
+    programs.mkdir()
+    command = programs / "recallscope"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recallscope "$@"\n')
+    command.chmod(0o755)
+    return subprocess.run(
+        [sys.executable, "-W", "error", __file__, str(page)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+        timeout=300,
+    )
+
+
+def _run(page: Path) -> None:
+    printed, names = "", {"__name__": "page"}
+    checker = doctest.OutputChecker()
+    for block in blocks(page):
+        place = f"{page.name}, line {block.line}"
+        if block.language == "sh":
+            printed = _shell(block.code, place)
+        elif block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
+            printed = output.getvalue()
+        elif block.language == "text" and not checker.check_output(
+            block.code, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        ):
+            sys.exit(f"{place}: shown is\n{block.code}\nbut printed was\n{printed}")
+
+
+def _shell(script: str, place: str) -> str:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True
+    )
+    if done.returncode:
+        sys.exit(f"{place}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    _run(Path(sys.argv[1]))

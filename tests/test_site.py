@@ -1,0 +1,133 @@
+"""The site builds without a warning, its links lead somewhere, and it fetches nothing elsewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import recallscope
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md"))
+
+
+class Reference(NamedTuple):
+    """What a page points to, and by which element."""
+
+    element: str
+    target: str
+
+
+class Page(HTMLParser):
+    """The references, the anchors and the prose of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.references: list[Reference] = []
+        self.anchors: set[str] = set()
+        self.prose: list[str] = []
+        self._verbatim = 0
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name in ("href", "src", "srcset", "data", "poster") and value:
+                self.references.append(Reference(tag, value))
+            if name in ("id", "name") and value:
+                self.anchors.add(value)
+        self._verbatim += tag in ("code", "pre", "script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._verbatim -= tag in ("code", "pre", "script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self._verbatim:
+            self.prose.append(data)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Built from a copy, so that a checkout stays as it is."""
+    folder = tmp_path_factory.mktemp("site")
+    for name in ("docs", "src", "tools"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_page_is_built_and_in_the_menu(site):
+    menu = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"(\S+\.md)$", menu, re.MULTILINE)) == [str(page) for page in PAGES]
+    for page in PAGES:
+        assert (site / page.with_suffix(".html")).exists(), page
+
+
+def test_every_public_name_has_its_place(site):
+    anchors = Page(site / "api.html").anchors
+    assert {f"recallscope.{name}" for name in recallscope.__all__} <= anchors
+
+
+def test_links_lead_somewhere(site, pages):
+    for path, page in pages.items():
+        for element, target in page.references:
+            url = urlsplit(target)
+            if url.scheme or url.netloc:
+                continue
+            root = (
+                site if url.path.startswith("/") else path.parent
+            )  # of 404.html, which is anywhere
+            there = (root / unquote(url.path).lstrip("/")).resolve() if url.path else path
+            there = there / "index.html" if there.is_dir() else there
+            assert there.is_relative_to(site), f"{path.name}: {element} {target}"
+            assert there.exists(), f"{path.name}: {element} {target}"
+            if url.fragment and there.suffix == ".html":
+                anchor = unquote(url.fragment)
+                assert anchor in pages[there].anchors, f"{path.name}: {element} {target}"
+
+
+def test_only_links_lead_elsewhere(pages):
+    """And only to the paper."""
+    for path, page in pages.items():
+        for element, target in page.references:
+            url = urlsplit(target)
+            if url.scheme or url.netloc:
+                assert (element, url.netloc) == ("a", "arxiv.org"), f"{path.name}: {target}"
+
+
+def test_styles_and_pages_fetch_nothing(site):
+    fetched = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"]?)(?:https?:)?//")
+    for path in [*site.rglob("*.css"), *site.rglob("*.html"), *site.rglob("*.svg")]:
+        assert not fetched.search(path.read_text(encoding="utf-8")), path
+    assert not [path for path in site.rglob("*") if path.suffix in (".woff", ".woff2", ".ttf")]
+
+
+def test_pages_have_nothing_that_makes_the_theme_fetch_scripts(site):
+    """Its bundle would fetch these for diagrams, galleries, editors and repositories."""
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for wish in ('class="mermaid"', "glightbox", "pyodide", "ace_editor", "source_link"):
+            assert wish not in text, f"{path.name}: {wish}"
+        assert 'data-md-component="source"' not in text, path.name
+
+
+def test_formulas_are_drawn(pages):
+    for path, page in pages.items():
+        prose = "".join(page.prose)
+        assert "$" not in prose, path.name
+        assert "\\" not in prose, path.name

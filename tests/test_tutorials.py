@@ -1,0 +1,53 @@
+"""Every command and every piece of Python in the tutorials runs, and prints what is shown."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from blocks import blocks, run_page
+
+ROOT = Path(__file__).parents[1]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [*TUTORIALS, ROOT / "docs" / "quickstart.md", ROOT / "docs" / "faq.md"]
+
+
+def test_there_are_tutorials():
+    assert len(TUTORIALS) >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(page, tmp_path):
+    """One folder for each page, with what a checkout has."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    assert any(block.language in ("sh", "python") for block in blocks(page))
+    done = run_page(page, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_few_blocks_are_only_for_show(page):
+    assert sum(block.language == "console" for block in blocks(page)) <= 4
+
+
+@pytest.mark.parametrize(
+    ("page", "complaint"),
+    [
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "page.md, line 5: shown is"),
+        ("```sh\necho 1\nfalse\n```\n", "page.md, line 1: exit code 1"),
+        ("```python\n1 / 0\n```\n", "ZeroDivisionError"),
+    ],
+)
+def test_a_page_that_is_wrong_fails(page, complaint, tmp_path):
+    (tmp_path / "page.md").write_text(page)
+    done = run_page(tmp_path / "page.md", tmp_path)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_a_page_that_is_right_passes(tmp_path):
+    page = "```python\nx = 1\n```\n\n```sh\necho 2\n```\n\n```python\nprint(x, 'of', 2)\n```\n"
+    (tmp_path / "page.md").write_text(page + "\n```text\n1 ... 2\n```\n")
+    assert run_page(tmp_path / "page.md", tmp_path).returncode == 0
