@@ -146,17 +146,18 @@ class CriticalSearch:
         self._tests: list[float] = []
         self._failed: list[Record] = []
         self._told: set[tuple[float, int]] = set()
-        self._crossing = self._posterior()
 
     @property
     def evaluations(self) -> int:
         """How many runs were told, failed ones included."""
         return len(self._x) + len(self._failed)
 
-    @property
+    @cached_property
     def crossing(self) -> Crossing:
         """The posterior of log size; of −log size where more of the size hurts."""
-        return self._crossing
+        ends = sorted(self._sign * math.log(size) for size in (self.low, self._largest_known))
+        runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
+        return locate(runs, self.target, ends[0], ends[1], self._prior)
 
     @property
     def done(self) -> bool:
@@ -167,7 +168,7 @@ class CriticalSearch:
             return False
         if self._count(Status.FAILED) > len(self._x) or not self._x:
             return True
-        found = self._crossing
+        found = self.crossing
         sure = max(found.before, found.beyond) > _SURE
         return sure or found.width <= math.log1p(self.precision)
 
@@ -176,7 +177,7 @@ class CriticalSearch:
         """How many runs the search will have taken, if intervals narrow as the root of runs."""
         if self.done:
             return self.evaluations
-        still = self._crossing.width / math.log1p(self.precision)
+        still = self.crossing.width / math.log1p(self.precision)
         runs = max(self.evaluations, _FEWEST_RUNS) * still**2
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
@@ -206,7 +207,7 @@ class CriticalSearch:
         """Problems and seeds to run next: where the crossing may be, and a little to its sides."""
         count = min(count or self.batch, max(self.budget - self.evaluations, 1))
         low, high = sorted(self._sign * math.log(size) for size in (self.low, self._largest_to_try))
-        found = self._crossing
+        found = self.crossing
         side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
         asked = []
         for number in range(count):
@@ -237,11 +238,11 @@ class CriticalSearch:
             self._x.append(self._sign * math.log(size))
             self._rate.append(getattr(record, self.accuracy))
             self._tests.append(float(record.test_samples or 1))
-        self._crossing = self._posterior()
+        self.__dict__.pop("crossing", None)  # to be worked out again when it is asked for
 
     def result(self) -> CriticalSize:
         """What is known so far."""
-        found = self._crossing
+        found = self.crossing
         status, reason = found.status, None
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
             status, reason = self._failed[-1].status, self._failed[-1].reason
@@ -284,11 +285,6 @@ class CriticalSearch:
         """Sizes that hurt are searched by the logarithm of their inverse."""
         return 1 if GROWS[self.quantity] else -1
 
-    def _posterior(self) -> Crossing:
-        ends = sorted(self._sign * math.log(size) for size in (self.low, self._largest_known))
-        runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
-        return locate(runs, self.target, ends[0], ends[1], self._prior)
-
     @cached_property
     def theory(self) -> int | None:
         """The size that the closed forms give, if there are any and one reaches the target."""
@@ -310,7 +306,7 @@ class CriticalSearch:
         return self._sign * math.log(prior)
 
     def _out_of_range(self) -> str:
-        if self._crossing.beyond > self._crossing.before:
+        if self.crossing.beyond > self.crossing.before:
             said, hardest = "not reached", self._sign > 0
         else:
             said, hardest = "reached already", self._sign < 0

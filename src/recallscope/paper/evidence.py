@@ -74,6 +74,7 @@ class Evidence:
         self._records: dict[int, list[Record]] = defaultdict(list)
         for record in records:
             self._records[record.seed].append(record)
+        self._searches: dict[str, list[CriticalSearch]] = {}
         self._readings = {(each.measure, each.problem, each.seed): each for each in readings}
 
     @classmethod
@@ -96,11 +97,13 @@ class Evidence:
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each told all of its runs."""
-        searches = sweep_of(name, self.size).searches()
-        for search in searches:
-            search.tell(self._asked_by(search, name))
-        _complain(sum(not search.done for search in searches), len(searches), "searches", name)
-        return searches
+        if name not in self._searches:  # many claims rest on the same
+            searches = sweep_of(name, self.size).searches()
+            for search in searches:
+                search.tell(self._asked_by(search, name))
+            _complain(sum(not search.done for search in searches), len(searches), "searches", name)
+            self._searches[name] = searches
+        return self._searches[name]
 
     def readings(self, name: str) -> list[Reading]:
         """The reading of every cell of a sweep, in its order."""

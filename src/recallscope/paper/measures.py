@@ -6,14 +6,14 @@ Each is named after the sweep whose cells it measures, and returns plain numbers
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import torch
-
-from recallscope.decoders import decoder_accuracy
-from recallscope.network.transformer import Transformer
 from recallscope.problem import Problem
-from recallscope.twins import measure
-from recallscope.world.world import World
+
+# torch is imported where it is needed: to list claims it is not.
+if TYPE_CHECKING:
+    from recallscope.network.transformer import Transformer
+    from recallscope.world.world import World
 
 NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 EARLY_STEPS, LATE_STEPS = 2, 100
@@ -29,6 +29,8 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
     >>> sorted(found) == sorted(NOISES)
     True
     """
+    from recallscope.twins import measure
+
     found = measure(problem, seed)
     return {name: found["one_step", name] for name in NOISES}
 
@@ -44,6 +46,11 @@ def training_on(problem: Problem, seed: int) -> dict[str, float]:
     >>> found["early_lock"] < found["late_lock"]
     True
     """
+    import torch
+
+    from recallscope.network.transformer import Transformer
+    from recallscope.world.world import World
+
     world = World.make(problem, seed)
     model = Transformer(world)
     tokens, position, label = (
@@ -61,6 +68,8 @@ def training_on(problem: Problem, seed: int) -> dict[str, float]:
 
 
 def _attention(model: Transformer, world: World, when: str) -> dict[str, float]:
+    import torch
+
     tokens, position, _ = (
         torch.from_numpy(part).long() for part in world.task.draw(0, LOCK_TESTS, "test")
     )
@@ -70,8 +79,15 @@ def _attention(model: Transformer, world: World, when: str) -> dict[str, float]:
     return {f"{when}_lock": found.double().mean().item(), f"{when}_cosine": cosine.item()}
 
 
+def decoders(problem: Problem, seed: int) -> dict[str, float]:
+    """The share of tokens whose label each decoder tells from the first gradient."""
+    from recallscope.decoders import decoder_accuracy
+
+    return decoder_accuracy(problem, seed)
+
+
 MEASURES: dict[str, Callable[[Problem, int], dict[str, float]]] = {
-    "decoders": decoder_accuracy,
+    "decoders": decoders,
     "noises": noises,
     "training-on": training_on,
 }

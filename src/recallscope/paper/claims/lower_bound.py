@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.decoders import DECODERS
 from recallscope.intervals import Interval
 from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.paper.claim import Claim, Finding
@@ -102,6 +101,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
     ]
     lengths = sorted({each.problem.length for each in decoded})
+    decoders = list(dict.fromkeys(each.decoder for each in decoded))
     return Finding(
         judgements=judgements,
         answer=(
@@ -124,8 +124,8 @@ def analyse(evidence: Evidence) -> Finding:
                     log_y=True,
                     series=[
                         *(
-                            _series(name, length, decoded)
-                            for name in DECODERS
+                            _series(name, place, length, decoded)
+                            for place, name in enumerate(decoders)
                             if _any(name, length, reached)
                         ),
                         Series(
@@ -148,11 +148,12 @@ def _decoded(readings: Sequence[Reading]) -> list[Decoded]:
     for reading in readings:
         groups[reading.problem.replace(samples=1)].append(reading)
     found = []
+    decoders = list(readings[0].values)
     for problem, group in groups.items():
         x = np.log([float(reading.problem.samples) for reading in group])
         tests = np.full(len(group), float(problem.vocab))
         limit = bound(problem, _TARGET).samples
-        for decoder in DECODERS:
+        for decoder in decoders:
             rate = np.array([reading.values[decoder] for reading in group])
             crossing = locate(Runs(x, rate, tests), _TARGET, x.min(), x.max(), None)
             found.append(Decoded(problem, decoder, crossing, limit))
@@ -173,7 +174,7 @@ def _any(name: str, length: int, decoded: Sequence[Decoded]) -> bool:
     return any(each.decoder == name and each.problem.length == length for each in decoded)
 
 
-def _series(name: str, length: int, decoded: Sequence[Decoded]) -> Series:
+def _series(name: str, place: int, length: int, decoded: Sequence[Decoded]) -> Series:
     here = [
         each
         for each in decoded
@@ -187,7 +188,7 @@ def _series(name: str, length: int, decoded: Sequence[Decoded]) -> Series:
         y=[size.mean for size in sizes],
         low=[size.low for size in sizes],
         high=[size.high for size in sizes],
-        colour=DECODERS.index(name),
+        colour=place,
     )
 
 
