@@ -81,13 +81,13 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
     from recallscope.paper.sizes import check_size
     from recallscope.progress import ProgressDisplay
 
-    claims = claims_named(name)
+    claims, folder = claims_named(name), _folder(where["store"])
     check_size(size)
     sweeps = list(dict.fromkeys(sweep for claim in claims for sweep in claim.sweeps))
     with executor_for(where) as executor:
         for number, sweep in enumerate(sweeps, start=1):
             with ProgressDisplay(f"{sweep} ({number} of {len(sweeps)})") as display:
-                carry_out(sweep, size, _folder(where["store"]), executor, display.update)
+                carry_out(sweep, size, folder, executor, display.update)
     _print_findings(_findings(name, _evidence(size, where["store"])), as_json)
 
 
@@ -110,12 +110,16 @@ def plot(
     """
     from recallscope.paper.figures import write_figure
 
-    folder = _folder(to)
-    folder.mkdir(parents=True, exist_ok=True)
+    findings = [
+        (claim, _measured(claim, found)) for claim, found in _findings(name, _evidence(size, store))
+    ]
+    folder = Path(to)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ProblemError(f"figures cannot be written to {to!r}: {error.strerror}") from None
     written = [
-        str(path)
-        for claim, found in _findings(name, _evidence(size, store))
-        for path in write_figure(claim, _measured(claim, found), folder)
+        str(path) for claim, found in findings for path in write_figure(claim, found, folder)
     ]
     if as_json:
         terminal.print_json({"figures": written})

@@ -97,11 +97,16 @@ class Evidence:
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each told all of its runs."""
+        searches = self.told(name)
+        _complain(sum(not search.done for search in searches), len(searches), "searches", name)
+        return searches
+
+    def told(self, name: str) -> list[CriticalSearch]:
+        """The searches of a sweep, told what there is of their runs."""
         if name not in self._searches:  # many claims rest on the same
             searches = sweep_of(name, self.size).searches()
             for search in searches:
                 search.tell(self._asked_by(search, name))
-            _complain(sum(not search.done for search in searches), len(searches), "searches", name)
             self._searches[name] = searches
         return self._searches[name]
 

@@ -5,6 +5,7 @@ With a store, runs that it knows are not run again and new ones are kept; withou
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,7 @@ Progress = Callable[[float, float], None]
 """Called with (work done, work in all)."""
 
 _NO_LIMITS = Limits()
+_BETWEEN_SIGNS = 1.0  # seconds
 
 
 def run_all(
@@ -83,7 +85,12 @@ def carry_out(
     for search in searches:
         check_problem(search.problem, settings)
     with _shelf(store, settings) as shelf:
-        talks = [_Talk(search, shelf) for search in searches]
+        talks, last = [], time.monotonic()
+        for search in searches:
+            talks.append(_Talk(search, shelf))  # which takes a while, if much is on the shelf
+            if time.monotonic() > last + _BETWEEN_SIGNS:
+                progress(*_so_far(searches))
+                last = time.monotonic()
         waiting: dict[Cell, list[_Talk]] = {}
 
         def cells() -> Iterator[Cell | None]:
@@ -102,10 +109,15 @@ def carry_out(
             for cell, record in zip(finished.cells, finished.records, strict=True):
                 for talk in waiting.pop(cell):
                     talk.answer(cell, record)
-            progress(
-                sum(search.evaluations for search in searches),
-                sum(search.expected_evaluations for search in searches),
-            )
+            progress(*_so_far(searches))
+
+
+def _so_far(searches: Sequence[CriticalSearch]) -> tuple[float, float]:
+    """Runs told, and runs in all as far as can be guessed."""
+    return (
+        sum(search.evaluations for search in searches),
+        sum(search.expected_evaluations for search in searches),
+    )
 
 
 class _Talk:

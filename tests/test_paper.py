@@ -1,0 +1,189 @@
+"""The claims as a user meets them: commands, runs that resume, and the bundle that comes along."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from browser import browser
+from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
+from recallscope.paper.evidence import READINGS, Evidence
+from recallscope.paper.registry import CLAIMS, finding
+from recallscope.sweeps.store import Store
+
+
+def recallscope(*arguments, folder, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "recallscope", "paper", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=300,
+        **more,
+    )
+
+
+# The bundle.
+
+
+def test_the_manifest_holds_the_hash_of_every_file():
+    written = manifest()
+    assert written["files"] == hashes(BUNDLE)
+    names = sorted({name for claim in CLAIMS.values() for name in claim.sweeps})
+    assert written["sweeps"] == hashes_of_sweeps(names, "full")
+
+
+def test_the_records_of_the_bundle_are_sound():
+    found = Store(BUNDLE / "records").verify()
+    assert found.sound
+    assert not found.strange
+    assert found.by_status == {"ok": manifest()["runs"]}
+
+
+def test_the_verdicts_follow_from_the_records_in_less_than_a_minute():
+    started = time.process_time()
+    evidence = Evidence.at(BUNDLE, "full")
+    found = {name: summary(finding(claim, evidence)) for name, claim in CLAIMS.items()}
+    assert time.process_time() - started < 60
+    written = manifest()["claims"]
+    assert {name: each["verdict"] for name, each in found.items()} == {
+        name: each["verdict"] for name, each in written.items()
+    }
+    for name, each in found.items():
+        for made_anew, kept in zip(each["evidence"], written[name]["evidence"], strict=True):
+            for end in ("value", "low", "high"):
+                assert made_anew.pop(end) == pytest.approx(kept.pop(end), rel=1e-6, abs=1e-9)
+            assert made_anew == kept
+
+
+def test_every_claim_of_the_bundle_has_a_verdict():
+    verdicts = {claim["verdict"] for claim in manifest()["claims"].values()}
+    assert verdicts <= {"supported", "contradicted", "inconclusive"}
+
+
+# The commands.
+
+
+def test_list_as_json(tmp_path):
+    done = recallscope("list", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)
+    assert [each["name"] for each in listed] == list(CLAIMS)
+    for each in listed:
+        assert set(each) == {"name", "statement", "verdict", "evidence"}
+        assert each["statement"] == CLAIMS[each["name"]].statement
+        assert each["evidence"]
+
+
+def test_listing_needs_no_torch(tmp_path):
+    code = (
+        "import sys; from recallscope import cli; sys.argv = ['recallscope', 'paper', 'list']\n"
+        "try: cli.main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "products" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "foo"], "there is no claim 'foo'; claims are products"),
+        (["run", "all", "--size", "huge"], "size must be one of smoke, short, full, not 'huge'"),
+        (["list", "--size", "smoke"], "give --store FOLDER for those of size smoke"),
+        (["list", "--store", "nowhere"], "there are no runs in 'nowhere'"),
+        (["run", "news", "--store", "s3://b/c"], "keep their runs in a folder, not at 's3://b/c'"),
+        (["report", "--to", "report.pdf"], ".html"),
+        (["plot", "foo"], "there is no claim 'foo'"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments, complaint, tmp_path):
+    done = recallscope(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
+    """Records and readings both: what is there is not run again, and the end is the same."""
+    command = [sys.executable, "-m", "recallscope", "paper", "run", "first-steps", "--json"]
+    readings = tmp_path / "recallscope-paper" / READINGS
+    first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not (readings.exists() and readings.read_bytes().count(b"\n") >= 3):
+        assert time.monotonic() < deadline
+        assert first.poll() is None, first.stderr.read()
+        time.sleep(0.05)
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=30)
+    assert first.returncode == 130
+    with readings.open("ab") as file:
+        file.write(b'{"measure": "training-on", "problem"')  # as a crash would leave it
+    before = readings.read_bytes().count(b"\n")
+
+    second = recallscope("run", "first-steps", "--json", folder=tmp_path)
+    assert second.returncode == 0, second.stderr
+    lines = readings.read_text().splitlines()
+    assert len(lines) == 30 > before
+    assert (
+        len({(each["problem"]["samples"], each["seed"]) for each in map(json.loads, lines)}) == 30
+    )
+
+    size = readings.stat().st_size
+    third = recallscope("run", "first-steps", "--json", folder=tmp_path)
+    assert json.loads(third.stdout) == json.loads(second.stdout)
+    assert readings.stat().st_size == size
+
+    listed = recallscope(
+        "list", "--store", "recallscope-paper", "--size", "smoke", "--json", folder=tmp_path
+    )
+    verdicts = {each["name"]: each["verdict"] for each in json.loads(listed.stdout)}
+    assert verdicts["products"] == "not yet measured"
+    assert verdicts["first-steps"] == json.loads(second.stdout)[0]["verdict"]
+    plotted = recallscope(
+        "plot", "products", "--store", "recallscope-paper", "--size", "smoke", folder=tmp_path
+    )
+    assert plotted.returncode == 2
+    assert "products is not yet measured; start with recallscope paper run" in plotted.stderr
+
+
+def test_a_figure_is_drawn_from_the_bundle(tmp_path):
+    done = recallscope("plot", "short-or-long", "--to", "here", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)["figures"]
+    assert figures == [str(Path("here") / f"short-or-long.{kind}") for kind in ("pdf", "png")]
+    assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
+
+
+def test_the_report_in_a_browser(tmp_path):
+    """All ten claims, drawn, from the file alone."""
+    done = recallscope("report", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "report-figures").iterdir())) == 2 * len(CLAIMS)
+    evidence = Evidence.at(BUNDLE, "full")
+    panels = sum(len(finding(claim, evidence).picture.panels) for claim in CLAIMS.values())
+    shutil.rmtree(tmp_path / "report-figures")  # links for print, not parts of the page
+    address = (tmp_path / "report.html").as_uri()
+    with browser() as tab:
+        for width in (1280, 390):
+            page = tab.open(address, width, mobile=width < 500)
+            assert page.requests == [address]
+            assert page.complaints == []
+            assert (
+                page.evaluate("document.querySelectorAll('.js-plotly-plot .main-svg').length")
+                >= panels
+            )
+            assert page.evaluate("document.querySelectorAll('.js-plotly-plot').length") == panels
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            text = page.evaluate("document.body.innerText")
+            for claim in CLAIMS.values():
+                assert claim.title in text
+                assert manifest()["claims"][claim.name]["verdict"] in text
