@@ -162,6 +162,7 @@ def _decoders(over_bound: float) -> Callable[..., dict[str, float]]:
 SUPPORTING = {
     "random-long": lambda p: _closed_forms(p, "samples"),
     "random-short": lambda p: _closed_forms(p, "samples"),
+    "corners": lambda p: _closed_forms(p, "samples"),
     "orthogonal": lambda p: 0.7 * p.vocab,
     "capacity": lambda p: 0.4 * p.dim**1.7,
     "capacity-one-step": lambda p: 0.3 * p.dim**1.2 * (p.samples / p.length) ** 0.4,
@@ -186,7 +187,7 @@ NEWS_IS_RIGHT = {
 CONTRADICTING = {
     "products": {"random-long": lambda p: 6.0 * p.vocab},
     "directions": {"factorial": lambda p, noise: _factorial(p, noise, samples=-1.0)},
-    "two-by-two": {"random-long": lambda p: 3 * _closed_forms(p, "samples")},
+    "two-by-two": {"corners": lambda p: 3 * _closed_forms(p, "samples")},
     "orthogonal": {"orthogonal": lambda p: 0.05 * p.vocab * p.length},
     "trade-off": {"capacity-endless": lambda p: 0.05 * p.dim**2.5},
     "short-or-long": {"random-long": lambda p: 0.2 * _closed_forms(p, "samples")},

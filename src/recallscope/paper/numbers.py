@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,29 @@ def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
         return Interval(mean, -math.inf, math.inf)
     reach = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
     return Interval(mean, float(mean - reach), float(mean + reach))
+
+
+def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> Interval:
+    """The power of one size in the critical size among searches that are alike in all else.
+
+    Each group has a level of its own, so nothing is assumed of how the groups differ. Errors are
+    those of the searches, or what is left about the groups' lines if that is more.
+    """
+    x, y, weight, free = [], [], [], -1
+    for group in groups:
+        sd = np.array([search.crossing.sd for search in group])
+        size = np.array([log_size(search).mean for search in group])
+        place = np.log([_along(search, along) for search in group])
+        x.append(place - np.average(place, weights=sd**-2))
+        y.append(size - np.average(size, weights=sd**-2))
+        weight.append(sd**-2)
+        free += len(group) - 1
+    places, sizes, weights = (np.concatenate(each) for each in (x, y, weight))
+    stiffness = float(weights @ places**2)
+    slope = float(weights @ (places * sizes)) / stiffness
+    left = float(weights @ (sizes - slope * places) ** 2) / free
+    reach = stats.t.ppf((1 + LEVEL) / 2, free) * math.sqrt(max(left, 1.0) / stiffness)
+    return Interval(slope, slope - reach, slope + reach)
 
 
 def powers(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Interval]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
@@ -9,6 +11,7 @@ from recallscope.paper.numbers import (
     critical_series,
     grouped,
     law,
+    power_within,
     powers,
     row,
     shown,
@@ -25,7 +28,8 @@ def analyse(evidence: Evidence) -> Finding:
     batches = [row(search, recall=0.5) for search in long]
     stored = [row(search, ratio=_samples_over_length(search)) for search in one_step]
     needed = powers(batches, ["dim", "length"])
-    capacity = powers(stored, ["ratio", "dim", "length"])
+    capacity = powers(stored, ["ratio", "dim"])
+    at_equal_ratio = power_within(_alike(one_step), "length")
     rival = law(batches, ["dim", "length"]).separable
     judgements = [
         judge("power of d in N*, three steps, long sequences", needed["dim"], below=-0.25),
@@ -34,7 +38,7 @@ def analyse(evidence: Evidence) -> Finding:
         judge("power of d in the facts stored, one step", capacity["dim"], above=0.5),
         judge(
             "power of L in the facts stored at equal N/L, one step",
-            capacity["length"],
+            at_equal_ratio,
             above=-0.15,
             below=0.15,
         ),
@@ -79,7 +83,7 @@ def analyse(evidence: Evidence) -> Finding:
             f"the facts{chance}: dimensions buy samples, length costs them. Read from the first "
             f"gradient, the facts stored go as N/L to the {shown(capacity['ratio'])} and d to the "
             f"{shown(capacity['dim'])}; at equal N/L, length has the power "
-            f"{shown(capacity['length'])}."
+            f"{shown(at_equal_ratio)}."
         ),
         picture=Picture(
             caption="Left: the critical batch falls with d and rises with L; lines are closed "
@@ -89,6 +93,15 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         rows=batches + stored,
     )
+
+
+def _alike(searches: Sequence[CriticalSearch]) -> list[list[CriticalSearch]]:
+    """Searches at equal d and equal N/L, where there are several."""
+    groups: dict[tuple[int, float], list[CriticalSearch]] = {}
+    for search in searches:
+        key = (search.problem.dim, _samples_over_length(search))
+        groups.setdefault(key, []).append(search)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _samples_over_length(search: CriticalSearch) -> float:

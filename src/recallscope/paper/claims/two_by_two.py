@@ -30,9 +30,10 @@ def analyse(evidence: Evidence) -> Finding:
         [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
     )
     short, long = lengths[min(lengths)], lengths[max(lengths)]
+    ends = grouped(evidence.searches("corners"), "length")
     corners = {
-        (d, at): end(searches, key=lambda search: search.problem.dim)
-        for at, searches in (("short", short), ("long", long))
+        (d, at): end(ends[length], key=lambda search: search.problem.dim)
+        for at, length in (("short", min(ends)), ("long", max(ends)))
         for d, end in (("small", min), ("large", max))
     }
     sizes = {corner: log_size(search) for corner, search in corners.items()}
@@ -81,7 +82,9 @@ def analyse(evidence: Evidence) -> Finding:
                 for at, searches in (("short", short), ("long", long))
             ],
         ),
-        rows=[row(search, predicted=search.theory) for search in (*short, *long)],
+        rows=[
+            row(search, predicted=search.theory) for search in (*corners.values(), *short, *long)
+        ],
     )
 
 
@@ -106,6 +109,6 @@ CLAIM = Claim(
     contradict="A corner that is off by more than this factor, or an order that is reversed.",
     background="The prediction is made from our own derivation, in which no constant is fitted. "
     "The searches know nothing of it.",
-    sweeps=("random-short", "random-long"),
+    sweeps=("corners", "random-short", "random-long"),
     analyse=analyse,
 )
