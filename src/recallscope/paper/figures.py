@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from recallscope.paper.claim import Claim, Finding
@@ -9,10 +10,12 @@ from recallscope.pictures.for_print import for_print
 from recallscope.pictures.style import save
 
 
-def write_figure(claim: Claim, finding: Finding, folder: Path) -> list[Path]:
-    """Write the figure as PDF and PNG, named after the claim; returns where they are."""
+def write_figure(
+    claim: Claim, finding: Finding, folder: Path, kinds: Sequence[str] = ("pdf", "png")
+) -> list[Path]:
+    """Write the figure in some formats, named after the claim; returns where they are."""
     figure = for_print(finding.picture, claim.title)
-    paths = [folder / f"{claim.name}.{kind}" for kind in ("pdf", "png")]
+    paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
     for path in paths:
         save(figure, path)
     return paths

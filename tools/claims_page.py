@@ -1,0 +1,84 @@
+"""The page of the claims, written from the runs that come with the package.
+
+    python tools/claims_page.py
+
+writes docs/claims.md and the figures beside it. A test holds the page against the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recallscope.machine import duration
+from recallscope.paper.bundle import BUNDLE, manifest
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.figures import write_figure
+from recallscope.paper.registry import CLAIMS, finding
+from recallscope.pictures.words import plain, plain_range
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+HEAD = Path(__file__).with_name("claims_head.md")
+
+
+def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> str:
+    """The page, in Markdown."""
+    table = "\n".join(
+        f"| {number} | [{claim.title}](#{claim.name}) | {found.verdict} |"
+        for number, (claim, found) in enumerate(findings, start=1)
+    )
+    time = (
+        f"{duration(about['core_seconds'])} of one core in {about['runs'] + about['readings']:,} "
+        "runs; about forty minutes with other work beside it"
+    )
+    head = HEAD.read_text(encoding="utf-8").format(table=table, time=time)
+    return f"{head}\n" + "\n".join(_section(*each) for each in findings)
+
+
+def _section(claim: Claim, found: Finding) -> str:
+    rows = "\n".join(
+        f"| {each.what} | {plain(each.measured.mean)} | "
+        f"{plain_range(each.measured.low, each.measured.high)} | {each.expected} | {each.verdict} |"
+        for each in found.judgements
+    )
+    return f"""\
+## {claim.title} {{#{claim.name}}}
+
+**{str(found.verdict).capitalize()}.** {claim.statement}
+
+{claim.background}
+
+*Would support it:* {claim.support}
+
+*Would contradict it:* {claim.contradict}
+
+[![{claim.title}](claims/{claim.name}.png)](claims/{claim.name}.png)
+
+{found.answer}
+
+| prediction | measured | 99.5 % interval | must lie | verdict |
+|---|---|---|---|---|
+{rows}
+"""
+
+
+def findings() -> list[tuple[Claim, Finding]]:
+    """What the runs of the bundle say of every claim."""
+    evidence = Evidence.at(BUNDLE, "full")
+    found = [(claim, finding(claim, evidence)) for claim in CLAIMS.values()]
+    return [(claim, each) for claim, each in found if each is not None]
+
+
+def main() -> None:
+    found = findings()
+    (DOCS / "claims").mkdir(exist_ok=True)
+    for claim, each in found:
+        write_figure(claim, each, DOCS / "claims", kinds=("png",))
+    (DOCS / "claims.md").write_text(page(found, manifest()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
