@@ -19,7 +19,7 @@ from recallscope.paper.bundle import BUNDLE, pack
 
 
 def main() -> None:
-    place = Path(sys.argv[1])
+    place = Path(sys.argv[1]) / "full"
     new = BUNDLE.with_name("bundle.new")
     shutil.rmtree(new, ignore_errors=True)
     found = pack(place, new, {"recallscope": __version__, "cores": os.cpu_count()})

@@ -98,7 +98,7 @@ def test_listing_needs_no_torch(tmp_path):
         (["run", "foo"], "there is no claim 'foo'; claims are products"),
         (["run", "all", "--size", "huge"], "size must be one of smoke, short, full, not 'huge'"),
         (["list", "--size", "smoke"], "give --store FOLDER for those of size smoke"),
-        (["list", "--store", "nowhere"], "there are no runs in 'nowhere'"),
+        (["list", "--store", "nowhere"], "there are no runs of size full in 'nowhere'"),
         (["run", "news", "--store", "s3://b/c"], "keep their runs in a folder, not at 's3://b/c'"),
         (["report", "--to", "report.pdf"], ".html"),
         (["plot", "foo"], "there is no claim 'foo'"),
@@ -115,7 +115,7 @@ def test_mistakes_are_one_sentence(arguments, complaint, tmp_path):
 def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     """Records and readings both: what is there is not run again, and the end is the same."""
     command = [sys.executable, "-m", "recallscope", "paper", "run", "first-steps", "--json"]
-    readings = tmp_path / "recallscope-paper" / READINGS
+    readings = tmp_path / "recallscope-paper" / "smoke" / READINGS
     first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
     while not (readings.exists() and readings.read_bytes().count(b"\n") >= 3):

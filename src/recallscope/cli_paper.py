@@ -81,7 +81,7 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
     from recallscope.paper.sizes import check_size
     from recallscope.progress import ProgressDisplay
 
-    claims, folder = claims_named(name), _folder(where["store"])
+    claims, folder = claims_named(name), _runs_in(where["store"], size)
     check_size(size)
     sweeps = list(dict.fromkeys(sweep for claim in claims for sweep in claim.sweeps))
     with executor_for(where) as executor:
@@ -155,7 +155,9 @@ def report(
     command = f"recallscope paper report --size {size} --to {to}"
     if store is not None:
         command += f" --store {store}"
-    facts = facts_about(evidence, found, command, hashes(BUNDLE if store is None else Path(store)))
+    facts = facts_about(
+        evidence, found, command, hashes(BUNDLE if store is None else _runs_in(store, size))
+    )
     figures = [str(path) for path in write_report(to, found, facts)]
     if as_json:
         terminal.print_json({"report": to, "figures": figures})
@@ -179,9 +181,11 @@ def _evidence(size: str, store: str | None) -> Evidence:
     check_size(size)
     if store is None:
         _only_full(size)
-    elif not Path(store).is_dir():
-        raise ProblemError(f"there are no runs in {store!r}; start with recallscope paper run")
-    return Evidence.at(BUNDLE if store is None else store, size)
+    elif not _runs_in(store, size).is_dir():
+        raise ProblemError(
+            f"there are no runs of size {size} in {store!r}; start with recallscope paper run"
+        )
+    return Evidence.at(BUNDLE if store is None else _runs_in(store, size), size)
 
 
 def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None]]:
@@ -190,10 +194,11 @@ def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None
     return [(claim, finding(claim, evidence)) for claim in claims_named(name)]
 
 
-def _folder(place: str) -> Path:
-    if "://" in place:
-        raise ProblemError(f"the claims keep their runs in a folder, not at {place!r}")
-    return Path(place)
+def _runs_in(store: str, size: str) -> Path:
+    """A folder for each size, so that none takes the others' runs for its own."""
+    if "://" in store:
+        raise ProblemError(f"the claims keep their runs in a folder, not at {store!r}")
+    return Path(store) / size
 
 
 def _measured(claim: Claim, found: Finding | None) -> Finding:

@@ -194,9 +194,11 @@ def _log_likelihood(
         a = mean[..., None] * concentration
         b = concentration - a
         empty = gammaln(concentration) - gammaln(a) - gammaln(b)
-        for right, tests, times in zip(group.right, group.tests, group.times, strict=True):
-            seen = gammaln(a + right) + gammaln(b + tests - right) - gammaln(concentration + tests)
-            total += times * (empty + seen)
+        for tests in np.unique(group.tests):  # most often the same for all
+            same = group.tests == tests
+            total += group.times[same].sum() * (empty - gammaln(concentration + tests))
+            for right, times in zip(group.right[same], group.times[same], strict=True):
+                total += times * (gammaln(a + right) + gammaln(b + tests - right))
     return total
 
 

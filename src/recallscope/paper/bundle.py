@@ -58,6 +58,7 @@ def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str
     key_of = key_maker(settings)
     with store.writing():
         store.append([Kept(key_of((each.problem, each.seed)), each) for each in records])
+    (folder / RECORDS / ".lock").unlink()  # it names this machine, and nobody is to write here
     lines = "".join(f"{reading.to_json()}\n" for reading in readings)
     (folder / READINGS).write_text(lines, encoding="utf-8")
     written = {

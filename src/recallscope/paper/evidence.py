@@ -35,14 +35,16 @@ class Reading:
 
     def to_json(self) -> str:
         """One line of a file of readings."""
+        sizes = {name: value for name, value in self.problem.to_dict().items() if value is not None}
         return json.dumps(
             {
                 "measure": self.measure,
-                "problem": self.problem.to_dict(),
+                "problem": sizes,
                 "seed": self.seed,
                 "values": dict(self.values),
                 "seconds": round(self.seconds, 3),
-            }
+            },
+            separators=(",", ":"),
         )
 
     @classmethod
@@ -137,13 +139,12 @@ class Evidence:
 
     def _asked_by(self, search: CriticalSearch, name: str) -> list[Record]:
         """The runs of a search: no other has its seeds."""
-        settings = sweep_of(name, self.size).settings
+        settings, wanted = sweep_of(name, self.size).settings, _all_but(search, search.problem)
         return [
             record
             for seed in range(search.first_seed, search.first_seed + search.budget)
             for record in self._records.get(seed, ())
-            if record.problem.replace(**{search.quantity: search.low}) == search.problem
-            and _was_run_so(record, settings)
+            if _all_but(search, record.problem) == wanted and _was_run_so(record, settings)
         ]
 
     def _record(self, cell: Cell, settings: Settings) -> Record | None:
@@ -151,6 +152,11 @@ class Evidence:
             if record.problem == cell.problem and _was_run_so(record, settings):
                 return record
         return None
+
+
+def _all_but(search: CriticalSearch, problem: Problem) -> list[Any]:
+    """All fields of a problem but the size sought."""
+    return [value for name, value in vars(problem).items() if name != search.quantity]
 
 
 def _was_run_so(record: Record, settings: Settings) -> bool:

@@ -344,7 +344,8 @@ class Store:
                 f"the store {self.place!r} has shards of format {about['format']}, and this "
                 f"version reads format {_FORMAT}; use the version that wrote them"
             )
-        return Shard(name, file.read(columns), replaces)
+        # Threads of Arrow that are still there at the end of the program can abort it.
+        return Shard(name, file.read(columns, use_threads=False), replaces)
 
 
 class _TornError(Exception):
