@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from claims_page import DOCS, page
 
 from browser import browser
 from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
@@ -30,6 +31,15 @@ def recallscope(*arguments, folder, **more):
     )
 
 
+@pytest.fixture(scope="module")
+def found():
+    """What the runs of the bundle say of every claim, and how long it took to find out."""
+    started = time.process_time()
+    evidence = Evidence.at(BUNDLE, "full")
+    findings = {name: finding(claim, evidence) for name, claim in CLAIMS.items()}
+    return findings, time.process_time() - started
+
+
 # The bundle.
 
 
@@ -47,20 +57,25 @@ def test_the_records_of_the_bundle_are_sound():
     assert found.by_status == {"ok": manifest()["runs"]}
 
 
-def test_the_verdicts_follow_from_the_records_in_less_than_a_minute():
-    started = time.process_time()
-    evidence = Evidence.at(BUNDLE, "full")
-    found = {name: summary(finding(claim, evidence)) for name, claim in CLAIMS.items()}
-    assert time.process_time() - started < 60
+def test_the_verdicts_follow_from_the_records_in_less_than_a_minute(found):
+    findings, seconds = found
+    assert seconds < 60
     written = manifest()["claims"]
-    assert {name: each["verdict"] for name, each in found.items()} == {
+    made = {name: summary(each) for name, each in findings.items()}
+    assert {name: each["verdict"] for name, each in made.items()} == {
         name: each["verdict"] for name, each in written.items()
     }
-    for name, each in found.items():
+    for name, each in made.items():
         for made_anew, kept in zip(each["evidence"], written[name]["evidence"], strict=True):
             for end in ("value", "low", "high"):
                 assert made_anew.pop(end) == pytest.approx(kept.pop(end), rel=1e-6, abs=1e-9)
             assert made_anew == kept
+
+
+def test_the_page_of_the_claims_is_that_of_the_records(found):
+    findings = [(CLAIMS[name], each) for name, each in found[0].items()]
+    assert (DOCS / "claims.md").read_text() == page(findings, manifest())
+    assert {path.stem for path in (DOCS / "claims").glob("*.png")} == set(CLAIMS)
 
 
 def test_every_claim_of_the_bundle_has_a_verdict():
@@ -163,27 +178,27 @@ def test_a_figure_is_drawn_from_the_bundle(tmp_path):
     assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
 
 
-def test_the_report_in_a_browser(tmp_path):
+def test_the_report_in_a_browser(found, tmp_path):
     """All ten claims, drawn, from the file alone."""
     done = recallscope("report", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "report-figures").iterdir())) == 2 * len(CLAIMS)
-    evidence = Evidence.at(BUNDLE, "full")
-    panels = sum(len(finding(claim, evidence).picture.panels) for claim in CLAIMS.values())
+    panels = sum(len(each.picture.panels) for each in found[0].values())
     shutil.rmtree(tmp_path / "report-figures")  # links for print, not parts of the page
     address = (tmp_path / "report.html").as_uri()
     with browser() as tab:
         for width in (1280, 390):
-            page = tab.open(address, width, mobile=width < 500)
-            assert page.requests == [address]
-            assert page.complaints == []
+            shown = tab.open(address, width, mobile=width < 500)
+            asked = [url for url in shown.requests if not url.startswith("data:")]
+            assert asked == [address]
+            assert shown.complaints == []
             assert (
-                page.evaluate("document.querySelectorAll('.js-plotly-plot .main-svg').length")
+                shown.evaluate("document.querySelectorAll('.js-plotly-plot .main-svg').length")
                 >= panels
             )
-            assert page.evaluate("document.querySelectorAll('.js-plotly-plot').length") == panels
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            text = page.evaluate("document.body.innerText")
+            assert shown.evaluate("document.querySelectorAll('.js-plotly-plot').length") == panels
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width
+            text = shown.evaluate("document.body.innerText")
             for claim in CLAIMS.values():
                 assert claim.title in text
                 assert manifest()["claims"][claim.name]["verdict"] in text
