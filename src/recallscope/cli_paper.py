@@ -146,10 +146,11 @@ def report(
     """
     from recallscope.paper.bundle import BUNDLE, hashes
     from recallscope.paper.provenance import facts_about
-    from recallscope.paper.report import write_report
+    from recallscope.paper.report import check_packages, write_report
     from recallscope.tables import check_output
 
     check_output(to, "report", (".html",))
+    check_packages()
     evidence = _evidence(size, store)
     found = _findings("all", evidence)
     command = f"recallscope paper report --size {size} --to {to}"

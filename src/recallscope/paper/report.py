@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import importlib
 import io
 import math
 import re
@@ -120,15 +121,23 @@ def write_report(
     return figures
 
 
+def check_packages() -> None:
+    """Raise if a package is missing that a report needs, before anything is worked out."""
+    for name in ("jinja2", "plotly"):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            raise ProblemError(
+                "the report needs plotly and jinja2: pip install 'recallscope[paper]'"
+            ) from None
+
+
 def _template() -> tuple[Template, str]:
-    """The template, and plotly's script: the only place that needs either package."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError:
-        raise ProblemError(
-            "the report needs plotly and jinja2: pip install 'recallscope[paper]'"
-        ) from None
+    """The template, and plotly's script."""
+    check_packages()
+    from jinja2 import Environment, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
