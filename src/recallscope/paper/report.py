@@ -123,7 +123,7 @@ def write_report(
 
 def check_packages() -> None:
     """Raise if a package is missing that a report needs, before anything is worked out."""
-    for name in ("jinja2", "plotly"):
+    for name in ("jinja2", "plotly.offline"):
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
