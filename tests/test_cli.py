@@ -299,8 +299,9 @@ def test_cite_is_bibtex(command):
 def test_malformed_questions_to_the_theory(command, arguments, sentence):
     done = command(*arguments)
     assert done.returncode == 2
-    assert sentence in done.stderr
-    assert done.stderr.count("\n") == 1
+    *before, said = done.stderr.splitlines()
+    assert sentence in said
+    assert all("left" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
 def test_bench_prints_the_ratios(command):
