@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import cache
 
@@ -9,10 +10,13 @@ import pytest
 
 import planted_claims
 from recallscope.intervals import Interval
+from recallscope.paper.bundle import summary
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.figures import write_figure
 from recallscope.paper.registry import CLAIMS, claims_named, finding
 from recallscope.paper.sizes import SIZES, sweep_file, sweep_of
 from recallscope.paper.verdict import Verdict, judge, together
+from recallscope.pictures.for_screen import for_screen
 from recallscope.problem import ProblemError
 
 
@@ -38,6 +42,77 @@ def test_contradicting_data_flips_the_verdict(name):
     assert found.verdict is Verdict.CONTRADICTED, [
         (each.what, each.measured, str(each.verdict)) for each in found.judgements
     ]
+
+
+def test_either_reading_of_the_news_will_do():
+    """Samples needed go otherwise, but facts stored go as the summary has it."""
+    changed = {"random-long": planted_claims.SUPPORTING["random-long"]}
+    assert found_in("news", **changed).verdict is Verdict.SUPPORTED
+
+
+# A crash is never a data point, and a bound is no measurement.
+
+
+def is_fit_to_be_told(found, tmp_path, name):
+    told = found.answer + json.dumps(summary(found), allow_nan=False)
+    assert "nan" not in told
+    assert "inf" not in told.replace("infeasible", "")
+    assert len(found.answer) < 3000  # no number is told with three hundred digits
+    for_screen(found.picture)
+    assert write_figure(CLAIMS[name], found, tmp_path)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_where_all_runs_failed_nothing_is_concluded(name, tmp_path):
+    claim = CLAIMS[name]
+    lost = planted_claims.evidence(
+        claim.sweeps, planted_claims.SUPPORTING, lost=lambda problem, seed: True
+    )
+    found = finding(claim, lost)
+    if name not in ("lower-bound", "first-steps"):  # which rest on readings, or partly so
+        assert found.verdict is Verdict.INCONCLUSIVE
+    if name != "lower-bound":
+        assert found.lost > 0
+    assert all(row.get("value") is None for row in found.rows if row.get("status") == "failed")
+    is_fit_to_be_told(found, tmp_path, name)
+
+
+def test_failed_runs_do_not_move_what_is_judged(tmp_path):
+    claim = CLAIMS["first-steps"]
+    smallest = min(problem.samples for problem in sweep_of("locking", "smoke").problems())
+    lost = planted_claims.evidence(
+        claim.sweeps,
+        planted_claims.SUPPORTING,
+        lost=lambda problem, seed: problem.samples == smallest,
+    )
+    found = finding(claim, lost)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.lost == sweep_of("locking", "smoke").seeds
+    is_fit_to_be_told(found, tmp_path, "first-steps")
+
+
+@pytest.mark.parametrize("name", ["products", "two-by-two", "trade-off", "short-or-long", "news"])
+@pytest.mark.parametrize("size", [1e9, 1.0], ids=["never", "always"])
+def test_targets_out_of_range_are_bounds(name, size, tmp_path):
+    found = found_in(name, **dict.fromkeys(CLAIMS[name].sweeps, lambda problem: size))
+    assert found.verdict is not Verdict.SUPPORTED
+    assert {row["status"] for row in found.rows} == {"not_reached"}
+    for row in found.rows:
+        assert row["value"] is None
+        assert (row["low"] is None) != (row["high"] is None)
+    is_fit_to_be_told(found, tmp_path, name)
+
+
+def test_part_of_a_batch_is_as_if_it_were_not_there():
+    """So that a search that is interrupted ends where it would have ended."""
+    names = ["random-short"]
+    records, _ = planted_claims.evidence(names, planted_claims.SUPPORTING).used(names)
+    first = records[: sweep_of("random-short", "smoke").searches()[0].budget]
+    for kept, told in ((12, 12), (14, 12), (15, 12), (16, 16), (24, 24)):
+        search = Evidence("smoke", first[:kept], []).told("random-short")[0]
+        assert search.evaluations == told
+    with_a_gap = Evidence("smoke", first[:8] + first[9:], []).told("random-short")[0]
+    assert with_a_gap.evaluations == 8
 
 
 @pytest.mark.parametrize("name", CLAIMS)

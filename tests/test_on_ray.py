@@ -21,6 +21,8 @@ from proc import listening, living, tree
 from recallscope.sweeps.executor import Done
 from recallscope.sweeps.on_ray import RayExecutor
 
+pytestmark = pytest.mark.alone
+
 UNAUTHENTICATED = "16"
 
 

@@ -28,6 +28,8 @@ from recallscope.sweeps.limits import Limits
 from recallscope.sweeps.processes import Processes
 from recallscope.sweeps.work import RunCells
 
+pytestmark = pytest.mark.alone
+
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
 HOW = Settings(test_samples=64)

@@ -15,6 +15,8 @@ import pytest
 
 from recallscope import Store
 
+pytestmark = pytest.mark.alone
+
 SWEEP = """
 seeds = 3
 test_samples = 64

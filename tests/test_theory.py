@@ -190,6 +190,7 @@ def test_sensible_far_outside() -> None:
     assert predict(Problem(**(far | {"vocab": 10**6}))).recall_accuracy > 0.99
 
 
+@pytest.mark.alone
 def test_predictions_are_fast() -> None:
     """A prediction costs less than a thousand evaluations of Φ, timed in the same run."""
     rng = np.random.default_rng(0)

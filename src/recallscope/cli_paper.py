@@ -46,7 +46,9 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
     """
     from recallscope.paper.bundle import manifest, summary
     from recallscope.paper.registry import CLAIMS
+    from recallscope.paper.sizes import check_size
 
+    check_size(size)
     if store is None:
         _only_full(size)
         known = manifest()["claims"]
@@ -65,8 +67,8 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 
 @paper.command()
 @asks_where_to_run(store=_OWN_RUNS, executor="processes")
-def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> None:
-    """Run what a claim rests on, and say what came of it.
+def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> int:
+    """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
 
     Interrupt it at any time: the same command goes on where it was. Sizes: smoke (under a minute a
     claim), short (under twenty minutes), full (what the verdicts that come with this rest on).
@@ -88,7 +90,9 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
         for number, sweep in enumerate(sweeps, start=1):
             with ProgressDisplay(f"{sweep} ({number} of {len(sweeps)})") as display:
                 carry_out(sweep, size, folder, executor, display.update)
-    _print_findings(_findings(name, _evidence(size, where["store"])), as_json)
+    findings = _findings(name, _evidence(size, where["store"]))
+    _print_findings(findings, as_json)
+    return 1 if any(found is not None and found.lost for _, found in findings) else 0
 
 
 @paper.command()
@@ -153,11 +157,11 @@ def report(
     check_packages()
     evidence = _evidence(size, store)
     found = _findings("all", evidence)
-    command = f"recallscope paper report --size {size} --to {to}"
-    if store is not None:
-        command += f" --store {store}"
     facts = facts_about(
-        evidence, found, command, hashes(BUNDLE if store is None else _runs_in(store, size))
+        evidence,
+        found,
+        store or _OWN_RUNS,
+        hashes(BUNDLE if store is None else _runs_in(store, size)),
     )
     figures = [str(path) for path in write_report(to, found, facts)]
     if as_json:
@@ -197,7 +201,7 @@ def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None
 
 def _runs_in(store: str, size: str) -> Path:
     """A folder for each size, so that none takes the others' runs for its own."""
-    if "://" in store:
+    if "://" in store or not store:
         raise ProblemError(f"the claims keep their runs in a folder, not at {store!r}")
     return Path(store) / size
 

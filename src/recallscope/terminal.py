@@ -462,6 +462,7 @@ def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
     """A claim, what was found, and each prediction with its interval."""
+    from recallscope.paper.verdict import LEVEL
     from recallscope.pictures.words import plain, plain_range
 
     console = Console()
@@ -470,10 +471,13 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     console.print(claim.statement, highlight=False)
     if found is None:
         return
-    table = Table("prediction", "measured", "99.5 % interval", "must lie", "verdict")
+    interval_of = f"{100 * LEVEL:g} % interval"
+    table = Table("prediction", "measured", interval_of, "must lie", "verdict")
     for each in found.judgements:
         mean, low, high = each.measured
         interval = plain_range(low, high)
         table.add_row(each.what, plain(mean), interval, each.expected, str(each.verdict))
     console.print(table)
     console.print(found.answer, highlight=False)
+    if found.lost:
+        console.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

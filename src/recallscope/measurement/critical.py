@@ -173,6 +173,13 @@ class CriticalSearch:
         return sure or found.width <= math.log1p(self.precision)
 
     @property
+    def status(self) -> Status:
+        """Whether the crossing lies in the range; failed or infeasible if most runs are."""
+        if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
+            return self._failed[-1].status
+        return self.crossing.status
+
+    @property
     def expected_evaluations(self) -> float:
         """How many runs the search will have taken, if intervals narrow as the root of runs."""
         if self.done:
@@ -242,12 +249,10 @@ class CriticalSearch:
 
     def result(self) -> CriticalSize:
         """What is known so far."""
-        found = self.crossing
-        status, reason = found.status, None
-        if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
-            status, reason = self._failed[-1].status, self._failed[-1].reason
-        elif status is Status.NOT_REACHED:
-            reason = self._out_of_range()
+        found, status = self.crossing, self.status
+        reason = self._out_of_range() if status is Status.NOT_REACHED else None
+        if status in (Status.FAILED, Status.INFEASIBLE):
+            reason = self._failed[-1].reason
         start, end = found.range
         # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         first = min(found.quantile(0.025), end)

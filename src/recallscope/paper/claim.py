@@ -1,7 +1,7 @@
 """A claim: what is said, what would support and what would contradict it, and how it is measured.
 
-Statement, support and contradiction were written before the full-size runs, and the predictions in
-the claim's own file put them into numbers.
+Statement, support and contradiction were written before the full-size runs were looked at, and the
+predictions in the claim's own file put them into numbers.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ class Finding:
         answer: what was found, in a few sentences whose numbers come from the measurements.
         picture: the figure.
         rows: the numbers behind the figure, as rows of a table.
+        lost: how many runs failed or are infeasible; they are no evidence.
     """
 
     judgements: Sequence[Judgement]
     answer: str
     picture: Picture
     rows: Sequence[dict[str, Any]]
+    lost: int = 0
 
     @property
     def verdict(self) -> Verdict:

@@ -12,8 +12,8 @@ from typing import Any
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.measures import MEASURES
 from recallscope.paper.sizes import sweep_of
-from recallscope.problem import Problem
-from recallscope.record import Record
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
 from recallscope.sweeps.cell import Cell, Settings
 
 RECORDS, READINGS = "records", "readings.jsonl"
@@ -60,7 +60,13 @@ def read_readings(path: Path) -> list[Reading]:
         return []
     *lines, last = path.read_text(encoding="utf-8").split("\n")
     del last  # what follows the last end of a line was not written to its end
-    return [Reading.from_json(line) for line in lines]
+    readings = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            readings.append(Reading.from_json(line))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ProblemError(f"line {number} of {str(path)!r} is no reading: {error}") from None
+    return readings
 
 
 class Evidence:
@@ -74,8 +80,10 @@ class Evidence:
     def __init__(self, size: str, records: Iterable[Record], readings: Iterable[Reading]) -> None:
         self.size = size
         self._records: dict[int, list[Record]] = defaultdict(list)
+        self._cells: dict[tuple[Problem, int], list[Record]] = defaultdict(list)
         for record in records:
             self._records[record.seed].append(record)
+            self._cells[record.problem, record.seed].append(record)
         self._searches: dict[str, list[CriticalSearch]] = {}
         self._readings = {(each.measure, each.problem, each.seed): each for each in readings}
 
@@ -119,6 +127,10 @@ class Evidence:
         _complain(sum(reading is None for reading in found), len(cells), "readings", name)
         return [reading for reading in found if reading is not None]
 
+    def lost(self, names: Iterable[str]) -> int:
+        """How many runs of some sweeps failed or are infeasible."""
+        return sum(record.status is not Status.OK for record in self.used(names)[0])
+
     def used(self, names: Iterable[str]) -> tuple[list[Record], list[Reading]]:
         """The records and readings of some sweeps, each once."""
         records: dict[tuple[Problem, int], Record] = {}
@@ -138,20 +150,29 @@ class Evidence:
             yield from self._asked_by(search, name)
 
     def _asked_by(self, search: CriticalSearch, name: str) -> list[Record]:
-        """The runs of a search: no other has its seeds."""
+        """The runs of a search, no other having its seeds, in whole batches without a gap.
+
+        It looks at what it has after each batch, so that part of one is as if it were not there:
+        interrupted and resumed it ends where it would have ended.
+        """
         settings, wanted = sweep_of(name, self.size).settings, _all_but(search, search.problem)
-        return [
-            record
-            for seed in range(search.first_seed, search.first_seed + search.budget)
-            for record in self._records.get(seed, ())
-            if _all_but(search, record.problem) == wanted and _was_run_so(record, settings)
-        ]
+        found: list[Record] = []
+        for seed in range(search.first_seed, search.first_seed + search.budget):
+            mine = [
+                record
+                for record in self._records.get(seed, ())
+                if _all_but(search, record.problem) == wanted and _was_run_so(record, settings)
+            ]
+            if not mine:
+                break
+            found += mine[:1]
+        if len(found) == search.budget:
+            return found
+        return found[: len(found) - len(found) % search.batch]
 
     def _record(self, cell: Cell, settings: Settings) -> Record | None:
-        for record in self._records.get(cell.seed, ()):
-            if record.problem == cell.problem and _was_run_so(record, settings):
-                return record
-        return None
+        known = self._cells.get((cell.problem, cell.seed), ())
+        return next((record for record in known if _was_run_so(record, settings)), None)
 
 
 def _all_but(search: CriticalSearch, problem: Problem) -> list[Any]:

@@ -11,20 +11,28 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.law import Law, fit_law, read_points
+from recallscope.measurement.law import FitStatus, Law, fit_law, read_points
 from recallscope.paper.verdict import LEVEL
 from recallscope.pictures.panels import Kind, Series
+from recallscope.record import Status
 from recallscope.theory.capacity import GROWS
+
+UNKNOWN = Interval(math.nan, -math.inf, math.inf)
+"""Of what was not measured: a crash is no data point."""
 
 
 def log_size(search: CriticalSearch, level: float = LEVEL) -> Interval:
     """The logarithm of a critical size; an end that lies outside of what was searched is open."""
+    if search.status not in (Status.OK, Status.NOT_REACHED):
+        return UNKNOWN
     found = search.crossing
     start, end = found.range
-    first, last = (found.quantile(share) for share in ((1 - level) / 2, (1 + level) / 2))
+    middle = min(max(found.quantile(0.5), start), end)
+    # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
+    first = min(found.quantile((1 - level) / 2), middle)
+    last = max(found.quantile((1 + level) / 2), middle)
     low = first if first >= start else -math.inf
     high = last if last <= end else math.inf
-    middle = min(max(found.quantile(0.5), start), end)
     if GROWS[search.quantity]:
         return Interval(middle, low, high)
     return Interval(-middle, -high, -low)
@@ -56,8 +64,12 @@ def moved(interval: Interval, by: float) -> Interval:
 
 
 def factor(log: Interval) -> Interval:
-    """The number itself of one whose logarithm was measured."""
-    return Interval(*(math.exp(min(end, 700.0)) for end in log))
+    """The number itself of one whose logarithm was measured; open ends stay open.
+
+    >>> factor(Interval(0.0, -math.inf, math.inf))
+    Interval(mean=1.0, low=-inf, high=inf)
+    """
+    return Interval(*(end if math.isinf(end) else math.exp(end) for end in log))
 
 
 def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
@@ -67,6 +79,8 @@ def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
     >>> round(mean, 3), low < 1 < high
     (1.0, True)
     """
+    if not len(values):
+        return UNKNOWN
     mean = float(np.mean(values))
     if len(values) < 2:
         return Interval(mean, -math.inf, math.inf)
@@ -81,7 +95,10 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> In
     those of the searches, or what is left about the groups' lines if that is more.
     """
     x, y, weight, free = [], [], [], -1
-    for group in groups:
+    for whole in groups:
+        group = [search for search in whole if search.status is Status.OK]
+        if len(group) < 2:
+            continue
         sd = np.array([search.crossing.sd for search in group])
         size = np.array([log_size(search).mean for search in group])
         place = np.log([_along(search, along) for search in group])
@@ -89,6 +106,8 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> In
         y.append(size - np.average(size, weights=sd**-2))
         weight.append(sd**-2)
         free += len(group) - 1
+    if free < 1:
+        return UNKNOWN
     places, sizes, weights = (np.concatenate(each) for each in (x, y, weight))
     stiffness = float(weights @ places**2)
     slope = float(weights @ (places * sizes)) / stiffness
@@ -97,21 +116,21 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> In
     return Interval(slope, slope - reach, slope + reach)
 
 
-def powers(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Interval]:
-    """The power of each size in the critical size, by a power law fitted to all rows."""
-    return {name: Interval(*power) for name, power in law(rows, names).exponents.items()}
+def bend_told(found: Law) -> str:
+    """What a reader must know of powers whose law is refused as a pure power law."""
+    if found.status is not FitStatus.BENT:
+        return ""
+    return " (means over this grid: the law bends, and another grid would give others)"
+
+
+def powers(found: Law) -> dict[str, Interval]:
+    """The power of each size in the critical size."""
+    return {name: Interval(*power) for name, power in found.exponents.items()}
 
 
 def law(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Law:
     """The power law through critical sizes, its intervals of the level that is judged."""
-    found = fit_law(read_points(rows, names), LEVEL)
-    undetermined = any(math.isnan(power.value) for power in found.exponents.values())
-    if not undetermined:
-        return found
-    from dataclasses import replace
-
-    open_ended = {name: power._replace(value=0.0) for name, power in found.exponents.items()}
-    return replace(found, exponents=open_ended)
+    return fit_law(read_points(rows, names), LEVEL)
 
 
 def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
@@ -121,19 +140,18 @@ def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
         name: None if name == search.quantity else getattr(problem, name)
         for name in ("vocab", "samples", "dim", "length", "width")
     }
-    found = search.crossing
-    reached = found.status == "ok"
+    reached = search.status is Status.OK
     value, low, high = (math.exp(end) if math.isfinite(end) else None for end in size)
     return (
         {name: value for name, value in sizes.items() if value is not None}
         | {
             "critical": search.quantity,
-            "status": str(found.status),
+            "status": str(search.status),
             "value": value if reached else None,
             "low": low,
             "high": high,
             "log_mean": size.mean if reached else None,
-            "log_sd": found.sd if reached else None,
+            "log_sd": search.crossing.sd if reached else None,
             "runs": search.evaluations,
         }
         | more
@@ -148,11 +166,12 @@ def critical_series(
     label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
 ) -> Series:
     """Critical sizes along one size of their problems, with 95 % bars."""
-    sizes = [factor(log_size(search, 0.95)) for search in searches]
+    known = [search for search in searches if not math.isnan(log_size(search).mean)]
+    sizes = [factor(log_size(search, 0.95)) for search in known]
     return Series(
         label=label,
         kind=Kind.MEASURED,
-        x=[_along(search, x) for search in searches],
+        x=[_along(search, x) for search in known],
         y=[size.mean for size in sizes],
         low=[size.low for size in sizes],
         high=[size.high for size in sizes],
@@ -192,13 +211,25 @@ def shown(interval: Interval, digits: int = 2) -> str:
     >>> shown(Interval(-1.416, -1.6, -1.2))
     '−1.42 (−1.60 to −1.20)'
     """
-    mean, low, high = (f"{end:.{digits}f}".replace("-", "−") for end in interval)
-    return f"{mean} ({low} to {high})"
+    return _in_words(interval, lambda end: f"{end:.{digits}f}".replace("-", "−"))
 
 
 def count_shown(interval: Interval) -> str:
-    """A large number with its interval, rounded to what is known of it."""
-    mean, low, high = (
-        f"{float(f'{end:.3g}'):,.0f}" if math.isfinite(end) else "unknown" for end in interval
-    )
-    return f"{mean} ({low} to {high})"
+    """A large number with its interval, rounded to what is known of it.
+
+    >>> count_shown(Interval(1234.5, 1000.2, math.inf))
+    '1,230 (above 1,000)'
+    """
+    return _in_words(interval, lambda end: f"{float(f'{end:.3g}'):,.0f}")
+
+
+def _in_words(interval: Interval, told: Callable[[float], str]) -> str:
+    mean, low, high = interval
+    if math.isnan(mean):
+        return "unknown"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{told(mean)} ({told(low)} to {told(high)})"
+    if math.isfinite(low) or math.isfinite(high):
+        end = f"above {told(low)}" if math.isfinite(low) else f"below {told(high)}"
+        return f"{told(mean)} ({end})"
+    return f"{told(mean)} (unknown)"

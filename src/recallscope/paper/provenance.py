@@ -6,6 +6,7 @@ All of it is read from the runs themselves.
 from __future__ import annotations
 
 import datetime
+import shlex
 from collections.abc import Sequence
 
 from recallscope.machine import duration
@@ -19,7 +20,7 @@ from recallscope.problem import SCHEMA_VERSION
 def facts_about(
     evidence: Evidence,
     claims: Sequence[tuple[Claim, Finding | None]],
-    command: str,
+    store: str,
     files: dict[str, str],
 ) -> ReportFacts:
     """What a reader needs to make a report again.
@@ -27,7 +28,7 @@ def facts_about(
     Args:
         evidence: the runs.
         claims: what was found in them.
-        command: the one that wrote the report.
+        store: the folder that commands to repeat it name.
         files: hashes of the files that hold the runs, by name.
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
@@ -46,7 +47,10 @@ def facts_about(
         schema=SCHEMA_VERSION,
         runs=len(records) + len(readings),
         machine=f"{duration(seconds)} of one core in all",
-        commands=[f"recallscope paper run all --size {evidence.size}", command],
+        commands=[
+            f"recallscope paper {what} --size {evidence.size} --store {shlex.quote(store)}"
+            for what in ("run all", "report")
+        ],
         versions=versions,
         manifest=[
             f"{digest}  {name}"

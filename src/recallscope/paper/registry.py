@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.claims import (
     directions,
@@ -51,6 +53,7 @@ def claims_named(name: str) -> list[Claim]:
 def finding(claim: Claim, evidence: Evidence) -> Finding | None:
     """What the runs say of a claim; None if some are missing."""
     try:
-        return claim.analyse(evidence)
+        found = claim.analyse(evidence)
     except NotMeasuredError:
         return None
+    return replace(found, lost=evidence.lost(claim.sweeps))

@@ -135,7 +135,7 @@ def in_place(panel: Panel) -> Drawing:
             [float(x) for p in points if p.series.kind is Kind.MEASURED for x in p.x],
         )
     y_axis = _axis(panel.y, panel.log_y, [(p.y, p.low, p.high) for p in points])
-    marks = [_mark(each, x_axis, y_axis) for each in points]
+    marks = [_mark(each, x_axis, y_axis) for each in points if len(each.y)]
     return Drawing(title=panel.title, x=x_axis, y=y_axis, marks=marks)
 
 

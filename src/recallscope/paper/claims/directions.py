@@ -109,10 +109,11 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
         for record in records
         if record.status is Status.OK
     }
-    names = [name for name in GROWS if len({getattr(r.problem, name) for r in records}) > 1]
+    values_of = {name: sorted({getattr(r.problem, name) or 0 for r in records}) for name in GROWS}
     effects = []
-    for name in names:
-        values = sorted({getattr(record.problem, name) for record in records})
+    for name, values in values_of.items():
+        if len(values) < 2:
+            continue
         following = dict(pairwise(values))
         by_seed: dict[int, list[float]] = defaultdict(list)
         by_pair: dict[Any, list[float]] = defaultdict(list)

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
 from recallscope.intervals import Interval, mean_interval
-from recallscope.measurement.paired import paired_difference
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
 from recallscope.paper.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
-from recallscope.paper.numbers import mean_over, shown
+from recallscope.paper.numbers import UNKNOWN, mean_over, shown
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 from recallscope.record import Record, Status
 
 _GAIN = 0.1
+_LOCKED = 0.5
 _NOT_DECIDED = (
-    " So attention learns the direction of the trigger, but its first steps do not decide for "
-    "good: later ones lock what they did not."
+    " So the first steps of ordinary training do not decide for good: later ones lock much of what "
+    "they did not."
 )
 _WHEN = (("early", EARLY_STEPS), ("late", LATE_STEPS))
 
 
 def analyse(evidence: Evidence) -> Finding:
     runs = _by_samples(evidence.runs("locking"))
-    trained = _by_batch(evidence.readings("training-on"))
+    readings = evidence.readings("training-on")
+    trained = _by_batch(readings)
     smallest, largest = runs[min(runs)], runs[max(runs)]
     cosines = [_cosine(each) for each in (smallest, largest)]
-    recall = _recall(smallest)
-    last = trained[max(trained)]
-    before, after = ([each.values[f"{when}_lock"] for each in last] for when in ("early", "late"))
-    early, late, gain = paired_difference(before, after, [LOCK_TESTS] * len(last), LEVEL)
-    cosine = mean_over([each.values["late_cosine"] for each in last])
+    recall = _recall([each for each in smallest if (each.lock_accuracy or 0.0) < _LOCKED])
+    missed = [each for each in readings if each.values["early_lock"] < _LOCKED]
+    mended = sum(each.values["late_lock"] >= _LOCKED for each in missed)
+    gain = _gain(missed)
     judgements = [
         judge("cosine of attention with the trigger, largest batch", cosines[1], above=0.9),
         judge("cosine of attention with the trigger, smallest batch", cosines[0], below=0.5),
         judge("recall where attention has not locked, smallest batch", recall, below=0.1),
         judge(
-            f"lock gained from step {EARLY_STEPS} to {LATE_STEPS} of small steps", gain, below=_GAIN
+            f"lock gained from step {EARLY_STEPS} to {LATE_STEPS} where the first have not locked",
+            gain,
+            below=_GAIN,
         ),
     ]
     return Finding(
         judgements=judgements,
         answer=(
-            f"Ordinary training finds the mark {shown(early)} of the time after {EARLY_STEPS} "
-            f"steps and {shown(late)} after {LATE_STEPS}. This is descent in small steps on "
-            f"{max(trained):,.0f} samples; the cosine of attention with the trigger is then "
-            f"{shown(cosine)}. After the paper's three steps it goes from {shown(cosines[0])} at "
-            f"the smallest batch to {shown(cosines[1])} at the largest; where attention has not "
+            f"Of {len(missed)} runs of ordinary training that had not locked after {EARLY_STEPS} "
+            f"steps, {mended} had after {LATE_STEPS}. This is descent in small steps on both "
+            f"matrices, and locked is to find the mark more often than not; those runs gain "
+            f"{shown(gain)} on average ({_mended_by_batch(missed)}). After the paper's three steps "
+            f"the cosine of attention with the trigger goes from {shown(cosines[0])} at the "
+            f"smallest batch to {shown(cosines[1])} at the largest; where attention has not "
             f"locked, recall is {shown(recall, 3)}." + (_NOT_DECIDED if gain.low > _GAIN else "")
         ),
         picture=Picture(
             caption="Left: what the second of three steps makes of attention, over the batch. "
-            "Right: ordinary descent in small steps on both matrices, on batches too small for "
-            "three steps to lock. Bars are 99.5 %.",
+            "Right: ordinary descent in small steps on both matrices, on small batches of a "
+            "problem with fewer dimensions. Bars are 99.5 %.",
             panels=[
                 Panel(
                     title="three steps",
@@ -113,8 +117,7 @@ def analyse(evidence: Evidence) -> Finding:
 def _by_samples(records: Sequence[Record]) -> dict[float, list[Record]]:
     groups: dict[float, list[Record]] = defaultdict(list)
     for record in records:
-        if record.status is Status.OK:
-            groups[record.problem.samples].append(record)
+        groups[record.problem.samples].append(record)
     return groups
 
 
@@ -125,20 +128,43 @@ def _by_batch(readings: Sequence[Reading]) -> dict[float, list[Reading]]:
     return groups
 
 
+def _gain(readings: Sequence[Reading]) -> Interval:
+    """What later steps add to lock; the mean of a seed's batches, over seeds."""
+    gains: dict[int, list[float]] = defaultdict(list)
+    for reading in readings:
+        gains[reading.seed].append(reading.values["late_lock"] - reading.values["early_lock"])
+    return mean_over([sum(each) / len(each) for each in gains.values()])
+
+
+def _mended_by_batch(missed: Sequence[Reading]) -> str:
+    """How many of those that had not locked did so later, batch by batch."""
+    return ", ".join(
+        f"{sum(each.values['late_lock'] >= _LOCKED for each in group)} of {len(group)} at "
+        f"N = {samples:,.0f}"
+        for samples, group in _by_batch(missed).items()
+    )
+
+
 def _cosine(records: Sequence[Record]) -> Interval:
-    return mean_over([record.trigger_cosine or 0.0 for record in records])
+    cosines = [record.trigger_cosine for record in records if record.status is Status.OK]
+    mean, low, high = mean_over([cosine for cosine in cosines if cosine is not None])
+    return Interval(mean, max(low, -1.0), min(high, 1.0))
 
 
 def _lock(records: Sequence[Record]) -> Interval:
-    return _share([record.lock_accuracy or 0.0 for record in records], records)
+    return _share("lock_accuracy", records)
 
 
 def _recall(records: Sequence[Record]) -> Interval:
-    return _share([record.recall_accuracy or 0.0 for record in records], records)
+    return _share("recall_accuracy", records)
 
 
-def _share(shares: Sequence[float], records: Sequence[Record]) -> Interval:
-    return mean_interval(shares, [record.test_samples or 0 for record in records], LEVEL)
+def _share(name: str, records: Sequence[Record]) -> Interval:
+    tested = [record for record in records if record.status is Status.OK]
+    if not tested:
+        return UNKNOWN
+    shares = [float(getattr(record, name)) for record in tested]
+    return mean_interval(shares, [record.test_samples or 0 for record in tested], LEVEL)
 
 
 def _found_the_mark(readings: Sequence[Reading], when: str) -> Interval:
@@ -146,7 +172,8 @@ def _found_the_mark(readings: Sequence[Reading], when: str) -> Interval:
     return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
 
 
-def _series(label: str, found: dict[float, Interval]) -> Series:
+def _series(label: str, every: dict[float, Interval]) -> Series:
+    found = {samples: each for samples, each in every.items() if not math.isnan(each.mean)}
     return Series(
         label=label,
         kind=Kind.MEASURED,
@@ -163,15 +190,17 @@ CLAIM = Claim(
     statement="Attention learns the direction of the trigger, and whether it locks onto the mark "
     "is decided by the first steps of training.",
     support="With a large batch the attention vector has a cosine above 0.9 with the trigger, "
-    "with a small one below 0.5, and then recall is below 0.1; and where the first steps of "
-    f"ordinary training have not locked, {LATE_STEPS} of them gain less than {_GAIN:g}.",
+    "with a small one below 0.5, and recall is below 0.1 where it has not locked; and where the "
+    f"first {EARLY_STEPS} steps of ordinary training have not locked, {LATE_STEPS} of them gain "
+    f"less than {_GAIN:g} on average.",
     contradict="A cosine or recall on the wrong side, or later steps that lock attention after "
     f"all: a gain above {_GAIN:g}.",
     background="The paper's training is three large steps. The attention vector is what the second "
     "step adds: it should point along the trigger, which marks the position to attend to. A "
     "reviewer asked the authors about this direction. We also look at what happens when training "
-    "goes on in the ordinary way, in small steps on the same batch. A few such runs had been "
-    "looked at before the prediction on further steps was written.",
+    "goes on in the ordinary way, in small steps on the same batch; how small, and that the first "
+    "two are the first steps, is our choice. A few such runs had been looked at before the "
+    "prediction on them was written.",
     sweeps=("locking", "training-on"),
     analyse=analyse,
 )

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
 from recallscope.intervals import Interval
-from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.numbers import factor, moved, powers, shown
+from recallscope.paper.numbers import bend_told, factor, law, mean_over, moved, powers, shown
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 from recallscope.problem import Problem
@@ -25,91 +25,94 @@ _CLOSE = 10.0
 
 
 class Decoded(NamedTuple):
-    """Where one decoder tells half the facts of one problem, and the bound there."""
+    """The logarithm of the batch at which a decoder tells half the facts, in each world.
+
+    A world in which it does so before the smallest batch, or not by the largest, has the batch's
+    end instead, and the interval is open there.
+    """
 
     problem: Problem
     decoder: str
-    crossing: Crossing
+    worlds: list[float]
+    too_early: bool
+    too_late: bool
     bound: float
 
     def log_samples(self, level: float) -> Interval:
-        """The logarithm of its critical batch."""
-        start, end = self.crossing.range
-        first, last = (self.crossing.quantile(q) for q in ((1 - level) / 2, (1 + level) / 2))
+        """The mean over worlds: they are what is independent, as each is seen at every batch."""
+        mean, low, high = mean_over(self.worlds, level)
         return Interval(
-            min(max(self.crossing.quantile(0.5), start), end),
-            first if first >= start else -math.inf,
-            last if last <= end else math.inf,
+            mean,
+            -math.inf if self.too_early else low,
+            math.inf if self.too_late else high,
         )
 
-    def over_bound(self, level: float = LEVEL) -> Interval:
-        """Its critical batch over the bound."""
+    def over_bound(self, level: float) -> Interval:
+        """The critical batch over the bound."""
         return factor(moved(self.log_samples(level), -math.log(self.bound)))
 
     def row(self) -> dict[str, Any]:
         """A row of a table; 95 % intervals."""
-        reached = self.crossing.status == "ok"
-        mean, low, high = (
-            math.exp(end) if math.isfinite(end) else None for end in self.log_samples(0.95)
-        )
+        reached = not (self.too_early or self.too_late)
+        size = self.log_samples(0.95)
+        mean, low, high = (math.exp(end) if math.isfinite(end) else None for end in size)
         return {
             "vocab": self.problem.vocab,
             "dim": self.problem.dim,
             "length": self.problem.length,
             "decoder": self.decoder,
-            "status": str(self.crossing.status),
+            "status": "ok" if reached else "not_reached",
             "value": mean if reached else None,
             "low": low,
             "high": high,
-            "log_mean": self.crossing.mean if reached else None,
-            "log_sd": self.crossing.sd if reached else None,
+            "log_mean": size.mean if reached else None,
+            "log_sd": (size.high - size.low) / 3.92 if reached else None,
             "bound": self.bound,
         }
 
 
 def analyse(evidence: Evidence) -> Finding:
     decoded = _decoded(evidence.readings("decoders"))
-    reached = [each for each in decoded if each.crossing.status == "ok"]
-    lowest = min((each.over_bound() for each in decoded), key=lambda ratio: ratio.low)
     best = _best(decoded)
-    farthest = max((each.over_bound() for each in best), key=lambda ratio: ratio.high)
-    closest = min((each.over_bound() for each in best), key=lambda ratio: ratio.mean)
+    # Extremes of many: each at a level that leaves all of them right together.
+    level = 1 - (1 - LEVEL) / len(decoded)
+    all_of_them = [each.over_bound(level) for each in decoded]
+    best_of_them = [each.over_bound(level) for each in best]
+    lowest = Interval(*(min(ends) for ends in zip(*all_of_them, strict=True)))
+    farthest = Interval(*(max(ends) for ends in zip(*best_of_them, strict=True)))
     rows = [each.row() for each in decoded]
-    measured = powers([each.row() for each in best], ["dim", "length"])
+    best_rows = [each.row() for each in best if each.row()["status"] == "ok"]
+    best_law = law(best_rows, ["dim", "length"])
+    measured = powers(best_law)
+    exact = {"status": "ok", "log_sd": 1e-3}
     own = powers(
-        [
-            each.row() | {"status": "ok", "log_mean": math.log(each.bound), "log_sd": 1e-3}
-            for each in best
-        ],
-        ["dim", "length"],
+        law(
+            [row | exact | {"log_mean": math.log(row["bound"])} for row in best_rows],
+            ["dim", "length"],
+        )
     )
     beside = {name: moved(measured[name], -own[name].mean) for name in measured}
+    same = {"above": -_SAME, "below": _SAME}
     judgements = [
         judge("smallest batch of any decoder over the bound", lowest, above=1.0),
         judge("largest batch of the best decoder over the bound", farthest, below=_CLOSE),
-        judge(
-            "best decoder: power of d in N*, minus the bound's",
-            beside["dim"],
-            above=-_SAME,
-            below=_SAME,
-        ),
-        judge(
-            "best decoder: power of L in N*, minus the bound's",
-            beside["length"],
-            above=-_SAME,
-            below=_SAME,
-        ),
+        judge("best decoder: power of d in N*, minus the bound's", beside["dim"], **same),
+        judge("best decoder: power of L in N*, minus the bound's", beside["length"], **same),
     ]
-    lengths = sorted({each.problem.length for each in decoded})
-    decoders = list(dict.fromkeys(each.decoder for each in decoded))
     return Finding(
         judgements=judgements,
         answer=(
-            f"The smallest batch of any decoder is {shown(lowest)} times the bound. The best "
-            f"decoder needs from {shown(closest)} to {shown(farthest)} times the bound's "
-            f"samples, and its batch goes as d to the {shown(measured['dim'])} and L to the "
-            f"{shown(measured['length'])}; the bound itself over the same problems as "
-            f"{own['dim'].mean:.2f} and {own['length'].mean:.2f}.".replace("-", "−")
+            f"The smallest batch of any decoder is {shown(lowest)} times the bound. That of the "
+            f"best decoder is at most {shown(farthest)} times the bound; it goes as d to the "
+            f"{shown(measured['dim'])} and L to the {shown(measured['length'])}"
+            f"{bend_told(best_law)}. The bound itself goes over the same problems with the powers "
+            f"{shown(own['dim'])} and {shown(own['length'])}; the decoder's differ from them by "
+            f"{shown(beside['dim'])} and {shown(beside['length'])}, less than the {_SAME:g} that "
+            "was allowed, not nought."
+            if all(abs(each.mean) < _SAME for each in beside.values())
+            else f"The smallest batch of any decoder is {shown(lowest)} times the bound. That of "
+            f"the best decoder is at most {shown(farthest)} times it, and its powers of d and L "
+            f"differ from the bound's by {shown(beside['dim'])} and {shown(beside['length'])}."
         ),
         picture=Picture(
             caption="Batches at which each decoder of the first gradient tells half the facts, and "
@@ -122,21 +125,9 @@ def analyse(evidence: Evidence) -> Finding:
                     y="N*, samples",
                     log_x=True,
                     log_y=True,
-                    series=[
-                        *(
-                            _series(name, place, length, decoded)
-                            for place, name in enumerate(decoders)
-                            if _any(name, length, reached)
-                        ),
-                        Series(
-                            label="lower bound",
-                            kind=Kind.REFERENCE,
-                            x=[e.problem.dim for e in best if e.problem.length == length],
-                            y=[e.bound for e in best if e.problem.length == length],
-                        ),
-                    ],
+                    series=_series_of([d for d in decoded if d.problem.length == length]),
                 )
-                for length in lengths
+                for length in sorted({each.problem.length for each in decoded})
             ],
         ),
         rows=rows,
@@ -147,17 +138,29 @@ def _decoded(readings: Sequence[Reading]) -> list[Decoded]:
     groups: dict[Problem, list[Reading]] = defaultdict(list)
     for reading in readings:
         groups[reading.problem.replace(samples=1)].append(reading)
-    found = []
-    decoders = list(readings[0].values)
-    for problem, group in groups.items():
-        x = np.log([float(reading.problem.samples) for reading in group])
-        tests = np.full(len(group), float(problem.vocab))
-        limit = bound(problem, _TARGET).samples
-        for decoder in decoders:
-            rate = np.array([reading.values[decoder] for reading in group])
-            crossing = locate(Runs(x, rate, tests), _TARGET, x.min(), x.max(), None)
-            found.append(Decoded(problem, decoder, crossing, limit))
-    return found
+    return [
+        _crossings(problem, decoder, group)
+        for problem, group in groups.items()
+        for decoder in readings[0].values
+    ]
+
+
+def _crossings(problem: Problem, decoder: str, readings: Sequence[Reading]) -> Decoded:
+    """In each world, where the accuracy crosses the target: straight lines over log N."""
+    curves: dict[int, dict[float, float]] = defaultdict(dict)
+    for reading in readings:
+        curves[reading.seed][math.log(reading.problem.samples)] = reading.values[decoder]
+    worlds, too_early, too_late = [], False, False
+    for curve in curves.values():
+        x = sorted(curve)
+        rate = isotonic_regression([curve[each] for each in x]).x
+        too_early |= bool(rate[0] >= _TARGET)
+        too_late |= bool(rate[-1] < _TARGET)
+        # Where it is flat any place is as good; the first is taken.
+        steps = np.concatenate([[True], np.diff(rate) > 0])
+        worlds.append(float(np.interp(_TARGET, rate[steps], np.array(x)[steps])))
+    limit = bound(problem, _TARGET).samples
+    return Decoded(problem, decoder, worlds, too_early, too_late, limit)
 
 
 def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
@@ -165,31 +168,39 @@ def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
     best: dict[Problem, Decoded] = {}
     for each in decoded:
         known = best.get(each.problem)
-        if known is None or each.crossing.mean < known.crossing.mean:
+        if known is None or np.mean(each.worlds) < np.mean(known.worlds):
             best[each.problem] = each
     return list(best.values())
 
 
-def _any(name: str, length: int, decoded: Sequence[Decoded]) -> bool:
-    return any(each.decoder == name and each.problem.length == length for each in decoded)
-
-
-def _series(name: str, place: int, length: int, decoded: Sequence[Decoded]) -> Series:
-    here = [
-        each
-        for each in decoded
-        if each.decoder == name and each.problem.length == length and each.crossing.status == "ok"
-    ]
-    sizes = [factor(each.log_samples(0.95)) for each in here]
-    return Series(
-        label=name,
-        kind=Kind.MEASURED,
-        x=[each.problem.dim for each in here],
-        y=[size.mean for size in sizes],
-        low=[size.low for size in sizes],
-        high=[size.high for size in sizes],
-        colour=place,
+def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
+    """One series for each decoder, and the bound."""
+    names = list(dict.fromkeys(each.decoder for each in decoded))
+    series = []
+    for place, name in enumerate(names):
+        here = [each for each in decoded if each.decoder == name]
+        sizes = [factor(each.log_samples(0.95)) for each in here]
+        series.append(
+            Series(
+                label=name,
+                kind=Kind.MEASURED,
+                x=[each.problem.dim for each in here],
+                y=[size.mean for size in sizes],
+                low=[size.low for size in sizes],
+                high=[size.high for size in sizes],
+                colour=place,
+            )
+        )
+    of_bound = [each for each in decoded if each.decoder == names[0]]
+    series.append(
+        Series(
+            label="lower bound",
+            kind=Kind.REFERENCE,
+            x=[each.problem.dim for each in of_bound],
+            y=[each.bound for each in of_bound],
+        )
     )
+    return series
 
 
 CLAIM = Claim(

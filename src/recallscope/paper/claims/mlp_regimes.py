@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -10,7 +11,17 @@ from recallscope.measurement.paired import paired_difference
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
 from recallscope.paper.measures import NOISES
-from recallscope.paper.numbers import critical_series, mean_over, powers, row, shown, theory_series
+from recallscope.paper.numbers import (
+    UNKNOWN,
+    bend_told,
+    critical_series,
+    law,
+    mean_over,
+    powers,
+    row,
+    shown,
+    theory_series,
+)
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 from recallscope.problem import Problem
@@ -20,7 +31,10 @@ from recallscope.record import Record, Status
 def analyse(evidence: Evidence) -> Finding:
     wide_enough = evidence.searches("width")
     widths = [row(search) for search in wide_enough]
-    power = powers(widths, ["dim"])["dim"]
+    width_law = law(widths, ["dim"])
+    power = powers(width_law)["dim"]
+    half = len(widths) // 2
+    below, above = (powers(law(part, ["dim"]))["dim"] for part in (widths[:half], widths[half:]))
     shares = _shares(evidence.readings("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
@@ -42,9 +56,11 @@ def analyse(evidence: Evidence) -> Finding:
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
             + " of the three. From an endless batch, where MLP noise is what "
-            f"width must beat, m* goes as d to the {shown(power)}; −1 would be a condition on the "
-            f"product m·d alone. The widest MLP changes recall by {shown(few, 3)} at the smallest "
-            f"batch; at the largest it changes it by {shown(many, 3)}."
+            f"width must beat, m* goes as d to the {shown(power)}{bend_told(width_law)}: "
+            f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
+            f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
+            f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
+            "largest."
         ),
         picture=Picture(
             caption="Left: which of the three noises is the largest in the first gradient, in "
@@ -127,10 +143,13 @@ def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Prob
     pairs: dict[Problem, list[tuple[Record, Record]]] = defaultdict(list)
     for record in with_mlp:
         other = alone[record.problem.samples, record.seed]
+        both = pairs[record.problem]
         if record.status is other.status is Status.OK:
-            pairs[record.problem].append((other, record))
+            both.append((other, record))
     return {
-        problem: paired_difference(
+        problem: UNKNOWN
+        if not seeds
+        else paired_difference(
             [before.recall_accuracy or 0.0 for before, _ in seeds],
             [after.recall_accuracy or 0.0 for _, after in seeds],
             [after.test_samples or 0 for _, after in seeds],
@@ -149,7 +168,7 @@ def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
     here = [
         (problem.width or 0, change)
         for problem, change in changes.items()
-        if problem.samples == samples
+        if problem.samples == samples and not math.isnan(change.mean)
     ]
     return Series(
         label=f"N = {samples:,.0f}",
@@ -164,8 +183,9 @@ def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
 CLAIM = Claim(
     name="mlp-regimes",
     title="With an MLP: three noises, and it can hurt",
-    statement="When a random MLP follows attention, what the product m·d must be depends on which "
-    "noise dominates: mean bias, gradient noise or MLP noise. An MLP does not always help.",
+    statement="When a random MLP follows attention, what is needed depends on which noise "
+    "dominates: mean bias, gradient noise or MLP noise. Where MLP noise does, the requirement is "
+    "on the product m·d. An MLP does not always help.",
     support="For each of the three there is a problem in which it makes up more than half of the "
     "three, measured on its own; the width that MLP noise asks for goes as 1/d to within half a "
     "power; and adding the widest MLP lowers recall at the smallest batch and raises it at the "

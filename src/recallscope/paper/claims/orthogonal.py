@@ -9,6 +9,7 @@ from recallscope.paper.numbers import (
     critical_series,
     factor,
     grouped,
+    law,
     log_size,
     minus,
     powers,
@@ -28,7 +29,7 @@ def analyse(evidence: Evidence) -> Finding:
         "random": [row(search, embedding="random") for search in random],
         "orthogonal": [row(search, embedding="orthogonal") for search in orthogonal],
     }
-    found = {name: powers(each, ["dim", "length"]) for name, each in rows.items()}
+    found = {name: powers(law(each, ["dim", "length"])) for name, each in rows.items()}
     over = factor(minus(*(average([log_size(s) for s in each]) for each in (random, orthogonal))))
     judgements = [
         judge(
@@ -84,8 +85,8 @@ CLAIM = Claim(
     support=f"Orthogonal: powers of d and L in N* within {_FLAT:g} of nought. Random, at d < V: "
     "powers beyond a quarter, and on average over the grid at least 1.25 times as many samples "
     "as with orthogonal embeddings at the same lengths.",
-    contradict="An orthogonal power outside that range, a random one inside a quarter, or no more "
-    "samples needed with random embeddings.",
+    contradict="An orthogonal power outside that range, a random one inside a quarter, or random "
+    "embeddings that need less than 1.25 times the samples.",
     background="Much theory of associative memory assumes orthogonal embeddings, which need more "
     "dimensions than tokens. Real models have far fewer, so their embeddings overlap.",
     sweeps=("random-long", "orthogonal"),

@@ -8,6 +8,7 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.numbers import (
+    bend_told,
     critical_series,
     grouped,
     law,
@@ -27,10 +28,9 @@ def analyse(evidence: Evidence) -> Finding:
     one_step = evidence.searches("capacity-one-step")
     batches = [row(search, recall=0.5) for search in long]
     stored = [row(search, ratio=_samples_over_length(search)) for search in one_step]
-    needed = powers(batches, ["dim", "length"])
-    capacity = powers(stored, ["ratio", "dim"])
+    batch_law, stored_law = law(batches, ["dim", "length"]), law(stored, ["ratio", "dim"])
+    needed, capacity = powers(batch_law), powers(stored_law)
     at_equal_ratio = power_within(_alike(one_step), "length")
-    rival = law(batches, ["dim", "length"]).separable
     judgements = [
         judge("power of d in N*, three steps, long sequences", needed["dim"], below=-0.25),
         judge("power of L in N*, three steps, long sequences", needed["length"], above=0.25),
@@ -72,23 +72,24 @@ def analyse(evidence: Evidence) -> Finding:
             ],
         ),
     ]
-    chance = (
-        "" if rival is None else f" (chance {plain(rival.chance, 1)} that it depends on neither)"
-    )
+    rival = batch_law.separable
+    chance = "unknown" if rival is None else plain(rival.chance, 1)
     return Finding(
         judgements=judgements,
         answer=(
             f"The batch needed goes as d to the {shown(needed['dim'])} and L to the "
             f"{shown(needed['length'])}. This is after three steps on long sequences, for half of "
-            f"the facts{chance}: dimensions buy samples, length costs them. Read from the first "
-            f"gradient, the facts stored go as N/L to the {shown(capacity['ratio'])} and d to the "
-            f"{shown(capacity['dim'])}; at equal N/L, length has the power "
+            f"the facts{bend_told(batch_law)}; if N* depended on neither, a fit as much better as "
+            f"this would have the chance {chance}. Read from the first gradient, the facts stored "
+            f"go as N/L to the {shown(capacity['ratio'])} and d to the {shown(capacity['dim'])}"
+            f"{bend_told(stored_law)}; at equal N/L and d, length has the power "
             f"{shown(at_equal_ratio)}."
         ),
         picture=Picture(
-            caption="Left: the critical batch falls with d and rises with L; lines are closed "
-            "forms with nothing fitted. Right: for each d, batches and lengths of equal ratio "
-            "N/L store as many facts: all points of a colour lie on one curve. Bars are 95 %.",
+            caption="Left: the critical batch over d, for the shortest and the longest of the long "
+            "sequences; lines are closed forms with nothing fitted. Right: facts stored over N/L. "
+            "Several points of a colour above one another have the same N/L and different L: the "
+            "closer they lie, the less L matters but through N/L. Bars are 95 %.",
             panels=panels,
         ),
         rows=batches + stored,
@@ -116,12 +117,15 @@ CLAIM = Claim(
     "condition on each alone.",
     support="The critical batch N* falls with d and rises with L over the same grid (powers beyond "
     "a quarter either way), and the capacity read from the first gradient depends on N and L only "
-    "through N/L (power of L at equal N/L within 0.15 of nought), growing with N/L and with d.",
+    "through N/L (power of L at equal N/L within 0.15 of nought), growing with N/L (power above a "
+    "quarter) and with d (above a half).",
     contradict="A power of d or L in N* that lies inside a quarter of nought, or on the other "
-    "side of it; or a capacity that still changes with L at equal N/L.",
-    background="If each size had a condition of its own (enough samples, enough dimensions, "
-    "short enough sequences), one could not make up for few dimensions with more data. A "
-    "product means that one can, at an exchange rate that can be measured: the powers.",
+    "side of it; or a capacity that changes with L at equal N/L by more than a power of 0.15, or "
+    "grows less with N/L or d.",
+    background="Public summaries speak of products without naming powers, so none is tested: only "
+    "that the sizes act together. If each size had a condition of its own (enough samples, enough "
+    "dimensions, short enough sequences), one could not make up for few dimensions with more data. "
+    "A product means that one can, at an exchange rate that can be measured: the powers.",
     sweeps=("random-long", "capacity-one-step"),
     analyse=analyse,
 )

@@ -6,7 +6,7 @@ import math
 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import factor, grouped, log_size, moved, row, shown
+from recallscope.paper.numbers import critical_series, factor, grouped, log_size, moved, row, shown
 from recallscope.paper.verdict import judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 
@@ -31,16 +31,8 @@ def analyse(evidence: Evidence) -> Finding:
     for place, (length, searches) in enumerate(lengths.items()):
         if length not in (min(lengths), max(lengths)) and place % 2:
             continue  # every other length is enough to see it
-        sizes = [factor(log_size(search, 0.95)) for search in searches]
         series.append(
-            Series(
-                label=f"L = {length}",
-                kind=Kind.MEASURED,
-                x=[vocab / search.problem.dim**2 for search in searches],
-                y=[size.mean for size in sizes],
-                low=[size.low for size in sizes],
-                high=[size.high for size in sizes],
-            )
+            critical_series(f"L = {length}", searches, lambda s: s.problem.vocab / s.problem.dim**2)
         )
     ends = [vocab / search.problem.dim**2 for search in short]
     series.append(
@@ -61,8 +53,8 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         picture=Picture(
             caption="To the right, facts are stored more densely; upwards, more samples are "
-            "needed. Short sequences reach the lower right, long ones do not. V log V is the batch "
-            "in which nearly every fact has been seen. Bars are 95 %.",
+            "needed: at the lower right, both are had at once. V log V is the batch in which "
+            "nearly every fact has been seen. Bars are 95 %.",
             panels=[
                 Panel(
                     title=f"half of {vocab} facts",

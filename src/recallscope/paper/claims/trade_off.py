@@ -9,9 +9,11 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.numbers import (
+    bend_told,
     critical_series,
     factor,
     grouped,
+    law,
     log_size,
     minus,
     moved,
@@ -22,6 +24,7 @@ from recallscope.paper.numbers import (
 )
 from recallscope.paper.verdict import judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.record import Status
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -32,7 +35,8 @@ def analyse(evidence: Evidence) -> Finding:
     short, long = batches[min(batches)], batches[max(batches)]
     stored = [row(search, parameters=search.problem.dim**2) for search in endless]
     # Parameters are d², so facts a parameter go with two powers of d less than facts.
-    per_parameter = moved(powers(stored, ["dim"])["dim"], -2.0)
+    facts_law = law(stored, ["dim"])
+    per_parameter = moved(powers(facts_law)["dim"], -2.0)
     more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     judgements = [
@@ -40,15 +44,16 @@ def analyse(evidence: Evidence) -> Finding:
         judge("N* of smallest over largest d, short sequences", more["short"], above=1.0),
         judge("N* of smallest over largest d, long sequences", more["long"], above=1.0),
     ]
-    sizes = [factor(log_size(search, 0.95)) for search in endless]
-    parameters = [float(search.problem.dim**2) for search in endless]
+    measured = [search for search in endless if search.status is Status.OK]
+    sizes = [factor(log_size(search, 0.95)) for search in measured]
+    parameters = [float(search.problem.dim**2) for search in measured]
     return Finding(
         judgements=judgements,
         answer=(
             f"Facts a parameter go as d to the {shown(per_parameter)}. This is the capacity, with "
-            "all the data there is. For the same facts the smallest dimension of the grid, "
-            f"{few}, needs {shown(more['short'])} times the samples of the largest, {many}, for "
-            f"short sequences, and {shown(more['long'])} times for long ones."
+            f"all the data there is{bend_told(facts_law)}. For the same facts the smallest "
+            f"dimension of the grid, {few}, needs {shown(more['short'])} times the samples of the "
+            f"largest, {many}, for short sequences, and {shown(more['long'])} times for long ones."
         ),
         picture=Picture(
             caption="Left: facts of which half are recalled from an endless batch, for each of the "
@@ -65,7 +70,7 @@ def analyse(evidence: Evidence) -> Finding:
                         Series(
                             label="measured",
                             kind=Kind.MEASURED,
-                            x=[search.problem.dim for search in endless],
+                            x=[search.problem.dim for search in measured],
                             y=[a.mean / b for a, b in zip(sizes, parameters, strict=True)],
                             low=[a.low / b for a, b in zip(sizes, parameters, strict=True)],
                             high=[a.high / b for a, b in zip(sizes, parameters, strict=True)],
