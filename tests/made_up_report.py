@@ -82,7 +82,7 @@ def _products() -> Finding:
                     Series(label="closed forms, nothing fitted", kind=Kind.THEORY, x=sizes, y=law),
                     Series(
                         label="power law fitted to what was measured",
-                        kind=Kind.FITTED,
+                        kind=Kind.THEORY,
                         x=sizes,
                         y=[1.1 * value for value in law],
                         low=[1.0 * value for value in law],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -452,12 +451,13 @@ def print_verdict(place: str, found: Verdict) -> None:
 
 def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
     """Each claim with its title, its verdict, and how its predictions fared."""
-    table = Table("name", "claim", "verdict", "predictions")
+    table = Table("name", "claim", "verdict", "hold")
     for title, claim in claims:
-        verdicts = Counter(str(each["verdict"]) for each in claim["evidence"])
-        fared = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-        table.add_row(claim["name"], title, claim["verdict"], fared or "–")
+        held = sum(each["verdict"] == "supported" for each in claim["evidence"])
+        fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else "–"
+        table.add_row(claim["name"], title, claim["verdict"], fared)
     Console().print(table)
+    print("hold: how many of a claim's predictions are supported.")
 
 
 def print_finding(claim: Claim, found: Finding | None) -> None:

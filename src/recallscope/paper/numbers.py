@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -13,9 +13,12 @@ from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.law import FitStatus, Law, fit_law, read_points
 from recallscope.paper.verdict import LEVEL
-from recallscope.pictures.panels import Kind, Series
+from recallscope.pictures.panels import Kind, Panel, Series
 from recallscope.record import Status
 from recallscope.theory.capacity import GROWS
+
+if TYPE_CHECKING:
+    from recallscope.paper.evidence import Evidence
 
 UNKNOWN = Interval(math.nan, -math.inf, math.inf)
 """Of what was not measured: a crash is no data point."""
@@ -179,6 +182,11 @@ def critical_series(
     )
 
 
+def over_dimensions(title: str, series: Sequence[Series], y: str = "N*, samples") -> Panel:
+    """Critical sizes over the dimension, both on logarithmic axes."""
+    return Panel(title=title, x="d, dimensions", y=y, log_x=True, log_y=True, series=series)
+
+
 def theory_series(
     label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
 ) -> Series:
@@ -203,6 +211,13 @@ def grouped(searches: Sequence[CriticalSearch], name: str) -> dict[int, list[Cri
     for search in sorted(searches, key=lambda search: getattr(search.problem, name)):
         groups.setdefault(getattr(search.problem, name), []).append(search)
     return groups
+
+
+def batches_by_length(evidence: Evidence) -> dict[int, list[CriticalSearch]]:
+    """The critical batches of random embeddings, short sequences and long, by their length."""
+    return grouped(
+        [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
+    )
 
 
 def shown(interval: Interval, digits: int = 2) -> str:

@@ -28,7 +28,6 @@ _HEADING_LINE, _TITLE_LINE, _LEGEND_LINE, _CAPTION_LINE = 0.16, 0.14, 0.15, 0.12
 _TITLE_WIDTH, _LEGEND_WIDTH = 38, 40  # characters
 _LINES: dict[Kind, tuple[Literal["-", "--"], float]] = {
     Kind.THEORY: ("-", 1.3),
-    Kind.FITTED: ("--", 1.3),
     Kind.REFERENCE: ("-", 0.8),
 }
 

@@ -25,7 +25,6 @@ _INK, _FAINT = "#333333", "#e6e6e6"
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 _LINES: dict[Kind, dict[str, Any]] = {
     Kind.THEORY: {"width": 2, "dash": "solid"},
-    Kind.FITTED: {"width": 2, "dash": "dash"},
     Kind.REFERENCE: {"width": 1.2, "dash": "solid"},
 }
 _EMPTY = {

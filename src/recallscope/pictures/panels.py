@@ -15,7 +15,6 @@ class Kind(StrEnum):
 
     MEASURED = "measured"  # markers with bars
     THEORY = "theory"  # a line of closed forms, nothing fitted
-    FITTED = "fitted"  # a dashed line of a law fitted to what was measured
     REFERENCE = "reference"  # a thin grey line: a claim's own law, a bound, chance
 
 

@@ -13,9 +13,18 @@ from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from recallscope.intervals import Interval
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.numbers import bend_told, factor, law, mean_over, moved, powers, shown
+from recallscope.paper.numbers import (
+    bend_told,
+    factor,
+    law,
+    mean_over,
+    moved,
+    over_dimensions,
+    powers,
+    shown,
+)
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Kind, Picture, Series
 from recallscope.problem import Problem
 from recallscope.theory.lower_bound import bound
 
@@ -111,13 +120,8 @@ def analyse(evidence: Evidence) -> Finding:
             "our lower bound for all of them. Three-step descent uses two further gradients and is "
             "not bound by it. The bound takes the gradient's noise for Gaussian. Bars are 95 %.",
             panels=[
-                Panel(
-                    title=f"L = {length}",
-                    x="d, dimensions",
-                    y="N*, samples",
-                    log_x=True,
-                    log_y=True,
-                    series=_series_of([d for d in decoded if d.problem.length == length]),
+                over_dimensions(
+                    f"L = {length}", _series_of([d for d in decoded if d.problem.length == length])
                 )
                 for length in sorted({each.problem.length for each in decoded})
             ],

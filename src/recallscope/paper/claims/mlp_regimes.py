@@ -17,6 +17,7 @@ from recallscope.paper.numbers import (
     critical_series,
     law,
     mean_over,
+    over_dimensions,
     powers,
     row,
     shown,
@@ -84,16 +85,13 @@ def analyse(evidence: Evidence) -> Finding:
                         for place, name in enumerate(names)
                     ],
                 ),
-                Panel(
-                    title="width for half the facts, N = ∞",
-                    x="d, dimensions",
-                    y="m*, hidden units",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    "width for half the facts, N = ∞",
+                    [
                         critical_series("measured", wide_enough, "dim"),
                         theory_series("closed forms", wide_enough, "dim", 0),
                     ],
+                    y="m*, hidden units",
                 ),
                 Panel(
                     title="what an MLP changes",

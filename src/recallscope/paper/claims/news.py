@@ -16,12 +16,13 @@ from recallscope.paper.numbers import (
     law,
     log_size,
     moved,
+    over_dimensions,
     powers,
     row,
     shown,
 )
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Kind, Picture, Series
 from recallscope.record import Status
 
 _ABOUT = 0.25
@@ -55,30 +56,23 @@ def analyse(evidence: Evidence) -> Finding:
             caption="Grey lines rise as d to the first power, as the summary has it, through the "
             "middle of what was measured. Bars are 95 %.",
             panels=[
-                Panel(
-                    title=f"samples needed, L = {middle}",
-                    x="d, dimensions",
-                    y="N*, samples",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    f"samples needed, L = {middle}",
+                    [
                         critical_series("measured", long[middle], "dim"),
                         _in_proportion(long[middle]),
                     ],
                 ),
-                Panel(
-                    title=f"facts stored, N = {most:,.0f}",
-                    x="d, dimensions",
-                    y="V*, facts",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    f"facts stored, N = {most:,.0f}",
+                    [
                         *(
                             critical_series(f"L = {length}", searches, "dim")
                             for length, searches in lengths.items()
                         ),
                         _in_proportion(lengths[min(lengths)]),
                     ],
+                    y="V*, facts",
                 ),
             ],
         ),

@@ -12,12 +12,13 @@ from recallscope.paper.numbers import (
     law,
     log_size,
     minus,
+    over_dimensions,
     powers,
     row,
     shown,
 )
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Panel, Picture
+from recallscope.pictures.panels import Picture
 
 _FLAT = 0.1
 
@@ -46,15 +47,9 @@ def analyse(evidence: Evidence) -> Finding:
     for name, searches in (("random", random), ("orthogonal", orthogonal)):
         lengths = grouped(searches, "length")
         panels.append(
-            Panel(
-                title=f"{name} embeddings",
-                x="d, dimensions",
-                y="N*, samples",
-                log_x=True,
-                log_y=True,
-                series=[
-                    critical_series(f"L = {length}", lengths[length], "dim") for length in lengths
-                ],
+            over_dimensions(
+                f"{name} embeddings",
+                [critical_series(f"L = {length}", lengths[length], "dim") for length in lengths],
             )
         )
     return Finding(

@@ -12,6 +12,7 @@ from recallscope.paper.numbers import (
     critical_series,
     grouped,
     law,
+    over_dimensions,
     power_within,
     powers,
     row,
@@ -45,13 +46,9 @@ def analyse(evidence: Evidence) -> Finding:
     ]
     lengths = grouped(long, "length")
     panels = [
-        Panel(
-            title="three steps: batch for half the facts",
-            x="d, dimensions",
-            y="N*, samples",
-            log_x=True,
-            log_y=True,
-            series=[
+        over_dimensions(
+            "three steps: batch for half the facts",
+            [
                 part
                 for place, length in enumerate((min(lengths), max(lengths)))
                 for part in (

@@ -6,15 +6,21 @@ import math
 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import critical_series, factor, grouped, log_size, moved, row, shown
+from recallscope.paper.numbers import (
+    batches_by_length,
+    critical_series,
+    factor,
+    log_size,
+    moved,
+    row,
+    shown,
+)
 from recallscope.paper.verdict import judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 
 
 def analyse(evidence: Evidence) -> Finding:
-    lengths = grouped(
-        [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
-    )
+    lengths = batches_by_length(evidence)
     short, long = lengths[min(lengths)], lengths[max(lengths)]
     vocab = short[0].problem.vocab
     few = vocab * math.log(vocab)

@@ -9,29 +9,28 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.numbers import (
+    batches_by_length,
     bend_told,
     critical_series,
     factor,
-    grouped,
     law,
     log_size,
     minus,
     moved,
+    over_dimensions,
     powers,
     row,
     shown,
     theory_series,
 )
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Kind, Picture, Series
 from recallscope.record import Status
 
 
 def analyse(evidence: Evidence) -> Finding:
     endless = evidence.searches("capacity-endless")
-    batches = grouped(
-        [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
-    )
+    batches = batches_by_length(evidence)
     short, long = batches[min(batches)], batches[max(batches)]
     stored = [row(search, parameters=search.problem.dim**2) for search in endless]
     # Parameters are d², so facts a parameter go with two powers of d less than facts.
@@ -60,13 +59,9 @@ def analyse(evidence: Evidence) -> Finding:
             "d² numbers of the value matrix. Right: what the same facts cost in samples. Bars are "
             "95 %, lines closed forms.",
             panels=[
-                Panel(
-                    title="capacity: facts a parameter",
-                    x="d, dimensions",
-                    y="V*/d²",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    "capacity: facts a parameter",
+                    [
                         Series(
                             label="measured",
                             kind=Kind.MEASURED,
@@ -87,14 +82,11 @@ def analyse(evidence: Evidence) -> Finding:
                             colour=0,
                         ),
                     ],
+                    y="V*/d²",
                 ),
-                Panel(
-                    title=f"learnability: batch for half of {short[0].problem.vocab} facts",
-                    x="d, dimensions",
-                    y="N*, samples",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    f"learnability: batch for half of {short[0].problem.vocab} facts",
+                    [
                         part
                         for place, searches in enumerate((short, long))
                         for part in (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.numbers import (
+    UNKNOWN,
+    batches_by_length,
     count_shown,
     critical_series,
     factor,
@@ -15,20 +18,19 @@ from recallscope.paper.numbers import (
     log_size,
     minus,
     moved,
+    over_dimensions,
     row,
     shown,
     theory_series,
 )
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Panel, Picture
+from recallscope.pictures.panels import Picture
 
 _CLOSE = 1.25
 
 
 def analyse(evidence: Evidence) -> Finding:
-    lengths = grouped(
-        [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
-    )
+    lengths = batches_by_length(evidence)
     short, long = lengths[min(lengths)], lengths[max(lengths)]
     ends = grouped(evidence.searches("corners"), "length")
     corners = {
@@ -40,7 +42,7 @@ def analyse(evidence: Evidence) -> Finding:
     judgements = [
         judge(
             f"observed over predicted N*: d = {search.problem.dim}, L = {search.problem.length}",
-            factor(moved(sizes[corner], -_log_theory(search))),
+            _over_prediction(search, sizes[corner]),
             above=1 / _CLOSE,
             below=_CLOSE,
         )
@@ -69,13 +71,9 @@ def analyse(evidence: Evidence) -> Finding:
             "What is judged are the corners, from runs of their own; the points between are there "
             "to be seen. Lines are our closed forms with nothing fitted. Bars are 95 %.",
             panels=[
-                Panel(
-                    title=f"{at}: L = {searches[0].problem.length}",
-                    x="d, dimensions",
-                    y="N*, samples",
-                    log_x=True,
-                    log_y=True,
-                    series=[
+                over_dimensions(
+                    f"{at}: L = {searches[0].problem.length}",
+                    [
                         critical_series("corners", ends[searches[0].problem.length], "dim"),
                         critical_series("in between", searches[1:-1], "dim"),
                         theory_series("predicted", searches, "dim", 0),
@@ -95,9 +93,10 @@ def _both(search: CriticalSearch) -> str:
     return f"{count_shown(factor(log_size(search)))}, predicted {predicted}"
 
 
-def _log_theory(search: CriticalSearch) -> float:
-    """Where nothing is predicted, any number observed is infinitely far from it."""
-    return math.inf if search.theory is None else math.log(search.theory)
+def _over_prediction(search: CriticalSearch, log_observed: Interval) -> Interval:
+    if search.theory is None:
+        return UNKNOWN
+    return factor(moved(log_observed, -math.log(search.theory)))
 
 
 CLAIM = Claim(
