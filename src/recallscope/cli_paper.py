@@ -151,6 +151,7 @@ def report(
     from recallscope.paper.bundle import BUNDLE, hashes
     from recallscope.paper.provenance import facts_about
     from recallscope.paper.report import check_packages, write_report
+    from recallscope.progress import ProgressDisplay
     from recallscope.tables import check_output
 
     check_output(to, "report", (".html",))
@@ -163,7 +164,8 @@ def report(
         store or _OWN_RUNS,
         hashes(BUNDLE if store is None else _runs_in(store, size)),
     )
-    figures = [str(path) for path in write_report(to, found, facts)]
+    with ProgressDisplay("drawing") as display:
+        figures = [str(path) for path in write_report(to, found, facts, display.update)]
     if as_json:
         terminal.print_json({"report": to, "figures": figures})
     else:
@@ -195,8 +197,14 @@ def _evidence(size: str, store: str | None) -> Evidence:
 
 def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None]]:
     from recallscope.paper.registry import claims_named, finding
+    from recallscope.progress import ProgressDisplay
 
-    return [(claim, finding(claim, evidence)) for claim in claims_named(name)]
+    claims, found = claims_named(name), []
+    with ProgressDisplay("reading the runs") as display:
+        for claim in claims:
+            found.append((claim, finding(claim, evidence)))
+            display.update(len(found), len(claims))
+    return found
 
 
 def _runs_in(store: str, size: str) -> Path:

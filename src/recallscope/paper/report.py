@@ -13,7 +13,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -95,7 +95,10 @@ def report(
 
 
 def write_report(
-    path: str | Path, claims: Sequence[tuple[Claim, Finding | None]], facts: ReportFacts
+    path: str | Path,
+    claims: Sequence[tuple[Claim, Finding | None]],
+    facts: ReportFacts,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Path]:
     """Write the page, and beside it a folder with each figure as PDF and PNG; where these are.
 
@@ -108,7 +111,8 @@ def write_report(
     part = path.with_name(f".{path.name}.part")
     figures: list[Path] = []
     try:
-        for claim, finding in claims:
+        for number, (claim, finding) in enumerate(claims, start=1):
+            progress(number, len(claims))
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
                 figures += write_figure(claim, finding, folder)
