@@ -70,8 +70,8 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> int:
     """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
 
-    Interrupt it at any time: the same command goes on where it was. Sizes: smoke (under a minute a
-    claim), short (under twenty minutes), full (what the verdicts that come with this rest on).
+    Interrupt it at any time: the same command goes on where it was. Sizes, with the time for all
+    claims on two cores: smoke (a minute), short (four), full (forty; what the verdicts rest on).
 
     \b
     Examples:

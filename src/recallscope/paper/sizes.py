@@ -8,9 +8,9 @@ from recallscope.problem import ProblemError
 from recallscope.sweeps.spec import Sweep, read_sweep
 
 SIZES = {
-    "smoke": "under a minute a claim: does it run?",
-    "short": "under twenty minutes a claim",
-    "full": "what the verdicts rest on",
+    "smoke": "about a minute for all claims on two cores: does it run?",
+    "short": "about four minutes: a first answer",
+    "full": "about forty minutes: what the verdicts rest on",
 }
 _SWEEPS = Path(__file__).with_name("sweeps")
 
