@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TypeVar
 
 from recallscope.intervals import Interval, mean_interval
 from recallscope.paper.claim import Claim, Finding
@@ -14,6 +15,8 @@ from recallscope.paper.numbers import UNKNOWN, mean_over, shown
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.pictures.panels import Kind, Panel, Picture, Series
 from recallscope.record import Record, Status
+
+Run = TypeVar("Run", Record, Reading)
 
 _GAIN = 0.1
 _LOCKED = 0.5
@@ -25,7 +28,7 @@ _WHEN = (("early", EARLY_STEPS), ("late", LATE_STEPS))
 
 
 def analyse(evidence: Evidence) -> Finding:
-    runs = _by_samples(evidence.runs("locking"))
+    runs = _by_batch(evidence.runs("locking"))
     readings = evidence.readings("training-on")
     trained = _by_batch(readings)
     smallest, largest = runs[min(runs)], runs[max(runs)]
@@ -114,17 +117,10 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _by_samples(records: Sequence[Record]) -> dict[float, list[Record]]:
-    groups: dict[float, list[Record]] = defaultdict(list)
-    for record in records:
-        groups[record.problem.samples].append(record)
-    return groups
-
-
-def _by_batch(readings: Sequence[Reading]) -> dict[float, list[Reading]]:
-    groups: dict[float, list[Reading]] = defaultdict(list)
-    for reading in readings:
-        groups[reading.problem.samples].append(reading)
+def _by_batch(runs: Sequence[Run]) -> dict[float, list[Run]]:
+    groups: dict[float, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.problem.samples].append(run)
     return groups
 
 

@@ -75,6 +75,7 @@ class Decoded(NamedTuple):
             "low": low,
             "high": high,
             "log_mean": size.mean if reached else None,
+            # As if from a normal law, which is what a fit takes it for.
             "log_sd": (size.high - size.low) / 3.92 if reached else None,
             "bound": self.bound,
         }
