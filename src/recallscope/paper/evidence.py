@@ -84,7 +84,7 @@ class Evidence:
         for record in records:
             self._records[record.seed].append(record)
             self._cells[record.problem, record.seed].append(record)
-        self._searches: dict[str, list[CriticalSearch]] = {}
+        self._told: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
         self._readings = {(each.measure, each.problem, each.seed): each for each in readings}
 
     @classmethod
@@ -113,12 +113,13 @@ class Evidence:
 
     def told(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, told what there is of their runs."""
-        if name not in self._searches:  # many claims rest on the same
-            searches = sweep_of(name, self.size).searches()
-            for search in searches:
-                search.tell(self._asked_by(search, name))
-            self._searches[name] = searches
-        return self._searches[name]
+        if name not in self._told:  # many claims rest on the same
+            spec = sweep_of(name, self.size)
+            told = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
+            for search, records in told:
+                search.tell(records)
+            self._told[name] = told
+        return [search for search, _ in self._told[name]]
 
     def readings(self, name: str) -> list[Reading]:
         """The reading of every cell of a sweep, in its order."""
@@ -146,16 +147,17 @@ class Evidence:
         if sweep_of(name, self.size).critical is None:
             yield from self.runs(name)
             return
-        for search in self.searches(name):
-            yield from self._asked_by(search, name)
+        self.searches(name)  # all of them must be done
+        for _, records in self._told[name]:
+            yield from records
 
-    def _asked_by(self, search: CriticalSearch, name: str) -> list[Record]:
+    def _asked_by(self, search: CriticalSearch, settings: Settings) -> list[Record]:
         """The runs of a search, no other having its seeds, in whole batches without a gap.
 
         It looks at what it has after each batch, so that part of one is as if it were not there:
         interrupted and resumed it ends where it would have ended.
         """
-        settings, wanted = sweep_of(name, self.size).settings, _all_but(search, search.problem)
+        wanted = _all_but(search, search.problem)
         found: list[Record] = []
         for seed in range(search.first_seed, search.first_seed + search.budget):
             mine = [

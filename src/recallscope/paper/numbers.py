@@ -169,15 +169,29 @@ def critical_series(
     label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
 ) -> Series:
     """Critical sizes along one size of their problems, with 95 % bars."""
-    known = [search for search in searches if not math.isnan(log_size(search).mean)]
-    sizes = [factor(log_size(search, 0.95)) for search in known]
+    return measured_series(
+        label,
+        [_along(search, x) for search in searches],
+        [factor(log_size(search, 0.95)) for search in searches],
+        colour,
+    )
+
+
+def measured_series(
+    label: str,
+    x: Sequence[float] | Sequence[str],
+    intervals: Sequence[Interval],
+    colour: int | None = None,
+) -> Series:
+    """Points with bars; what is not known is left out."""
+    known = [at for at, interval in enumerate(intervals) if not math.isnan(interval.mean)]
     return Series(
         label=label,
         kind=Kind.MEASURED,
-        x=[_along(search, x) for search in known],
-        y=[size.mean for size in sizes],
-        low=[size.low for size in sizes],
-        high=[size.high for size in sizes],
+        x=[x[at] for at in known],  # type: ignore[arg-type]
+        y=[intervals[at].mean for at in known],
+        low=[intervals[at].low for at in known],
+        high=[intervals[at].high for at in known],
         colour=colour,
     )
 

@@ -12,9 +12,9 @@ import numpy as np
 from recallscope.intervals import Interval
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import mean_over, shown
+from recallscope.paper.numbers import mean_over, measured_series, shown
 from recallscope.paper.verdict import Judgement, judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Panel, Picture
 from recallscope.pictures.style import LETTERS
 from recallscope.record import Record, Status
 from recallscope.theory.capacity import GROWS
@@ -59,13 +59,10 @@ def analyse(evidence: Evidence) -> Finding:
                     x="size that is raised",
                     y="change of recall",
                     series=[
-                        Series(
-                            label=model,
-                            kind=Kind.MEASURED,
-                            x=[LETTERS[effect.name] for effect in shown_here],
-                            y=[effect.mean.mean for effect in shown_here],
-                            low=[effect.mean.low for effect in shown_here],
-                            high=[effect.mean.high for effect in shown_here],
+                        measured_series(
+                            model,
+                            [LETTERS[effect.name] for effect in shown_here],
+                            [effect.mean for effect in shown_here],
                         )
                         for model, shown_here in _by_model(effects).items()
                     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeVar
@@ -11,9 +10,9 @@ from recallscope.intervals import Interval, mean_interval
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, Reading
 from recallscope.paper.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
-from recallscope.paper.numbers import UNKNOWN, mean_over, shown
+from recallscope.paper.numbers import UNKNOWN, mean_over, measured_series, shown
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Panel, Picture, Series
 from recallscope.record import Record, Status
 
 Run = TypeVar("Run", Record, Reading)
@@ -168,16 +167,8 @@ def _found_the_mark(readings: Sequence[Reading], when: str) -> Interval:
     return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
 
 
-def _series(label: str, every: dict[float, Interval]) -> Series:
-    found = {samples: each for samples, each in every.items() if not math.isnan(each.mean)}
-    return Series(
-        label=label,
-        kind=Kind.MEASURED,
-        x=list(found),
-        y=[each.mean for each in found.values()],
-        low=[each.low for each in found.values()],
-        high=[each.high for each in found.values()],
-    )
+def _series(label: str, found: dict[float, Interval]) -> Series:
+    return measured_series(label, list(found), list(found.values()))
 
 
 CLAIM = Claim(

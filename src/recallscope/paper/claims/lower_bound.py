@@ -18,6 +18,7 @@ from recallscope.paper.numbers import (
     factor,
     law,
     mean_over,
+    measured_series,
     moved,
     over_dimensions,
     powers,
@@ -176,18 +177,9 @@ def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
     series = []
     for place, name in enumerate(names):
         here = [each for each in decoded if each.decoder == name]
+        dims = [each.problem.dim for each in here]
         sizes = [factor(each.log_samples(0.95)) for each in here]
-        series.append(
-            Series(
-                label=name,
-                kind=Kind.MEASURED,
-                x=[each.problem.dim for each in here],
-                y=[size.mean for size in sizes],
-                low=[size.low for size in sizes],
-                high=[size.high for size in sizes],
-                colour=place,
-            )
-        )
+        series.append(measured_series(name, dims, sizes, place))
     of_bound = [each for each in decoded if each.decoder == names[0]]
     series.append(
         Series(

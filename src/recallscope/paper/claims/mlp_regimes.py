@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from recallscope.paper.numbers import (
     critical_series,
     law,
     mean_over,
+    measured_series,
     over_dimensions,
     powers,
     row,
@@ -24,7 +24,7 @@ from recallscope.paper.numbers import (
     theory_series,
 )
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.pictures.panels import Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 
@@ -74,14 +74,7 @@ def analyse(evidence: Evidence) -> Finding:
                     x="problem chosen for",
                     y="share of the three",
                     series=[
-                        Series(
-                            label=name,
-                            kind=Kind.MEASURED,
-                            x=names,
-                            y=[found[place].mean for found in shares],
-                            low=[found[place].low for found in shares],
-                            high=[found[place].high for found in shares],
-                        )
+                        measured_series(name, names, [found[place] for found in shares])
                         for place, name in enumerate(names)
                     ],
                 ),
@@ -163,19 +156,12 @@ def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
 
 
 def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
-    here = [
-        (problem.width or 0, change)
+    here = {
+        problem.width or 0: change
         for problem, change in changes.items()
-        if problem.samples == samples and not math.isnan(change.mean)
-    ]
-    return Series(
-        label=f"N = {samples:,.0f}",
-        kind=Kind.MEASURED,
-        x=[width for width, _ in here],
-        y=[change.mean for _, change in here],
-        low=[change.low for _, change in here],
-        high=[change.high for _, change in here],
-    )
+        if problem.samples == samples
+    }
+    return measured_series(f"N = {samples:,.0f}", list(here), list(here.values()))
 
 
 CLAIM = Claim(

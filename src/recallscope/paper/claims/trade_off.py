@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from recallscope.intervals import Interval
@@ -15,6 +16,7 @@ from recallscope.paper.numbers import (
     factor,
     law,
     log_size,
+    measured_series,
     minus,
     moved,
     over_dimensions,
@@ -44,8 +46,10 @@ def analyse(evidence: Evidence) -> Finding:
         judge("N* of smallest over largest d, long sequences", more["long"], above=1.0),
     ]
     measured = [search for search in endless if search.status is Status.OK]
-    sizes = [factor(log_size(search, 0.95)) for search in measured]
-    parameters = [float(search.problem.dim**2) for search in measured]
+    densities = [
+        factor(moved(log_size(search, 0.95), -2 * math.log(search.problem.dim)))
+        for search in measured
+    ]
     return Finding(
         judgements=judgements,
         answer=(
@@ -62,14 +66,7 @@ def analyse(evidence: Evidence) -> Finding:
                 over_dimensions(
                     "capacity: facts a parameter",
                     [
-                        Series(
-                            label="measured",
-                            kind=Kind.MEASURED,
-                            x=[search.problem.dim for search in measured],
-                            y=[a.mean / b for a, b in zip(sizes, parameters, strict=True)],
-                            low=[a.low / b for a, b in zip(sizes, parameters, strict=True)],
-                            high=[a.high / b for a, b in zip(sizes, parameters, strict=True)],
-                        ),
+                        measured_series("measured", [s.problem.dim for s in measured], densities),
                         Series(
                             label="closed forms",
                             kind=Kind.THEORY,
