@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from recallscope import Problem, Workers, World, run
-from recallscope.decoders import DECODERS, decoder_accuracy, feature_signals
+from recallscope import Instance, Problem, Threads, run
 from recallscope.theory.lower_bound import bound, coverage_samples, feature_samples
+from recallscope.validation.decoders import DECODERS, decoder_accuracy, feature_signals
 
 TARGET = 0.5
 SEEDS = range(12)
@@ -92,9 +92,9 @@ def crossing_interval(sizes: list[int], by_seed: np.ndarray) -> tuple[float, flo
 
 
 def feature_bound(problem: Problem) -> float:
-    """The gradient bound with the signal of the very features of one world."""
-    with Workers() as workers, torch.no_grad():
-        signals = feature_signals(World.make(problem, SEEDS[0]), workers)
+    """The gradient bound with the signal of the very features of one instance."""
+    with Threads() as workers, torch.no_grad():
+        signals = feature_signals(Instance.make(problem, SEEDS[0]), workers)
     return feature_samples(signals.numpy(), problem.vocab, problem.dim, TARGET)
 
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from recallscope import __version__
-from recallscope.machine import duration
+from recallscope.common.formatting import format_duration
 from recallscope.paper.bundle import BUNDLE, pack
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     for name, claim in found["claims"].items():
         print(f"{name}: {claim['verdict']}")
     print(f"{found['runs']} runs, {found['readings']} readings, ", end="")
-    print(f"{duration(found['core_seconds'])} of one core")
+    print(f"{format_duration(found['core_seconds'])} of one core")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ import torch
 
 from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
-from recallscope.theory.setting import setting_of
+from recallscope.theory.problem_arrays import arrays_of
 
-# How many problems, from which seed, and at most how many worlds of each.
+# How many problems, from which seed, and at most how many instances of each.
 STUDIES = {"design": (420, 20261115, 400), "holdout": (150, 20261116, 48)}
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
@@ -171,7 +171,7 @@ def problem_of(line: dict[str, str], samples: int) -> Problem:
 def report(study: str) -> None:
     """Predicted minus simulated accuracy: its mean, its size, and the 20 worst problems."""
     problems, lines = load_summary(study)
-    predicted = accuracies(setting_of(problems))._asdict()
+    predicted = accuracies(arrays_of(problems))._asdict()
     for name in ACCURACIES:
         measured = np.array([float(line[name]) for line in lines])
         noise = np.array([float(line[f"{name}_error"]) for line in lines])

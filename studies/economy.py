@@ -26,9 +26,9 @@ import numpy as np
 from planted import HIGH, LOW, TESTS, draw_truth, planted_record
 
 from recallscope import Problem, Record, run
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.threshold import Runs, locate
-from recallscope.tables import read_csv, write_csv
+from recallscope.statistics.threshold import Runs, locate
 
 RESULTS = Path(__file__).with_name("economy.csv")
 BUDGET, PLANTED, REPEATS = 32, 200, 12

@@ -18,13 +18,13 @@ import tempfile
 import time
 
 from recallscope import Problem, sweep
-from recallscope.sweeps.cell import Cell, Settings
-from recallscope.sweeps.executor import Executor
-from recallscope.sweeps.limits import Limits
-from recallscope.sweeps.on_ray import RayExecutor
-from recallscope.sweeps.processes import Processes
-from recallscope.sweeps.work import RunCells
-from recallscope.tables import write_csv
+from recallscope.cell import Cell, Settings
+from recallscope.common.csv_files import write_csv
+from recallscope.executors.base import Executor
+from recallscope.executors.limits import Limits
+from recallscope.executors.processes import Processes
+from recallscope.executors.ray import RayExecutor
+from recallscope.sweeps.jobs import RunCells
 
 WORKERS = 2
 KINDS = {
@@ -79,7 +79,7 @@ def swept(problem: Problem, cells: int, executor: Executor) -> float:
 
 
 def start(make: type[Processes] | type[RayExecutor]) -> tuple[Executor, float]:
-    """Workers that have all done something, and the seconds until then."""
+    """Threads that have all done something, and the seconds until then."""
     started = time.perf_counter()
     executor: Executor = make(WORKERS)
     problem = KINDS["tiny"][0]

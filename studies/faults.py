@@ -30,9 +30,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from recallscope import Store
-from recallscope.sweeps import dispatch, keeper
+from recallscope.common.csv_files import write_csv
+from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.spec import read_sweep
-from recallscope.tables import write_csv
 
 SWEEP = """
 seeds = 20
@@ -109,10 +109,10 @@ class Driver:
             output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.dup2(output, 1)
             os.dup2(output, 2)
-            keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.05
+            writer._FIRST_FLUSH = writer._BETWEEN_FLUSHES = 0.05
             dispatch._TASK_SECONDS = 0.05
             sys.argv = ["recallscope", *command]
-            from recallscope.cli import main
+            from recallscope.cli.main import main
 
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             main()
@@ -256,7 +256,9 @@ class Trial:
         driver = self.driver("processes")
         while driver.code is None:
             self.pause(0.4)
-            for worker in driver.family("recallscope.sweeps.worker")[: self.rng.randint(1, 2)]:
+            for worker in driver.family("recallscope.executors.process_worker")[
+                : self.rng.randint(1, 2)
+            ]:
                 with suppress(ProcessLookupError):
                     os.kill(worker, signal.SIGKILL)
                     self.counts["worker killed"] += 1
@@ -374,7 +376,7 @@ class Trial:
         self.check()
 
     def kill_ray(self) -> None:
-        """Workers, the raylet, the GCS or the driver of a sweep on Ray."""
+        """Threads, the raylet, the GCS or the driver of a sweep on Ray."""
         driver = self.driver("ray")
         targets = {
             "Ray worker killed": ("ray::", "default_worker"),

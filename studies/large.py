@@ -3,7 +3,7 @@
     python studies/large.py --csv studies/large.csv
 
 V = 4096, d = 64, L = 16. The workers are there and warm. Time per sample is the record's own, from
-the drawing of the world to the last test; of a small batch several are run, and the median taken.
+drawing the instance to the last test; of a small batch several are run, and the median taken.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import statistics
 from pathlib import Path
 
 from recallscope import Problem
-from recallscope.sweeps.processes import Processes
+from recallscope.common.csv_files import write_csv
+from recallscope.executors.processes import Processes
 from recallscope.sweeps.sharded import run_sharded
-from recallscope.tables import write_csv
 
 PROBLEM = Problem(vocab=4096, samples=10**6, dim=64, length=16)
 

@@ -23,10 +23,9 @@ import numpy as np
 from planted import MADE_UP, TESTS
 
 from recallscope import Problem, Record, Status, run, solve
-from recallscope.measurement import law as fitted
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.law import Collapse, Exponent, collapse, fit_law, read_points
-from recallscope.pictures.style import (
+from recallscope.plotting.style import (
     COLOURS,
     LETTERS,
     MARKERS,
@@ -36,7 +35,8 @@ from recallscope.pictures.style import (
     sizes_along,
     tidy,
 )
-from recallscope.tables import read_csv, write_csv
+from recallscope.statistics import power_law as fitted
+from recallscope.statistics.power_law import Collapse, Exponent, collapse, fit_law, read_points
 
 RESULTS = Path(__file__).with_name("laws.csv")
 RUNS = Path(__file__).with_name("laws-runs.csv")
@@ -148,7 +148,7 @@ def search_of(number: int) -> CriticalSearch:
         precision=precision,
         budget=budget,
         prior=None,
-        first_seed=1000 * number,  # worlds of their own, so that errors are independent
+        first_seed=1000 * number,  # instances of their own, so that errors are independent
     )
 
 

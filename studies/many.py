@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from recallscope import Store
-from recallscope.tables import write_csv
+from recallscope.common.csv_files import write_csv
 
 SWEEP = """
 seeds = 100

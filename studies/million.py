@@ -22,9 +22,10 @@ from dataclasses import replace
 import numpy as np
 
 from recallscope import Problem, Store, run, sweep
-from recallscope.sweeps.cell import Cell, Settings, key_maker
-from recallscope.sweeps.rows import Kept
-from recallscope.tables import write_csv
+from recallscope.cell import Cell, Settings
+from recallscope.common.csv_files import write_csv
+from recallscope.store.keys import key_maker
+from recallscope.store.schema import KeyedRecord
 
 SHARD = 20_000
 SEEDS = 1000
@@ -40,12 +41,12 @@ def fill(place: str, records: int) -> None:
     store, key = Store(place), key_maker(Settings())
     first, rng = run(problems(1)[0], 0, dtype="float32"), np.random.default_rng(0)
     with store.writing():
-        kept: list[Kept] = []
+        kept: list[KeyedRecord] = []
         for problem in problems(records // SEEDS):
             for seed in range(SEEDS):
                 numbers = dict(zip(NUMBERS, rng.random(len(NUMBERS)).tolist(), strict=True))
                 record = replace(first, problem=problem, seed=seed, **numbers)
-                kept.append(Kept(key(Cell(problem, seed)), record))
+                kept.append(KeyedRecord(key(Cell(problem, seed)), record))
             if len(kept) >= SHARD:
                 store.append(kept)
                 kept = []

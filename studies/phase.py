@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, phase_map
-from recallscope.pictures.phase import phase_figure
-from recallscope.pictures.style import save
+from recallscope.plotting.phase_map import phase_figure
+from recallscope.plotting.style import save
 
 problem = Problem(vocab=4096, samples=200_000, dim=1, length=64, width=1, activation="relu")
 plane = phase_map(

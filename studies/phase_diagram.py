@@ -19,12 +19,12 @@ import numpy as np
 import torch
 
 from recallscope import Problem, Record, Status, run
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.axis import parse_axis
-from recallscope.measurement.phase import Cell, PhaseDiagram, from_rows, phase_diagram, plan
-from recallscope.pictures.phase_diagram import phase_diagram_figure
-from recallscope.pictures.style import save
+from recallscope.measurement.phase import PhaseCell, PhaseDiagram, from_rows, phase_diagram, plan
+from recallscope.plotting.phase_diagram import phase_diagram_figure
+from recallscope.plotting.style import save
 from recallscope.record import ACCURACIES, Provenance
-from recallscope.tables import read_csv, write_csv
 
 VOCAB = 512
 LENGTHS = (4, 128)
@@ -107,7 +107,7 @@ def report(diagram: PhaseDiagram) -> None:
     """How many cells disagree, by how much and where."""
     told = ", ".join(f"{name}={diagram.shared[name]}" for name in ("vocab", "length"))
     print(f"\n{diagram.accuracy}, {told}, {diagram.seeds} seeds, {diagram.failed} runs failed")
-    groups: dict[str, list[Cell]] = defaultdict(list)
+    groups: dict[str, list[PhaseCell]] = defaultdict(list)
     for cell in diagram.cells:
         groups["all cells"].append(cell)
         groups[f"bound by {cell.stage} {cell.term}"].append(cell)

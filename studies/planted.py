@@ -23,9 +23,9 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from recallscope import Problem, Record, Status
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.record import Provenance
-from recallscope.tables import read_csv, write_csv
 
 RESULTS = Path(__file__).with_name("planted.csv")
 SEARCHES, TESTS = 500, 4096

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import sys
 
-from recallscope.intervals import Interval
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.report import ReportFacts, write_report
+from recallscope.paper.provenance import ReportFacts
+from recallscope.paper.report import write_report
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.statistics.intervals import Interval
 
 RUDE = 'Tom & "Jerry" <script>alert(1)</script> $x_1$ %{y} </script><!--'
 

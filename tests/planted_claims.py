@@ -1,4 +1,4 @@
-"""Made-up runs of the claims' sweeps: worlds in which a claim is true by construction, or false."""
+"""Made-up runs of the claims' sweeps, in which a claim is true by construction, or false."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 
 from recallscope import Problem, Record, Status, bound, solve
-from recallscope.decoders import DECODERS
-from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.measures import MEASURES, NOISES
-from recallscope.paper.sizes import sweep_of
+from recallscope.paper.evidence import Evidence, Measurement
+from recallscope.paper.measurements import MEASURES, NOISES
+from recallscope.paper.presets import sweep_of
 from recallscope.record import Provenance
 from recallscope.theory.capacity import GROWS
+from recallscope.validation.decoders import DECODERS
 
 SIZE = "smoke"
 _MADE_UP = Provenance(
@@ -34,7 +34,7 @@ def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
         spec, truth = sweep_of(name, SIZE), truths[name]
         if name in MEASURES:
             readings += [
-                Reading(
+                Measurement(
                     measure=name,
                     problem=cell.problem,
                     seed=cell.seed,
@@ -220,4 +220,4 @@ CONTRADICTING = {
         "random-long": lambda p: _closed_forms(p, "samples"),
     },
 }
-"""For each claim, what is changed of the worlds above to make it false."""
+"""For each claim, what is changed of the instances above to make it false."""

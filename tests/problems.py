@@ -24,16 +24,16 @@ def small_problems(draw, *, mlp=None, **fixed):
     )
 
 
-def sizes_of_terms(world):
+def sizes_of_terms(instance):
     """How large the terms of V1, α and V2 are at unit steps, whatever their sums come to.
 
     Repeated tokens and labels can cancel a whole sum; what is left then is rounding, and can only
     be compared with what cancelled.
     """
-    outputs = float(world.outputs.norm(dim=1).max())
-    reads = float(world.tokens.norm(dim=1).max() + world.trigger.norm())
+    outputs = float(instance.outputs.norm(dim=1).max())
+    reads = float(instance.tokens.norm(dim=1).max() + instance.trigger.norm())
     features, slopes = reads, 1.0
-    if world.hidden_weights is not None:
-        before = float(world.hidden_weights.norm()) * reads
+    if instance.hidden_weights is not None:
+        before = float(instance.hidden_weights.norm()) * reads
         features, slopes = before + before**2, (1 + 2 * before) * before
     return outputs * features, outputs**2 * features * slopes * reads**2, outputs * features

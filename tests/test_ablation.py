@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
-from recallscope import Problem, ProblemError, Record, Status, World
-from recallscope.measurement.ablation import ABLATIONS, Verdict, ablate, applicable, compare, plan
-from recallscope.measurement.paired import paired_difference
-from recallscope.pictures.ablation import ablation_figure
-from recallscope.pictures.style import save
+from recallscope import Instance, Problem, ProblemError, Record, Status
+from recallscope.common.csv_files import read_csv, write_csv
+from recallscope.measurement.ablation import (
+    ABLATIONS,
+    AblationOutcome,
+    ablate,
+    applicable,
+    compare,
+    plan,
+)
+from recallscope.plotting.ablation import ablation_figure
+from recallscope.plotting.style import save
 from recallscope.record import Provenance
-from recallscope.tables import read_csv, write_csv
+from recallscope.statistics.paired import paired_difference
 
 PROBLEM = Problem(vocab=64, samples=256, dim=16, length=4)
 MLP = PROBLEM.replace(width=32)
@@ -105,10 +112,10 @@ def pairs(rates_a, rates_b):
 
 def test_verdicts():
     low, high = [0.30, 0.32, 0.31, 0.33], [0.50, 0.53, 0.51, 0.52]
-    assert compare(*pairs(low, high)).verdict is Verdict.B
-    assert compare(*pairs(high, low)).verdict is Verdict.A
+    assert compare(*pairs(low, high)).verdict is AblationOutcome.B
+    assert compare(*pairs(high, low)).verdict is AblationOutcome.A
     same = compare(*pairs(low, low))
-    assert same.verdict is Verdict.NEITHER
+    assert same.verdict is AblationOutcome.NEITHER
     assert 0 < same.largest < 0.1
     assert same.largest == max(-same.difference.low, same.difference.high)
 
@@ -133,7 +140,7 @@ def test_a_pair_with_a_lost_run_is_left_out_and_counted():
     assert (found.pairs, found.failed, found.infeasible) == (3, 1, 1)
     assert found.difference.mean == pytest.approx(0.2)
     none = compare(made, [each for each in records if each.seed in lost])
-    assert none.verdict is Verdict.NOTHING
+    assert none.verdict is AblationOutcome.NOTHING
     assert none.difference is None
     assert none.largest is None
     save_rows = none.row()
@@ -153,7 +160,7 @@ def test_unpaired_runs_are_told():
 
 def test_both_arms_of_a_pair_see_the_same_samples():
     made = ablate("embedding", PROBLEM)
-    one, other = (World.make(arm.problem, 3).task.draw(0, 50) for arm in (made.a, made.b))
+    one, other = (Instance.make(arm.problem, 3).task.draw(0, 50) for arm in (made.a, made.b))
     for left, right in zip(one, other, strict=True):
         np.testing.assert_array_equal(left, right)
 
@@ -261,7 +268,7 @@ def test_the_command(command, tmp_path):
 
 
 def call(arguments, monkeypatch):
-    from recallscope import cli
+    from recallscope.cli import main as cli
 
     monkeypatch.setattr("sys.argv", ["recallscope", *arguments])
     with pytest.raises(SystemExit) as stopped:
@@ -277,7 +284,7 @@ def test_the_command_for_people(monkeypatch, capsys):
 
 
 def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
-    from recallscope import experiment
+    from recallscope.experiment import run as experiment
 
     whole = experiment.run
 

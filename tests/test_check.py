@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from recallscope import Problem, ProblemError
-from recallscope.checks import Measured, Verdict, check, compare, measure_around
-from recallscope.pictures.check import check_figure
-from recallscope.pictures.style import check_path, save
-from recallscope.theory import locking, reading
-from recallscope.twins import measure
+from recallscope.plotting.check import check_figure
+from recallscope.plotting.style import check_path, save
+from recallscope.theory import locking, readout
+from recallscope.validation.compare import CheckOutcome, Measured, check, compare, measure_around
+from recallscope.validation.monte_carlo import measure
 
 BASE = {"vocab": 192, "samples": 768, "dim": 32, "length": 40}
 PROBLEMS = {
@@ -45,19 +45,19 @@ def test_the_closed_forms_pass(name: str) -> None:
     report = compare(PROBLEMS[name], measured(name))
     assert report.failed == []
     verdicts = [c.verdict for c in report.comparisons]
-    assert verdicts.count(Verdict.PASS) > len(verdicts) / 2
+    assert verdicts.count(CheckOutcome.PASS) > len(verdicts) / 2
     json.dumps(report.to_dict(), allow_nan=False)
 
 
 # For each closed form: where it lives, a problem in which it matters, and the size whose power is
 # made wrong by one. The names must come out, and in the stages where it is measured.
 WRONG = [
-    (reading, "interference", "attention", "samples", {("recall", "interference")}),
-    (reading, "kernel_interference", "quadratic", "dim", {("recall", "kernel_interference")}),
-    (reading, "gradient_noise", "attention", "samples", {("one_step", "gradient_noise")}),
-    (reading, "mean_bias", "attention", "samples", {("recall", "mean_bias")}),
-    (reading, "mlp_noise", "mlp", "width", {("recall", "mlp_noise")}),
-    (reading, "sampling", "attention", "samples", {("recall", "sampling")}),
+    (readout, "interference", "attention", "samples", {("recall", "interference")}),
+    (readout, "kernel_interference", "quadratic", "dim", {("recall", "kernel_interference")}),
+    (readout, "gradient_noise", "attention", "samples", {("one_step", "gradient_noise")}),
+    (readout, "mean_bias", "attention", "samples", {("recall", "mean_bias")}),
+    (readout, "mlp_noise", "mlp", "width", {("recall", "mlp_noise")}),
+    (readout, "sampling", "attention", "samples", {("recall", "sampling")}),
     (locking, "memorisation", "attention", "samples", {("lock", "memorisation")}),
     (locking, "cross_talk", "attention", "dim", {("lock", "cross_talk")}),
     (locking, "mean_bias", "long", "length", {("lock", "mean_bias")}),
@@ -110,7 +110,7 @@ def test_the_signal_fails_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_few_seeds_are_unclear_not_passed() -> None:
     report = check(Problem(vocab=64, samples=256, dim=8, length=16), seeds=2)
-    assert Verdict.UNCLEAR in {c.verdict for c in report.comparisons}
+    assert CheckOutcome.UNCLEAR in {c.verdict for c in report.comparisons}
 
 
 def test_twins_are_a_function_of_problem_and_seed() -> None:

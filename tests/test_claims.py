@@ -9,15 +9,15 @@ from functools import cache
 import pytest
 
 import planted_claims
-from recallscope.intervals import Interval
 from recallscope.paper.bundle import summary
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.figures import write_figure
+from recallscope.paper.presets import SIZES, sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, claims_named, finding
-from recallscope.paper.sizes import SIZES, sweep_file, sweep_of
 from recallscope.paper.verdict import Verdict, judge, together
-from recallscope.pictures.for_screen import for_screen
+from recallscope.plotting.plotly_backend import plotly_figure
 from recallscope.problem import ProblemError
+from recallscope.statistics.intervals import Interval
 
 
 def found_in(name, **changed):
@@ -58,7 +58,7 @@ def is_fit_to_be_told(found, tmp_path, name):
     assert "nan" not in told
     assert "inf" not in told.replace("infeasible", "")
     assert len(found.answer) < 3000  # no number is told with three hundred digits
-    for_screen(found.picture)
+    plotly_figure(found.picture)
     assert write_figure(CLAIMS[name], found, tmp_path)
 
 

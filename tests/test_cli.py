@@ -145,8 +145,8 @@ def check_malformed(cases):
     """In one process, with so little room that a large allocation would be noticed."""
     script = """
 import contextlib, io, json, sys
-from recallscope import cli
-import recallscope.experiment, recallscope.progress, recallscope.intervals
+from recallscope.cli import main as cli
+import recallscope.experiment.run, recallscope.cli.progress, recallscope.statistics.intervals
 outcomes = []
 for arguments in json.load(sys.stdin):
     sys.argv = ["recallscope", "run", *arguments]
@@ -332,7 +332,7 @@ def test_help_shows_how_and_needs_no_torch(command, arguments):
 
 def test_version_and_light_imports():
     script = (
-        "import sys, recallscope, recallscope.cli; recallscope.Problem; recallscope.Task;"
+        "import sys, recallscope, recallscope.cli.main; recallscope.Problem; recallscope.Task;"
         "assert 'torch' not in sys.modules; print(recallscope.__version__)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

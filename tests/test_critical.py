@@ -11,7 +11,7 @@ import pytest
 
 from recallscope import Problem, ProblemError, Status
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.threshold import Runs, locate
+from recallscope.statistics.threshold import Runs, locate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from economy import interpolated

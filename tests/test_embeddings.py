@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from recallscope import Embeddings, Problem, ProblemError, World, run
-from recallscope.world.embeddings import draw_embeddings, draw_hidden_weights
+from recallscope import Embeddings, Instance, Problem, ProblemError, run
+from recallscope.models.embeddings import draw_embeddings, draw_hidden_weights
 
 
 def drawn(family, vocab=2000, dim=50, seed=0):
@@ -139,7 +139,7 @@ def deflated(size):
 
 def test_a_file_that_unfolds_to_more_than_there_is_memory_is_refused(tmp_path, monkeypatch):
     (tmp_path / "own.npz").write_bytes(deflated(100_000))
-    monkeypatch.setattr("recallscope.world.embeddings.machine_memory", lambda: 1e6)
+    monkeypatch.setattr("recallscope.models.embeddings.machine_memory", lambda: 1e6)
     with pytest.raises(ProblemError, match=r"claim 0\.00298 GiB; this machine has"):
         Embeddings.load(tmp_path / "own.npz")
 
@@ -161,10 +161,10 @@ def test_a_damaged_file_is_told_from_a_sound_one(own, tmp_path):
 
 def test_own_arrays_are_copied(own):
     problem = Problem(vocab=64, samples=10, dim=16, length=4, embedding=own.name)
-    world = World.make(problem, 0, embeddings=own)
-    before = world.tokens.clone()
+    instance = Instance.make(problem, 0, embeddings=own)
+    before = instance.tokens.clone()
     own.tokens[:] = 0
-    assert world.tokens.equal(before)
+    assert instance.tokens.equal(before)
 
 
 def test_arrays_of_any_layout_and_precision_are_taken(own):

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import sizes_of_terms, small_problems
-from recallscope import Problem, ProblemError, Task, Workers, World, learn, run
-from recallscope.evaluation import evaluate
+from recallscope import Instance, Problem, ProblemError, Task, Threads, learn, run
+from recallscope.experiment.evaluation import evaluate
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.cost import choose_engine
-from recallscope.learning.read import key_scores, position_scores
+from recallscope.learning.ops import key_scores, position_scores
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum
-from recallscope.world.task import Samples
+from recallscope.tasks.recall import Samples
 
 PROBLEMS = [
     Problem(vocab=300, samples=3000, dim=24, length=40),  # attention locks in part
@@ -33,9 +33,11 @@ MLP = Problem(vocab=150, samples=6000, dim=20, length=12, width=50, activation="
 
 
 def learn_with(problem, engine="auto", seed=1, batch=None, **how):
-    world = World.make(problem, seed, **how)
-    with Workers() as workers, torch.no_grad():
-        return world, learn(world, workers, engine=engine, batch=batch and batch(world, workers))
+    instance = Instance.make(problem, seed, **how)
+    with Threads() as threads, torch.no_grad():
+        return instance, learn(
+            instance, threads, engine=engine, batch=batch and batch(instance, threads)
+        )
 
 
 def assert_statistics_equal(left, right, tolerance):
@@ -44,8 +46,8 @@ def assert_statistics_equal(left, right, tolerance):
         assert (ours - theirs).abs().max() <= tolerance * theirs.abs().max(), name
 
 
-def attended(world, learned, tile):
-    scores = position_scores(*key_scores(world, learned.alpha), tile)
+def attended(instance, learned, tile):
+    scores = position_scores(*key_scores(instance, learned.alpha), tile)
     top = scores.topk(min(2, scores.shape[1]), dim=1).values
     clear = top[:, 0] - top[:, -1] > 1e-9 * scores.abs().max()
     return scores.argmax(dim=1), clear
@@ -54,21 +56,21 @@ def attended(world, learned, tile):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_stream_and_counts_agree(problem, seed):
-    world, stream = learn_with(problem, "stream", seed)
+    instance, stream = learn_with(problem, "stream", seed)
     _, counts = learn_with(problem, "counts", seed)
     assert_statistics_equal(stream, counts, 1e-12)
-    tile = Tile.of(world.task.draw(0, 2000, "test"))
-    left, clear = attended(world, stream, tile)
-    right, _ = attended(world, counts, tile)
+    tile = Tile.of(instance.task.draw(0, 2000, "test"))
+    left, clear = attended(instance, stream, tile)
+    right, _ = attended(instance, counts, tile)
     assert torch.equal(left[clear], right[clear])
 
 
 @settings(max_examples=200)
 @given(small_problems(mlp=False), st.integers(0, 10**6))
 def test_stream_and_counts_agree_in_the_corners(problem, seed):
-    world, stream = learn_with(problem, "stream", seed)
+    instance, stream = learn_with(problem, "stream", seed)
     _, counts = learn_with(problem, "counts", seed)
-    for name, size in zip(("V1", "alpha"), sizes_of_terms(world), strict=False):
+    for name, size in zip(("V1", "alpha"), sizes_of_terms(instance), strict=False):
         ours, theirs = getattr(stream, name), getattr(counts, name)
         assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max() + 1e-14 * size
 
@@ -86,12 +88,12 @@ def test_the_record_does_not_depend_on_threads(problem, threads):
 def drawn_in_pieces(size):
     """A batch whose source makes its samples `size` at a time."""
 
-    def batch(world, workers):
+    def batch(instance, threads):
         def draw(start, stop):
-            blocks = world.task.blocks(stop - start, size, start)
+            blocks = instance.task.blocks(stop - start, size, start)
             return Samples(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
-        return dataclasses.replace(training_batch(world, workers), draw=draw)
+        return dataclasses.replace(training_batch(instance, threads), draw=draw)
 
     return batch
 
@@ -117,20 +119,22 @@ class ShardedBatch(Batch):
         return sum(shard.count(cells, size, most) for shard in self.shards())
 
 
-def sharded(world, workers):
-    batch = training_batch(world, workers)
+def sharded(instance, threads):
+    batch = training_batch(instance, threads)
     fields = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
     return ShardedBatch(**fields | {"tile": 64})
 
 
 def in_tiles(size):
-    return lambda world, workers: dataclasses.replace(training_batch(world, workers), tile=size)
+    return lambda instance, threads: dataclasses.replace(
+        training_batch(instance, threads), tile=size
+    )
 
 
 def result_of(problem, batch, engine):
-    world, learned = learn_with(problem, engine, batch=batch)
-    with Workers() as workers, torch.no_grad():
-        return evaluate(world, learned, workers, 1000)
+    instance, learned = learn_with(problem, engine, batch=batch)
+    with Threads() as threads, torch.no_grad():
+        return evaluate(instance, learned, threads, 1000)
 
 
 def engines_of(problem):
@@ -214,9 +218,9 @@ def test_float32_is_close_to_float64(problem):
 
 def test_a_larger_batch_begins_with_the_smaller():
     small, large = (Problem(vocab=64, samples=n, dim=8, length=4) for n in (100, 1000))
-    worlds = [World.make(problem, seed=2) for problem in (small, large)]
-    assert torch.equal(worlds[0].tokens, worlds[1].tokens)
-    drawn = [world.task.draw(0, 100).tokens for world in worlds]
+    instances = [Instance.make(problem, seed=2) for problem in (small, large)]
+    assert torch.equal(instances[0].tokens, instances[1].tokens)
+    drawn = [instance.task.draw(0, 100).tokens for instance in instances]
     assert np.array_equal(*drawn)
 
 
@@ -251,8 +255,8 @@ def test_a_task_of_ones_own_can_be_learnt():
         last = np.full(stop - start, 3)
         return Samples(tokens, last, task.permutation[tokens[:, 3]])
 
-    def batch(world, workers):
-        return dataclasses.replace(training_batch(world, workers), draw=draw)
+    def batch(instance, threads):
+        return dataclasses.replace(training_batch(instance, threads), draw=draw)
 
     _, learned = learn_with(problem, batch=batch)
     assert learned.alpha.norm() > 0

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from recallscope import Problem, ProblemError, Record, Status, Transformer, Workers, World, run
-from recallscope import experiment as module
-from recallscope.intervals import mean_interval
+from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
+from recallscope.experiment import run as module
 from recallscope.learning.batch import Tile
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
+from recallscope.statistics.intervals import mean_interval
 
 PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
 
@@ -40,11 +40,11 @@ def test_a_record_says_how_it_was_made():
 
 def test_cosines_and_scores_are_those_of_the_weights():
     record = run(PROBLEM, 7)
-    world = World.make(PROBLEM, 7)
-    with Workers() as workers:
-        learned = learn(world, workers)
-        ideal = ideal_memory(world, workers)
-    expected = world.outputs[world.labels].T @ world.tokens
+    instance = Instance.make(PROBLEM, 7)
+    with Threads() as threads:
+        learned = learn(instance, threads)
+        ideal = ideal_memory(instance, threads)
+    expected = instance.outputs[instance.labels].T @ instance.tokens
     torch.testing.assert_close(ideal, expected)
 
     def cosine(a, b):
@@ -52,10 +52,12 @@ def test_cosines_and_scores_are_those_of_the_weights():
 
     assert record.first_value_cosine == pytest.approx(cosine(learned.V1, expected))
     assert record.second_value_cosine == pytest.approx(cosine(learned.V2, expected))
-    assert record.trigger_cosine == pytest.approx(cosine(learned.alpha, world.trigger))
+    assert record.trigger_cosine == pytest.approx(cosine(learned.alpha, instance.trigger))
     unit = 128 * 6**2
-    assert record.score_signal == pytest.approx(float(world.trigger @ learned.alpha) * unit)
-    assert record.score_noise == pytest.approx(float((world.tokens @ learned.alpha).std()) * unit)
+    assert record.score_signal == pytest.approx(float(instance.trigger @ learned.alpha) * unit)
+    assert record.score_noise == pytest.approx(
+        float((instance.tokens @ learned.alpha).std()) * unit
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,14 +75,14 @@ def test_accuracies_are_those_of_the_network_with_the_learnt_weights(change):
     """In the literal regime the module itself, given V2 and W1, must score the same."""
     problem = PROBLEM.replace(**change, regime="literal", eta=0.01, gamma=1e7)
     record = run(problem, 3, test_samples=3000)
-    world = World.make(problem, 3)
-    with Workers() as workers:
-        learned = learn(world, workers)
-    model = Transformer(world)
-    tokens, position, label = Tile.of(world.task.draw(0, 3000, "test"))
+    instance = Instance.make(problem, 3)
+    with Threads() as threads:
+        learned = learn(instance, threads)
+    model = Transformer(instance)
+    tokens, position, label = Tile.of(instance.task.draw(0, 3000, "test"))
     with torch.no_grad():
         model.V.copy_(learned.V2)
-        model.W.copy_(problem.gamma * torch.outer(learned.alpha, world.end))
+        model.W.copy_(problem.gamma * torch.outer(learned.alpha, instance.end))
         answer = model(tokens, position).argmax(dim=1)
         attended = model.attention(tokens, position).argmax(dim=1)
         model.V.copy_(learned.V1)
@@ -95,13 +97,13 @@ def test_accuracies_are_those_of_the_network_with_the_learnt_weights(change):
 def test_asking_every_token_once_gives_the_same_accuracies():
     """With more tests than tokens a table of answers is made; with fewer, each test is asked."""
     problem = PROBLEM.replace(trigger_in_values=True)
-    world = World.make(problem, 3)
-    with Workers() as workers, torch.no_grad():
-        learned = learn(world, workers)
-        from recallscope.evaluation import answers
+    instance = Instance.make(problem, 3)
+    with Threads() as threads, torch.no_grad():
+        learned = learn(instance, threads)
+        from recallscope.experiment.evaluation import answers
 
-        table = answers(world, learned.V2, world.tokens + world.trigger)
-    tokens, position, label = Tile.of(world.task.draw(0, 100, "test"))
+        table = answers(instance, learned.V2, instance.tokens + instance.trigger)
+    tokens, position, label = Tile.of(instance.task.draw(0, 100, "test"))
     asked = tokens.gather(1, position[:, None])[:, 0]
     record = run(problem, 3, test_samples=100)
     assert record.lock_accuracy == 1
@@ -163,8 +165,8 @@ def test_numbers_of_numpy_will_do():
 
 def test_workers_may_overlap_and_must_be_entered(threads):
     threads(2)
-    first, second = Workers(), Workers()
-    with pytest.raises(RuntimeError, match="workers must be entered first"):
+    first, second = Threads(), Threads()
+    with pytest.raises(RuntimeError, match="threads must be entered first"):
         next(first.map(str, [1]))
     first.__enter__()
     second.__enter__()

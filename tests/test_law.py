@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recallscope import ProblemError
-from recallscope.measurement.law import FitStatus, Points, collapse, fit_law, read_points
+from recallscope.statistics.power_law import FitStatus, Points, collapse, fit_law, read_points
 
 
 def planted(rng, count, scatter=0.0, censored=False):

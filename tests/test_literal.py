@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import sizes_of_terms, small_problems
-from recallscope import Problem, Workers, World, learn
-from recallscope.bench import three_steps_by_autograd
+from recallscope import Instance, Problem, Threads, learn
+from recallscope.experiment.bench import three_steps_by_autograd
 from recallscope.learning.batch import Tile
-from recallscope.learning.literal import residual
+from recallscope.learning.finite_steps import residual
 from recallscope.problem import ACTIVATIONS
 
 TOLERANCE = 1e-10
 
 
-def whole_batch(world):
-    return Tile.of(world.task.draw(0, int(world.problem.samples)))
+def whole_batch(instance):
+    return Tile.of(instance.task.draw(0, int(instance.problem.samples)))
 
 
 def assert_close(ours, autograd, scale):
@@ -37,11 +37,11 @@ def assert_close(ours, autograd, scale):
     st.integers(0, 10**6),
 )
 def test_literal_steps_are_the_gradients_of_the_loss(problem, eta, gamma, seed):
-    world = World.make(problem.replace(eta=eta, gamma=gamma), seed)
-    with Workers() as workers, torch.no_grad():
-        ours = learn(world, workers)
-    autograd = three_steps_by_autograd(world, whole_batch(world))
-    first, attention, second = sizes_of_terms(world)
+    instance = Instance.make(problem.replace(eta=eta, gamma=gamma), seed)
+    with Threads() as threads, torch.no_grad():
+        ours = learn(instance, threads)
+    autograd = three_steps_by_autograd(instance, whole_batch(instance))
+    first, attention, second = sizes_of_terms(instance)
     assert_close(ours.V1, autograd.V1, eta * first)
     assert_close(ours.alpha, autograd.alpha, eta * attention)
     assert_close(ours.V2, autograd.V2, eta * first + gamma * second)
@@ -70,22 +70,22 @@ def test_literal_steps_in_the_corners(corner, activation, trigger):
         eta=0.7,
         gamma=2.0,
     )
-    world = World.make(problem, seed=5)
-    with Workers() as workers, torch.no_grad():
-        ours = learn(world, workers)
-    autograd = three_steps_by_autograd(world, whole_batch(world))
-    for name, scale in zip(("V1", "alpha", "V2"), sizes_of_terms(world), strict=True):
+    instance = Instance.make(problem, seed=5)
+    with Threads() as threads, torch.no_grad():
+        ours = learn(instance, threads)
+    autograd = three_steps_by_autograd(instance, whole_batch(instance))
+    for name, scale in zip(("V1", "alpha", "V2"), sizes_of_terms(instance), strict=True):
         assert_close(getattr(ours, name), getattr(autograd, name), scale)
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 100.0, 1e4])
 def test_the_softmax_in_blocks_is_exact_for_small_and_for_enormous_logits(size):
-    world = World.make(Problem(vocab=5000, samples=1, dim=8, length=1), seed=0)
+    instance = Instance.make(Problem(vocab=5000, samples=1, dim=8, length=1), seed=0)
     hidden = size * torch.randn(600, 8, dtype=torch.float64, generator=torch.manual_seed(0))
     label = torch.arange(600)
-    guess = (hidden @ world.outputs.T).softmax(dim=1)
-    expected = world.outputs[label] - guess @ world.outputs
-    torch.testing.assert_close(residual(world, hidden, label), expected, rtol=0, atol=1e-12)
+    guess = (hidden @ instance.outputs.T).softmax(dim=1)
+    expected = instance.outputs[label] - guess @ instance.outputs
+    torch.testing.assert_close(residual(instance, hidden, label), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_the_softmax_in_blocks_is_exact_for_small_and_for_enormous_logits(size):
 def test_literal_steps_converge_to_the_limit(change):
     """With η = ε and γ = 1/ε³ the error of the attention vector falls in proportion to η."""
     problem = Problem(**{"vocab": 40, "samples": 400, "dim": 16, "length": 5} | change)
-    with Workers() as workers, torch.no_grad():
-        limit = learn(World.make(problem, seed=1), workers)
+    with Threads() as threads, torch.no_grad():
+        limit = learn(Instance.make(problem, seed=1), threads)
         errors = []
         for step in range(1, 6):
             eta = 10.0**-step
             literal = problem.replace(regime="literal", eta=eta, gamma=1e3 * eta**-3)
-            learned = learn(World.make(literal, seed=1), workers)
+            learned = learn(Instance.make(literal, seed=1), threads)
             torch.testing.assert_close(learned.V1 / eta, limit.V1, rtol=1e-12, atol=1e-15)
             errors.append(
                 (

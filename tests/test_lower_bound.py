@@ -12,8 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recallscope import Problem, ProblemError, Workers, World
-from recallscope.decoders import DECODERS, decode, decoder_accuracy, feature_signals, first_gradient
+from recallscope import Instance, Problem, ProblemError, Threads
 from recallscope.theory.lower_bound import (
     bound,
     counting_samples,
@@ -27,6 +26,13 @@ from recallscope.theory.lower_bound import (
     largest_vocab,
     signal_to_noise,
     smallest_samples,
+)
+from recallscope.validation.decoders import (
+    DECODERS,
+    decode,
+    decoder_accuracy,
+    feature_signals,
+    first_gradient,
 )
 
 PERMUTATIONS = {
@@ -102,22 +108,22 @@ def test_without_distractors_coverage_is_what_the_best_decoder_reaches():
 # From the gradient to its information
 
 
-def whitened_parts(world, workers):
-    """Signal and noise of a world's gradient, given its label counts, in whitened coordinates."""
-    problem = world.problem
+def whitened_parts(instance, threads):
+    """Signal and noise of a gradient, given its label counts, in whitened coordinates."""
+    problem = instance.problem
     count = int(problem.samples)
-    tokens = world.tokens.numpy()
-    outputs = world.centred_outputs.numpy()
-    times = np.bincount(world.task.draw(0, count).label, minlength=problem.vocab)
+    tokens = instance.tokens.numpy()
+    outputs = instance.centred_outputs.numpy()
+    times = np.bincount(instance.task.draw(0, count).label, minlength=problem.vocab)
     centred = tokens - tokens.mean(axis=0)
     spread = centred.T @ centred / problem.vocab * (problem.length - 1) / problem.length**2
     left = inverse_root(outputs.T @ (outputs * times[:, None]))
     right = inverse_root(spread)
     by_label = np.empty_like(centred)
-    by_label[world.task.permutation] = centred / problem.length
+    by_label[instance.task.permutation] = centred / problem.length
     signal = outputs.T @ (by_label * times[:, None])
     mean = signal + np.outer(outputs.T @ times, tokens.mean(axis=0))
-    noise = count * first_gradient(world, workers).numpy() - mean
+    noise = count * first_gradient(instance, threads).numpy() - mean
     return left @ signal @ right, left @ noise @ right
 
 
@@ -133,8 +139,8 @@ def inverse_root(matrix):
 )
 def test_signal_to_noise_is_that_of_simulated_gradients(vocab, dim, length, samples, tightness):
     problem = Problem(vocab=vocab, samples=samples, dim=dim, length=length)
-    with Workers() as workers:
-        parts = [whitened_parts(World.make(problem, seed), workers) for seed in range(150)]
+    with Threads() as threads:
+        parts = [whitened_parts(Instance.make(problem, seed), threads) for seed in range(150)]
     rank = float(gradient_rank(vocab, dim))
     signal = np.array([(part**2).sum() for part, _ in parts]) / rank
     noise = np.array([(part**2).sum() for _, part in parts]) / rank
@@ -146,8 +152,8 @@ def test_signal_to_noise_is_that_of_simulated_gradients(vocab, dim, length, samp
 
 def test_noise_is_independent_from_dimension_to_dimension():
     problem = Problem(vocab=12, samples=100, dim=3, length=4)
-    with Workers() as workers:
-        noise = [whitened_parts(World.make(problem, seed), workers)[1] for seed in range(1500)]
+    with Threads() as threads:
+        noise = [whitened_parts(Instance.make(problem, seed), threads)[1] for seed in range(1500)]
     flat = np.array(noise).reshape(len(noise), -1)
     covariance = flat.T @ flat / len(flat)
     assert np.abs(covariance - np.eye(flat.shape[1])).max() < 6 / math.sqrt(len(flat))
@@ -200,8 +206,8 @@ def test_one_token_of_many_explains_one_part_of_many_of_any_feature(kind):
 @pytest.mark.parametrize("activation", ["relu", "tanh", "quadratic"])
 def test_an_mlp_carries_less_signal_than_the_bound_allows(activation):
     problem = Problem(vocab=128, samples=1, dim=16, length=8, width=64, activation=activation)
-    with Workers() as workers, torch.no_grad():
-        signals = feature_signals(World.make(problem, 0), workers).numpy()
+    with Threads() as threads, torch.no_grad():
+        signals = feature_signals(Instance.make(problem, 0), threads).numpy()
     assert signals.max() <= 1 / 7 + 1e-9
     assert signals.sum() < 0.7 * 64 / 7
     own = feature_samples(signals, 128, 16)
@@ -213,28 +219,30 @@ def test_an_mlp_carries_less_signal_than_the_bound_allows(activation):
 def test_mean_features_are_those_of_sequences_with_the_token():
     """`feature_signals` against a plain simulation of what a token explains of each feature."""
     problem = Problem(vocab=16, samples=1, dim=6, length=3, width=5, activation="tanh")
-    world = World.make(problem, 4)
-    tokens = world.task.draw(0, 200_000).tokens
-    assert world.hidden_weights is not None
-    features = np.tanh(world.tokens.numpy()[tokens].mean(axis=1) @ world.hidden_weights.numpy().T)
+    instance = Instance.make(problem, 4)
+    tokens = instance.task.draw(0, 200_000).tokens
+    assert instance.hidden_weights is not None
+    features = np.tanh(
+        instance.tokens.numpy()[tokens].mean(axis=1) @ instance.hidden_weights.numpy().T
+    )
     features -= features.mean(axis=0)
     given_first = np.array([features[tokens[:, 0] == v].mean(axis=0) for v in range(16)])
     root = inverse_root(features.T @ features / len(features))
     shares = np.linalg.eigvalsh(root @ given_first.T @ given_first @ root / 16)[::-1]
-    with Workers() as workers, torch.no_grad():
-        signals = feature_signals(world, workers).numpy()
+    with Threads() as threads, torch.no_grad():
+        signals = feature_signals(instance, threads).numpy()
     assert signals == pytest.approx(shares / (1 - shares), rel=0.05)
 
 
 def test_the_rank_is_that_of_mean_gradients():
     problem = Problem(vocab=6, samples=math.inf, dim=3, length=2)
-    with Workers() as workers:
-        means = [first_gradient(World.make(problem, 0), workers)]
-        world = World.make(problem, 0)
+    with Threads() as threads:
+        means = [first_gradient(Instance.make(problem, 0), threads)]
+        instance = Instance.make(problem, 0)
         for perm in PERMUTATIONS[6][::17]:
             # Labels are cached, so any others can be put in their place.
-            world.__dict__["labels"] = torch.from_numpy(perm)
-            means.append(first_gradient(world, workers))
+            instance.__dict__["labels"] = torch.from_numpy(perm)
+            means.append(first_gradient(instance, threads))
     stacked = torch.stack([(mean - means[0]).reshape(-1) for mean in means])
     assert int(torch.linalg.matrix_rank(stacked)) == float(gradient_rank(6, 3)) == 9
     assert gradient_rank([6, 100], [50, 50], [7, 200]).tolist() == [25, 4950]
@@ -245,8 +253,8 @@ def test_unlimited_precision_is_beyond_the_assumption():
 
     Real noise is no Gaussian but a sum of known numbers; the documentation says what that means.
     """
-    world = World.make(Problem(vocab=4, samples=1, dim=1, length=2, embedding="gaussian"), 0)
-    outputs, tokens = world.centred_outputs.numpy()[:, 0], world.tokens.numpy()[:, 0]
+    instance = Instance.make(Problem(vocab=4, samples=1, dim=1, length=2, embedding="gaussian"), 0)
+    outputs, tokens = instance.centred_outputs.numpy()[:, 0], instance.tokens.numpy()[:, 0]
     bags = list(itertools.combinations_with_replacement(range(4), 2))
     gradients = [output * tokens[list(bag)].mean() for output in outputs for bag in bags]
     assert np.diff(np.sort(gradients)).min() > 1e-6
@@ -364,8 +372,8 @@ def test_no_decoder_knows_more_than_the_gradient_tells(fields):
     problem = Problem(**fields)
     found = [decoder_accuracy(problem, seed) for seed in range(12)]
     mean = {name: float(np.mean([row[name] for row in found])) for name in DECODERS}
-    with Workers() as workers, torch.no_grad():
-        signals = feature_signals(World.make(problem, 0), workers).numpy()
+    with Threads() as threads, torch.no_grad():
+        signals = feature_signals(Instance.make(problem, 0), threads).numpy()
     told = feature_information(problem.samples, signals, problem.vocab, problem.dim)
     for accuracy in mean.values():
         assert float(information_needed(problem.vocab, accuracy)) <= told
@@ -400,9 +408,9 @@ def test_matched_filters_find_every_label_once_the_noise_is_gone(change):
 
 
 def test_a_decoder_guesses_alike_alone_and_in_company():
-    world = World.make(Problem(vocab=32, samples=100, dim=16, length=3), 0)
-    with Workers() as workers:
-        gradient = first_gradient(world, workers)
-        together = decode(world, gradient, workers)
+    instance = Instance.make(Problem(vocab=32, samples=100, dim=16, length=3), 0)
+    with Threads() as threads:
+        gradient = first_gradient(instance, threads)
+        together = decode(instance, gradient, threads)
         for name in DECODERS:
-            assert decode(world, gradient, workers, [name])[name].equal(together[name])
+            assert decode(instance, gradient, threads, [name])[name].equal(together[name])

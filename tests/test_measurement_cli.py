@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from recallscope.common.csv_files import read_csv
 from recallscope.measurement.scaling import scaling_from_rows
-from recallscope.pictures.scaling import scaling_figure
-from recallscope.tables import read_csv
+from recallscope.plotting.scaling import scaling_figure
 
 SMALL = ("--vocab", "64", "--dim", "48", "--length", "4")
 

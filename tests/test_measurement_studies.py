@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recallscope.measurement.law import FitStatus
-from recallscope.tables import read_csv
+from recallscope.common.csv_files import read_csv
+from recallscope.statistics.power_law import FitStatus
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 import economy

@@ -20,9 +20,9 @@ import pytest
 import s3fs
 
 from recallscope import Problem, Store, run, sweep
-from recallscope.sweeps import files
-from recallscope.sweeps.files import StoreError
-from recallscope.sweeps.work import RunCells
+from recallscope.store import files
+from recallscope.store.files import StoreError
+from recallscope.sweeps.jobs import RunCells
 
 pytestmark = pytest.mark.alone
 
@@ -127,7 +127,7 @@ def shards(folder):
 
 def start(code, *arguments):
     """A driver in a process of its own, whose lock beats fast."""
-    code = f"from recallscope.sweeps import files\nfiles._BEAT = {BEAT}\n{code}"
+    code = f"from recallscope.store import files\nfiles._BEAT = {BEAT}\n{code}"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.PIPE,
@@ -242,10 +242,10 @@ def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_l
 ):
     slow = """
 import time
-from recallscope.cli import main
-from recallscope.sweeps import keeper
-from recallscope.sweeps.work import RunCells
-keeper._FIRST_FLUSH = keeper._BETWEEN_FLUSHES = 0.0
+from recallscope.cli.main import main
+from recallscope.sweeps import writer
+from recallscope.sweeps.jobs import RunCells
+writer._FIRST_FLUSH = writer._BETWEEN_FLUSHES = 0.0
 true_run = RunCells._run
 RunCells._run = lambda self, cell: time.sleep(0.15) or true_run(self, cell)
 main()

@@ -18,8 +18,8 @@ import pytest
 
 import recallscope
 from proc import listening, living, tree
-from recallscope.sweeps.executor import Done
-from recallscope.sweeps.on_ray import RayExecutor
+from recallscope.executors.base import Done
+from recallscope.executors.ray import RayExecutor
 
 pytestmark = pytest.mark.alone
 
@@ -30,7 +30,7 @@ class Square(NamedTuple):
     number: int
     seconds: float = 0.0
 
-    def do(self) -> int:
+    def run(self) -> int:
         end = time.monotonic() + self.seconds
         while time.monotonic() < end:
             pass
@@ -38,14 +38,14 @@ class Square(NamedTuple):
 
 
 class Pid:
-    def do(self) -> tuple[int, int, str | None]:
+    def run(self) -> tuple[int, int, str | None]:
         import torch
 
         return os.getpid(), torch.get_num_threads(), os.environ.get("RAY_AUTH_TOKEN_PATH")
 
 
 class Bad:
-    def do(self) -> None:
+    def run(self) -> None:
         raise ArithmeticError("bad")
 
 
@@ -56,10 +56,10 @@ def ray() -> Any:
     executor.close()
 
 
-def run(executor: RayExecutor, works: dict[int, Any], timeout: float = 40) -> dict[int, Done]:
-    for number, work in works.items():
-        executor.submit(number, work)
-    return drain(executor, len(works), timeout)
+def run(executor: RayExecutor, jobs: dict[int, Any], timeout: float = 40) -> dict[int, Done]:
+    for number, job in jobs.items():
+        executor.submit(number, job)
+    return drain(executor, len(jobs), timeout)
 
 
 def drain(executor: RayExecutor, count: int, timeout: float = 40) -> dict[int, Done]:
@@ -191,7 +191,7 @@ def test_all_sockets_are_on_loopback_and_want_the_token(ray: RayExecutor) -> Non
 JOIN = """
 import sys, time
 sys.path[:0] = {path!r}
-from recallscope.sweeps.on_ray import RayExecutor
+from recallscope.executors.ray import RayExecutor
 from test_on_ray import Square
 start = time.monotonic()
 try:
@@ -279,7 +279,7 @@ def test_close_leaves_nothing(ray: RayExecutor) -> None:
 DRIVER = """
 import sys
 sys.path[:0] = {path!r}
-from recallscope.sweeps.on_ray import RayExecutor
+from recallscope.executors.ray import RayExecutor
 from test_on_ray import Square
 executor = RayExecutor(workers=2)
 try:

@@ -17,7 +17,7 @@ from browser import browser
 from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
 from recallscope.paper.evidence import READINGS, Evidence
 from recallscope.paper.registry import CLAIMS, finding
-from recallscope.sweeps.store import Store
+from recallscope.store.store import Store
 
 
 def recallscope(*arguments, folder, **more):
@@ -99,7 +99,8 @@ def test_list_as_json(tmp_path):
 
 def test_listing_needs_no_torch(tmp_path):
     code = (
-        "import sys; from recallscope import cli; sys.argv = ['recallscope', 'paper', 'list']\n"
+        "import sys; from recallscope.cli import main as cli\n"
+        "sys.argv = ['recallscope', 'paper', 'list']\n"
         "try: cli.main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from recallscope import Problem, ProblemError, Record, Status
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.phase import from_rows, phase_diagram, plan
-from recallscope.pictures.phase_diagram import phase_diagram_figure
-from recallscope.pictures.style import save
+from recallscope.plotting.phase_diagram import phase_diagram_figure
+from recallscope.plotting.style import save
 from recallscope.record import Provenance
-from recallscope.tables import read_csv, write_csv
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.capacity import solve
-from recallscope.theory.setting import setting_of
+from recallscope.theory.problem_arrays import arrays_of
 
 PROBLEM = Problem(vocab=512, samples=1, dim=1, length=16)
 X, Y = Axis("dim", (64, 90, 128)), Axis("samples", (256, 512, 1024, 2048, 4096, 8192))
@@ -43,7 +43,7 @@ def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01, seed=1):
     """Runs that follow the theory, but for a shift of the recall and some spread of the seeds."""
     runs = plan(problem, x, y, seeds)
     rng = np.random.default_rng(seed)
-    told = accuracies(setting_of([problem for problem, _ in runs]))
+    told = accuracies(arrays_of([problem for problem, _ in runs]))
     noise = rng.normal(0, spread, (3, len(runs)))
     rates = np.stack([told.lock_accuracy, told.recall_accuracy + off, told.one_step_accuracy])
     rates = rng.binomial(TESTS, np.clip(rates + noise, 0, 1)) / TESTS
@@ -70,7 +70,7 @@ def test_cells_are_rows_by_y_and_columns_by_x(diagram):
         (64, 512),
     ]
     problems = [PROBLEM.replace(dim=cell.x, samples=cell.y) for cell in diagram.cells]
-    predicted = accuracies(setting_of(problems)).recall_accuracy
+    predicted = accuracies(arrays_of(problems)).recall_accuracy
     assert [cell.predicted for cell in diagram.cells] == pytest.approx(predicted.tolist())
     for cell in diagram.cells:
         mean, low, high = cell.measured.interval
@@ -175,7 +175,7 @@ def test_other_accuracies(accuracy):
     stage = accuracy.removesuffix("_accuracy")
     found = phase_diagram(planted(), "dim", "samples", accuracy, target=0.3)
     problems = [PROBLEM.replace(dim=cell.x, samples=cell.y) for cell in found.cells]
-    predicted = getattr(accuracies(setting_of(problems)), accuracy)
+    predicted = getattr(accuracies(arrays_of(problems)), accuracy)
     assert [cell.predicted for cell in found.cells] == pytest.approx(predicted.tolist())
     assert {cell.stage for cell in found.cells} == {stage}
 
@@ -321,7 +321,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     ],
 )
 def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, tmp_path):
-    from recallscope import cli
+    from recallscope.cli import main as cli
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *arguments])
@@ -332,7 +332,8 @@ def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, 
 
 
 def test_an_interrupt_stops_the_command(capsys, monkeypatch):
-    from recallscope import cli, experiment
+    from recallscope.cli import main as cli
+    from recallscope.experiment import run as experiment
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -346,7 +347,8 @@ def test_an_interrupt_stops_the_command(capsys, monkeypatch):
 
 
 def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
-    from recallscope import cli, experiment
+    from recallscope.cli import main as cli
+    from recallscope.experiment import run as experiment
 
     whole = experiment.run
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from problems import sizes_of_terms
-from recallscope import Problem, Samples, Workers, World, learn, run
+from recallscope import Instance, Problem, Samples, Threads, learn, run
 from recallscope.learning import population_mlp, stream
 from recallscope.learning.three_step import training_batch
 
@@ -20,8 +20,8 @@ SEED = 3
 
 
 def learnt(problem):
-    with Workers() as workers, torch.no_grad():
-        return learn(World.make(problem, SEED), workers)
+    with Threads() as threads, torch.no_grad():
+        return learn(Instance.make(problem, SEED), threads)
 
 
 def distances(problem, sizes):
@@ -65,11 +65,11 @@ def test_partly_locked_attention_agrees_with_a_huge_batch():
     """Here the marked token often loses, so every part of the third step is seen."""
     problem = Problem(vocab=40, samples=math.inf, dim=6, length=12)
     assert 0.1 < run(problem, SEED, test_samples=20_000).lock_accuracy < 0.95
-    finite = World.make(problem.replace(samples=2_000_000), SEED)
-    with Workers() as workers, torch.no_grad():
-        endless = learn(World.make(problem, SEED), workers)
+    finite = Instance.make(problem.replace(samples=2_000_000), SEED)
+    with Threads() as threads, torch.no_grad():
+        endless = learn(Instance.make(problem, SEED), threads)
         # The same attention vector on both sides: near a tie it would decide the third step.
-        batch = training_batch(finite, workers)
+        batch = training_batch(finite, threads)
         V2 = stream.second_value(finite, batch, endless.V1, endless.alpha)
     assert float((V2 - endless.V2).norm() / endless.V2.norm()) < 0.01
 
@@ -120,16 +120,16 @@ def test_the_quadrature_errs_by_less_than_one_in_ten_thousand(length, activation
         assert difference.norm() < 1e-4 * getattr(fine, name).norm(), name
 
 
-def every_sample(world, workers):
+def every_sample(instance, threads):
     """All V^L sequences with all L positions marked: a batch that is its own expectation."""
-    vocab, length = world.problem.vocab, world.problem.length
+    vocab, length = instance.problem.vocab, instance.problem.length
     sequences = np.array(list(itertools.product(range(vocab), repeat=length)))
     tokens = np.repeat(sequences, length, axis=0)
     position = np.tile(np.arange(length), len(sequences))
-    label = world.task.permutation[tokens[np.arange(len(tokens)), position]]
+    label = instance.task.permutation[tokens[np.arange(len(tokens)), position]]
     whole = Samples(tokens, position, label)
     return dataclasses.replace(
-        training_batch(world, workers),
+        training_batch(instance, threads),
         samples=len(tokens),
         draw=lambda start, stop: Samples(*(array[start:stop] for array in whole)),
     )
@@ -148,15 +148,15 @@ def test_the_expectation_is_that_of_all_samples(vocab, length, trigger, width):
         activation="gelu" if width else None,
         trigger_in_values=trigger,
     )
-    world = World.make(problem, SEED)
-    with Workers() as workers, torch.no_grad():
-        endless = learn(world, workers)
-        batch = every_sample(world, workers)
-        V1 = stream.first_value(world, batch)
-        alpha = stream.attention(world, batch, V1)
-        V2 = stream.second_value(world, batch, V1, endless.alpha)
+    instance = Instance.make(problem, SEED)
+    with Threads() as threads, torch.no_grad():
+        endless = learn(instance, threads)
+        batch = every_sample(instance, threads)
+        V1 = stream.first_value(instance, batch)
+        alpha = stream.attention(instance, batch, V1)
+        V2 = stream.second_value(instance, batch, V1, endless.alpha)
     exact = 1e-12 if width is None else 1e-3
-    terms = sizes_of_terms(world)
+    terms = sizes_of_terms(instance)
     for ours, theirs, size, tolerance in (
         (endless.V1, V1, terms[0], exact),
         (endless.alpha, alpha, terms[1], exact),

@@ -20,11 +20,11 @@ from browser import browser
 from made_up_report import FACTS, RUDE, claims
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
-from recallscope.pictures.for_print import for_print
-from recallscope.pictures.for_screen import for_screen
-from recallscope.pictures.geometry import in_place
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
-from recallscope.pictures.style import save
+from recallscope.plotting.geometry import in_place
+from recallscope.plotting.matplotlib_backend import matplotlib_figure
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.plotly_backend import plotly_figure
+from recallscope.plotting.style import save
 from recallscope.problem import ProblemError
 
 
@@ -133,7 +133,7 @@ def test_open_bars_end_in_arrows_inside_the_axes():
     assert mark.up.tolist() == [False, True]
     assert drawing.y.low < mark.low[0] < 5
     assert 6 < mark.high[1] < drawing.y.high
-    arrows = for_screen(Picture(caption="", panels=[panel]))[0]["data"][1]
+    arrows = plotly_figure(Picture(caption="", panels=[panel]))[0]["data"][1]
     assert arrows["marker"]["symbol"] == ["triangle-up", "triangle-down"]
     assert arrows["x"] == [2, 1]
 
@@ -194,18 +194,18 @@ def test_ticks_of_log_axes_are_plain_numbers(values, labels):
 def test_any_number_of_panels_is_drawn(count, tmp_path):
     panel = shown(series=[measured([1, 2], [1, 2])])
     picture = Picture(caption="$5 and more.", panels=[panel] * count)
-    figure = for_print(picture, "Costs $4, or $5")
+    figure = matplotlib_figure(picture, "Costs $4, or $5")
     assert len(figure.axes) == 2 * count
     save(figure, tmp_path / "figure.png")
-    assert len(for_screen(picture)) == count
-    json.dumps(for_screen(picture), allow_nan=False)
+    assert len(plotly_figure(picture)) == count
+    json.dumps(plotly_figure(picture), allow_nan=False)
 
 
 def test_no_word_of_a_printed_figure_is_cut():
     panel = shown(title=20 * "title ", x=20 * "dims ", series=[measured(["one", "two"], [1, 2])])
     for count in (1, 2, 3):
         picture = Picture(caption=60 * "What a caption says. ", panels=[panel] * count)
-        figure = for_print(picture, 30 * "Claim ")
+        figure = matplotlib_figure(picture, 30 * "Claim ")
         figure.canvas.draw()
         words = figure.findobj(lambda each: isinstance(each, Text) and each.get_text())
         assert len(words) > 4

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from recallscope import Problem, ProblemError, Status, Workers, World, run
+from recallscope import Instance, Problem, ProblemError, Status, Threads, run
+from recallscope.executors.base import Done, Serial
 from recallscope.learning.batch import tile_size
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum
-from recallscope.sweeps.executor import Done, Serial
 from recallscope.sweeps.sharded import ShardedBatch, SumOverTiles, run_sharded
 
 ALONE = Problem(vocab=300, samples=20_000, dim=64, length=64)  # 20 tiles, the last one short
@@ -50,8 +50,8 @@ class Processes:
             initargs=(1,),
         )
 
-    def submit(self, number, work):
-        self._running[self._pool.submit(work.do)] = number
+    def submit(self, number, job):
+        self._running[self._pool.submit(job.run)] = number
 
     def finished(self, timeout):
         ended, _ = wait(self._running, timeout, FIRST_COMPLETED)
@@ -62,9 +62,9 @@ class Processes:
 
 
 class PeakMemory:
-    """Work that tells how much memory its process has held at most, in bytes."""
+    """Job that tells how much memory its process has held at most, in bytes."""
 
-    def do(self):
+    def run(self):
         status = Path("/proc/self/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
@@ -84,16 +84,16 @@ class Shuffled(Serial):
 
 
 class Careless(Serial):
-    """Loses every third piece of work, or all of them."""
+    """Loses every third piece of job, or all of them."""
 
     def __init__(self, every=3):
         super().__init__()
         self._every = every
         self.submitted = self.lost = 0
 
-    def submit(self, number, work):
+    def submit(self, number, job):
         self.submitted += 1
-        super().submit(number, work)
+        super().submit(number, job)
 
     def finished(self, timeout):
         result = []
@@ -123,9 +123,11 @@ def whole(problem, dtype="float64"):
 
 
 def batch_of(problem, shards, executor=None):
-    world = World.make(problem, 1)
-    batch = training_batch(world, Workers())
-    return ShardedBatch(**vars(batch), world=world, executor=executor or Serial(), shards=shards)
+    instance = Instance.make(problem, 1)
+    batch = training_batch(instance, Threads())
+    return ShardedBatch(
+        **vars(batch), instance=instance, executor=executor or Serial(), shards=shards
+    )
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
@@ -178,7 +180,7 @@ def test_it_gives_up_on_work_that_is_always_lost():
     executor = Careless(every=1)
     batch = batch_of(ALONE, 1, executor)
     with pytest.raises(RuntimeError, match="lost 6 times: the power failed"):
-        batch.mean(partial(label_sum, batch.world))
+        batch.mean(partial(label_sum, batch.instance))
     assert executor.submitted == 6
     record = sharded(ALONE, Careless(every=1), 3)
     assert record.status is Status.FAILED
@@ -192,18 +194,18 @@ def test_what_is_left_when_it_gives_up_is_not_taken_for_another_sum():
     assert sharded(MLP, executor, 5).result() == whole(MLP)
 
 
-def label_sum(world, tile):
+def label_sum(instance, tile):
     return tile.label.double().sum()
 
 
-def broken(world, tile):
+def broken(instance, tile):
     raise ArithmeticError("one is not two")
 
 
 def test_an_error_in_the_work_is_the_reason_given():
     batch = batch_of(ALONE, 2)
     with pytest.raises(RuntimeError, match="lost 6 times: ArithmeticError: one is not two"):
-        batch.mean(partial(broken, batch.world))
+        batch.mean(partial(broken, batch.instance))
 
 
 def test_progress_counts_every_sample_of_three_passes_once():
@@ -248,7 +250,7 @@ def test_pieces_are_aligned_and_neither_too_long_nor_too_few(samples, shards):
 def test_a_piece_comes_back_as_few_nodes(samples, shards):
     batch = batch_of(ALONE.replace(samples=samples), shards)
     pieces = list(batch.pieces())
-    nodes = [len(batch._work(tiles, partial(label_sum, World)).do()._nodes) for tiles in pieces]
+    nodes = [len(batch._job(tiles, partial(label_sum, Instance)).run()._nodes) for tiles in pieces]
     assert set(nodes[:-1]) == {1}
     assert nodes[-1] <= max(1, int(math.log2(len(pieces[0]))))
 
@@ -257,9 +259,9 @@ def test_work_travels_without_the_world():
     class Weighing(Serial):
         heaviest = 0
 
-        def submit(self, number, work):
-            self.heaviest = max(self.heaviest, len(pickle.dumps(work)))
-            super().submit(number, work)
+        def submit(self, number, job):
+            self.heaviest = max(self.heaviest, len(pickle.dumps(job)))
+            super().submit(number, job)
 
     executor = Weighing()
     problem = PARTLY_LOCKED.replace(vocab=2000)
@@ -281,13 +283,15 @@ def test_a_tree_sum_survives_pickle():
 
 def test_a_worker_keeps_the_last_world(monkeypatch):
     made = []
-    make = World.make
-    monkeypatch.setattr(World, "make", lambda *args, **how: made.append(args) or make(*args, **how))
+    make = Instance.make
+    monkeypatch.setattr(
+        Instance, "make", lambda *args, **how: made.append(args) or make(*args, **how)
+    )
     problem = ALONE.replace(samples=5000)
     sharded(problem, Serial(), 2)
     assert len(made) == 2  # one for the driver and one for its worker
-    work = SumOverTiles(problem, 1, "float64", "cpu", range(1), partial(label_sum, World))
-    work.do()
+    job = SumOverTiles(problem, 1, "float64", "cpu", range(1), partial(label_sum, Instance))
+    job.run()
     assert len(made) == 2
 
 
@@ -314,7 +318,7 @@ if __name__ == "__main__":
     problem = Problem(**json.loads(sys.argv[1]))
     run_sharded(problem, 0, executor, 2, test_samples=1000, dtype="float32")
     executor.submit(0, PeakMemory())
-    print(json.dumps([PeakMemory().do(), executor.finished(9)[0].result]))
+    print(json.dumps([PeakMemory().run(), executor.finished(9)[0].result]))
     executor.close()
 """
 

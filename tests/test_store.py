@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from recallscope import Problem, ProblemError, Status, Store, run
-from recallscope.experiment import failed
-from recallscope.sweeps import files as files_module
-from recallscope.sweeps import store as store_module
-from recallscope.sweeps.cell import Cell, Settings, key_maker
-from recallscope.sweeps.files import StoreError
-from recallscope.sweeps.rows import Kept, to_records, to_table
+from recallscope.cell import Cell, Settings
+from recallscope.experiment.run import failed
+from recallscope.store import files as files_module
+from recallscope.store import store as store_module
+from recallscope.store.files import StoreError
+from recallscope.store.keys import key_maker
+from recallscope.store.schema import KeyedRecord, to_records, to_table
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 PROBLEMS = [
@@ -38,13 +39,13 @@ PROBLEMS = [
 
 def kept(problem, seed):
     record = run(problem, seed, dtype="float32", test_samples=64)
-    return Kept(key_maker(Settings(test_samples=64))(Cell(problem, seed)), record)
+    return KeyedRecord(key_maker(Settings(test_samples=64))(Cell(problem, seed)), record)
 
 
 def kept_failed(problem, seed):
     how = {"engine": "auto", "dtype": "float32", "device": "cpu"}
     key = key_maker(Settings(test_samples=64))(Cell(problem, seed))
-    return Kept(key, failed(problem, seed, "lost", **how))
+    return KeyedRecord(key, failed(problem, seed, "lost", **how))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_a_shard_is_named_by_its_content_and_leaves_nothing_else(store):
 
 
 def test_every_key_is_the_content_of_its_record(store, records):
-    wrong = [Kept(b"0" * 24, records[0].record)]
+    wrong = [KeyedRecord(b"0" * 24, records[0].record)]
     with store.writing():
         store.append(wrong)
     found = store.verify()
@@ -392,14 +393,14 @@ def test_there_is_no_store(tmp_path):
 
 
 def test_the_same_world_run_in_another_way_is_not_another_world(tmp_path, records):
-    from recallscope.sweeps.listing import listing
+    from recallscope.store.summary import store_summary
 
     store = Store(tmp_path)
     again = run(PROBLEM, 0, dtype="float64", test_samples=64)
     key = key_maker(Settings(test_samples=64, dtype="float64"))((PROBLEM, 0))
     with store.writing():
-        store.append([*records[:3], Kept(key, again)])
-    found = listing(store)
+        store.append([*records[:3], KeyedRecord(key, again)])
+    found = store_summary(store)
     assert [(listed.dtype, listed.by_status) for listed in found.shown] == [
         ("float32", {"ok": 3}),
         ("float64", {"ok": 1}),

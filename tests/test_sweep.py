@@ -18,15 +18,17 @@ import pytest
 
 from proc import listening, tree
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
-from recallscope.sweeps import dispatch, keeper, processes
-from recallscope.sweeps.cell import Cell, Settings, key_maker
+from recallscope.cell import Cell, Settings
+from recallscope.executors import processes
+from recallscope.executors.base import Done, Serial
+from recallscope.executors.limits import Limits
+from recallscope.executors.processes import Processes
+from recallscope.executors.registry import running
+from recallscope.store.keys import key_maker
+from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.dispatch import run_cells
-from recallscope.sweeps.executor import Done, Serial
-from recallscope.sweeps.executors import running
-from recallscope.sweeps.gather import carry_out, run_all
-from recallscope.sweeps.limits import Limits
-from recallscope.sweeps.processes import Processes
-from recallscope.sweeps.work import RunCells
+from recallscope.sweeps.jobs import RunCells
+from recallscope.sweeps.scheduler import run_all, run_searches
 
 pytestmark = pytest.mark.alone
 
@@ -165,10 +167,10 @@ class Losing(Serial):
         self.lost = lost
 
     def finished(self, timeout):
-        number, work = self._queue.popleft()
-        if self.lost(number, work):
+        number, job = self._queue.popleft()
+        if self.lost(number, job):
             return [Done(number, "gone", None, "its worker was ended by SIGKILL")]
-        return [Done(number, "here", work.do())]
+        return [Done(number, "here", job.run())]
 
 
 def test_lost_tasks_are_done_again(undisturbed, tmp_path):
@@ -180,9 +182,9 @@ def test_a_cell_that_takes_its_worker_along_fails_alone(tmp_path):
     """It is found among the others of its task, and is not tried for ever."""
     tries = Counter()
 
-    def deadly(number, work):
-        tries.update(work.cells)
-        return CELLS[7] in work.cells
+    def deadly(number, job):
+        tries.update(job.cells)
+        return CELLS[7] in job.cells
 
     found = sweep(CELLS, tmp_path, executor=Losing(deadly), test_samples=64)
     assert found.by_status == {"failed": 1, "ok": 17}
@@ -218,10 +220,10 @@ def test_workers_that_cannot_start_are_told_of(tmp_path, monkeypatch):
 def test_workers_end_with_their_driver():
     code = (
         "import sys, time\n"
-        "from recallscope.sweeps.processes import Processes\n"
-        "from recallscope.sweeps.limits import Limits\n"
-        "from recallscope.sweeps.cell import *\n"
-        "from recallscope.sweeps.work import *\n"
+        "from recallscope.executors.processes import Processes\n"
+        "from recallscope.executors.limits import Limits\n"
+        "from recallscope.cell import *\n"
+        "from recallscope.sweeps.jobs import *\n"
         "pool = Processes(1)\n"
         "from recallscope import Problem\n"
         "long = Problem(vocab=2000, samples=10**9, dim=32, length=16)\n"
@@ -240,8 +242,8 @@ def test_workers_end_with_their_driver():
 
 
 def test_a_disk_that_fills_up_costs_only_what_was_not_written(tmp_path, undisturbed, monkeypatch):
-    monkeypatch.setattr(keeper, "_FIRST_FLUSH", 0)
-    monkeypatch.setattr(keeper, "_BETWEEN_FLUSHES", 0)
+    monkeypatch.setattr(writer, "_FIRST_FLUSH", 0)
+    monkeypatch.setattr(writer, "_BETWEEN_FLUSHES", 0)
     monkeypatch.setattr(dispatch, "_MOST_CELLS", 2)
     append, count = Store.append, []
 
@@ -303,7 +305,7 @@ def test_limits_leave_nothing_behind():
     before = signal.getsignal(signal.SIGALRM)
     memory = resource.getrlimit(resource.RLIMIT_DATA)
     cells = (Cell(PROBLEM, 0),)
-    (record,) = RunCells(cells, HOW, Limits(seconds=60, memory=2e9)).do()
+    (record,) = RunCells(cells, HOW, Limits(seconds=60, memory=2e9)).run()
     assert record.status is Status.OK
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -315,7 +317,7 @@ def test_a_limit_of_time_in_a_thread_is_refused():
 
     def call():
         try:
-            RunCells((Cell(PROBLEM, 0),), HOW, Limits(seconds=1)).do()
+            RunCells((Cell(PROBLEM, 0),), HOW, Limits(seconds=1)).run()
         except ProblemError as error:
             errors.append(str(error))
 
@@ -386,9 +388,9 @@ def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone():
     sizes = []
 
     class Watching(Serial):
-        def submit(self, number, work):
-            sizes.append(len(work.cells))
-            super().submit(number, work)
+        def submit(self, number, job):
+            sizes.append(len(job.cells))
+            super().submit(number, job)
 
     tiny = [Cell(PROBLEM, seed) for seed in range(300)]
     assert sum(len(done.records) for done in run_cells(tiny, Watching(), HOW, Limits())) == 300
@@ -421,9 +423,9 @@ def test_cells_that_do_not_run_say_nothing_of_how_long_others_take():
     sizes = []
 
     class Watching(Serial):
-        def submit(self, number, work):
-            sizes.append(len(work.cells))
-            super().submit(number, work)
+        def submit(self, number, job):
+            sizes.append(len(job.cells))
+            super().submit(number, job)
 
     huge = PROBLEM.replace(vocab=10**6, dim=10**6)
     cells = [*(Cell(huge, s) for s in range(5)), *(Cell(PROBLEM, s) for s in range(300))]
@@ -484,13 +486,13 @@ def test_searches_find_the_same_alone_together_and_resumed(tmp_path):
             raise StopError
 
     with pytest.raises(StopError):
-        carry_out(searches(), Serial(), HOW, stop, store=store)
+        run_searches(searches(), Serial(), HOW, stop, store=store)
     kept = store.verify().records
     assert kept > 0
     for executor in ("serial", "processes"):
         together = searches()
         with running(executor) as pool:
-            carry_out(together, pool, HOW, lambda *done: None, store=store)
+            run_searches(together, pool, HOW, lambda *done: None, store=store)
         assert [search.result().to_dict() for search in together] == expected
     assert store.verify().sound
     assert store.verify().records == sum(search.evaluations for search in alone)
@@ -505,7 +507,7 @@ def test_searches_of_one_problem_share_what_was_run(tmp_path):
         for target in (0.5, 0.9)
         for seed in (0, 1, 5)
     ]
-    carry_out(several, Serial(), HOW, lambda *done: None, store=store)
+    run_searches(several, Serial(), HOW, lambda *done: None, store=store)
     assert all(search.done for search in several)
     assert store.verify().sound
 
@@ -513,7 +515,7 @@ def test_searches_of_one_problem_share_what_was_run(tmp_path):
 def test_two_searches_that_ask_for_the_same_run_it_once(tmp_path):
     store = Store(tmp_path)
     twins = [CriticalSearch(PROBLEM.replace(vocab=64, dim=48), budget=8) for _ in range(2)]
-    carry_out(twins, Serial(), HOW, lambda *done: None, store=store)
+    run_searches(twins, Serial(), HOW, lambda *done: None, store=store)
     assert twins[0].result() == twins[1].result()
     assert store.verify().records == 8
     assert store.verify().sound

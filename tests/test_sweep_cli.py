@@ -208,7 +208,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_store_to_go_on_with(executor, by, tmp
         _, errors = driver.communicate(timeout=30)
         assert time.monotonic() - started < 2
     assert driver.returncode == 130
-    assert "the same command goes on from here" in errors
+    assert "the same command resumes from here" in errors
     assert "Traceback" not in errors
     found = Store(store).verify()
     assert found.sound

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recallscope import ProblemError
+from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.axis import parse_axis
-from recallscope.tables import read_csv, write_csv
 
 
 def test_rows_come_back(tmp_path):

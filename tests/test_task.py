@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from torch.utils.data import DataLoader, Subset
 
 from recallscope import ProblemError, RecallDataset, RecallStream, Task
-from recallscope.world.rng import Role, generator
+from recallscope.tasks.random import Role, generator
 
 # The second task is too large for half a word per token, and takes the other path.
 TASKS = [Task(512, 9, seed=3), Task(2**17, 4, seed=3)]

@@ -16,16 +16,16 @@ from scipy.special import ndtr
 from scipy.stats import poisson
 
 from recallscope import Problem, ProblemError, phase_map, predict, run, solve
-from recallscope.pictures.phase import phase_figure
-from recallscope.pictures.style import save
+from recallscope.common.csv_files import read_csv
+from recallscope.plotting.phase_map import phase_figure
+from recallscope.plotting.style import save
 from recallscope.record import Status
-from recallscope.tables import read_csv
 from recallscope.theory import hermite
 from recallscope.theory.accuracy import Contest, _partly_read, accuracies, analyse, on_sphere
 from recallscope.theory.capacity import SIZES
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS
-from recallscope.theory.setting import setting, setting_of
+from recallscope.theory.problem_arrays import arrays_of, problem_arrays
 
 STUDIES = Path(__file__).parents[1] / "studies"
 sys.path.insert(0, str(STUDIES))
@@ -42,7 +42,7 @@ def test_random_problems_are_predicted(study: str, name: str) -> None:
     """Hundreds of problems, simulated by studies/design.py, and no constant fitted to them."""
     problems, lines = load_summary(study)
     assert len(problems) >= {"design": 400, "holdout": 150}[study]
-    error = getattr(accuracies(setting_of(problems)), name) - [float(line[name]) for line in lines]
+    error = getattr(accuracies(arrays_of(problems)), name) - [float(line[name]) for line in lines]
     assert np.abs(error).mean() <= 0.010
     assert np.quantile(np.abs(error), 0.95) <= 0.04
     assert abs(error.mean()) <= 0.005
@@ -52,7 +52,7 @@ def test_recall_of_what_locks_partly_is_predicted() -> None:
     """Cells of studies/phase_diagram.py: multiplying lock and read would be 0.008 too low."""
     rows = [row for row in read_csv(STUDIES / "phase_diagram.csv") if row["length"] == 128]
     names = ("vocab", "samples", "dim", "length")
-    found = accuracies(setting(**{name: [row[name] for row in rows] for name in names}))
+    found = accuracies(problem_arrays(**{name: [row[name] for row in rows] for name in names}))
     few_dimensions = np.array([row["dim"] < 64 for row in rows])
     partly = (found.lock_accuracy > 0.08) & (found.lock_accuracy < 0.98) & few_dimensions
     assert partly.sum() > 200
@@ -62,7 +62,9 @@ def test_recall_of_what_locks_partly_is_predicted() -> None:
 
 
 def test_partial_locking_ends_in_locking() -> None:
-    s = setting(vocab=512, samples=[600, 4096, 1e5], dim=64, length=32, width=[np.inf, 300, 300])
+    s = problem_arrays(
+        vocab=512, samples=[600, 4096, 1e5], dim=64, length=32, width=[np.inf, 300, 300]
+    )
     found = analyse(s)
     always = Contest(won=np.ones((3, 7, 3)), highest=np.full((3, 1, 3), 2.5))
     np.testing.assert_allclose(_partly_read(s, found.recall, always), found.locked_accuracy)
@@ -138,7 +140,7 @@ def test_prediction_is_monotone(fields: dict, factor: float) -> None:
     sizes["samples"] = round(sizes["vocab"] * sizes["samples"])
 
     def recall(**changes: float) -> tuple[float, float]:
-        found = analyse(setting(**(sizes | changes)))
+        found = analyse(problem_arrays(**(sizes | changes)))
         return float(found.accuracies.recall_accuracy[0]), float(found.accuracies.lock_accuracy[0])
 
     now, lock = recall()
@@ -196,7 +198,7 @@ def test_predictions_are_fast() -> None:
     rng = np.random.default_rng(0)
     count = 50_000
     vocab = rng.integers(256, 4096, count)
-    many = setting(
+    many = problem_arrays(
         vocab=vocab,
         samples=vocab * rng.integers(1, 100, count),
         dim=rng.integers(16, 256, count),
@@ -370,13 +372,13 @@ def test_bad_questions(call, sentence: str) -> None:
 
 def test_bad_sizes_are_named() -> None:
     with pytest.raises(ProblemError, match="dim must be from 1 to 2\\^53, not 0"):
-        setting(vocab=10, samples=10, dim=[4, 0], length=2)
+        problem_arrays(vocab=10, samples=10, dim=[4, 0], length=2)
     with pytest.raises(ProblemError, match="activation must be one of"):
-        setting(vocab=10, samples=10, dim=4, length=2, width=8, activation="sine")
+        problem_arrays(vocab=10, samples=10, dim=4, length=2, width=8, activation="sine")
     with pytest.raises(ProblemError, match="embedding must be one of"):
-        setting(vocab=10, samples=10, dim=4, length=2, embedding="cubes")
+        problem_arrays(vocab=10, samples=10, dim=4, length=2, embedding="cubes")
     with pytest.raises(ProblemError, match="dim >= vocab \\+ 1"):
-        setting(vocab=10, samples=10, dim=4, length=2, embedding="orthogonal")
+        problem_arrays(vocab=10, samples=10, dim=4, length=2, embedding="orthogonal")
 
 
 def test_phase_map_of_width_and_dim(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from recallscope.machine import duration
+from recallscope.common.formatting import format_duration, format_number, format_range
 from recallscope.paper.bundle import BUNDLE, manifest
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.figures import write_figure
 from recallscope.paper.registry import CLAIMS, finding
-from recallscope.pictures.words import plain, plain_range
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -30,9 +29,10 @@ def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> st
         f"| {number} | [{claim.title}](#{claim.name}) | {found.verdict} |"
         for number, (claim, found) in enumerate(findings, start=1)
     )
+    runs = f"{about['runs'] + about['readings']:,} runs"
     time = (
-        f"{duration(about['core_seconds'])} of one core in {about['runs'] + about['readings']:,} "
-        "runs; about forty minutes with other work beside it"
+        f"{format_duration(about['core_seconds'])} of one core in {runs}; about forty minutes with "
+        "other work beside it"
     )
     head = HEAD.read_text(encoding="utf-8").format(table=table, time=time)
     return f"{head}\n" + "\n".join(_section(*each) for each in findings)
@@ -40,8 +40,8 @@ def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> st
 
 def _section(claim: Claim, found: Finding) -> str:
     rows = "\n".join(
-        f"| {each.what} | {plain(each.measured.mean)} | "
-        f"{plain_range(each.measured.low, each.measured.high)} | {each.expected} | {each.verdict} |"
+        f"| {each.what} | {format_number(each.measured.mean)} | "
+        f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
         for each in found.judgements
     )
     return f"""\

@@ -12,58 +12,58 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recallscope.checks import check as check
-    from recallscope.experiment import run as run
-    from recallscope.intervals import summarise as summarise
+    from recallscope.experiment.run import run as run
     from recallscope.learning.cost import predict_cost as predict_cost
+    from recallscope.learning.threads import Threads as Threads
     from recallscope.learning.three_step import Learned as Learned
     from recallscope.learning.three_step import learn as learn
-    from recallscope.learning.workers import Workers as Workers
     from recallscope.measurement.critical import CriticalSearch as CriticalSearch
-    from recallscope.network.transformer import Transformer as Transformer
+    from recallscope.measurement.summary import summarise as summarise
+    from recallscope.models.embeddings import Embeddings as Embeddings
+    from recallscope.models.instance import Instance as Instance
+    from recallscope.models.transformer import Transformer as Transformer
     from recallscope.problem import Problem as Problem
     from recallscope.problem import ProblemError as ProblemError
     from recallscope.record import Record as Record
     from recallscope.record import Status as Status
-    from recallscope.sweeps.store import Store as Store
+    from recallscope.store.store import Store as Store
     from recallscope.sweeps.sweep import sweep as sweep
+    from recallscope.tasks.datasets import RecallDataset as RecallDataset
+    from recallscope.tasks.datasets import RecallStream as RecallStream
+    from recallscope.tasks.recall import Samples as Samples
+    from recallscope.tasks.recall import Task as Task
     from recallscope.theory.capacity import phase_map as phase_map
     from recallscope.theory.capacity import predict as predict
     from recallscope.theory.capacity import solve as solve
     from recallscope.theory.lower_bound import bound as bound
-    from recallscope.world.datasets import RecallDataset as RecallDataset
-    from recallscope.world.datasets import RecallStream as RecallStream
-    from recallscope.world.embeddings import Embeddings as Embeddings
-    from recallscope.world.task import Samples as Samples
-    from recallscope.world.task import Task as Task
-    from recallscope.world.world import World as World
+    from recallscope.validation.compare import check as check
 
 # Loaded when first used, so that a problem or a task does not wait for torch.
 _HOME = {
     "CriticalSearch": "measurement.critical",
-    "Embeddings": "world.embeddings",
+    "Embeddings": "models.embeddings",
     "Learned": "learning.three_step",
     "Problem": "problem",
     "ProblemError": "problem",
-    "RecallDataset": "world.datasets",
-    "RecallStream": "world.datasets",
+    "RecallDataset": "tasks.datasets",
+    "RecallStream": "tasks.datasets",
     "Record": "record",
-    "Samples": "world.task",
+    "Samples": "tasks.recall",
     "Status": "record",
-    "Store": "sweeps.store",
-    "Task": "world.task",
-    "Transformer": "network.transformer",
-    "Workers": "learning.workers",
-    "World": "world.world",
+    "Store": "store.store",
+    "Task": "tasks.recall",
+    "Transformer": "models.transformer",
+    "Threads": "learning.threads",
+    "Instance": "models.instance",
     "bound": "theory.lower_bound",
-    "check": "checks",
+    "check": "validation.compare",
     "learn": "learning.three_step",
     "phase_map": "theory.capacity",
     "predict": "theory.capacity",
     "predict_cost": "learning.cost",
-    "run": "experiment",
+    "run": "experiment.run",
     "solve": "theory.capacity",
-    "summarise": "intervals",
+    "summarise": "measurement.summary",
     "sweep": "sweeps.sweep",
 }
 

@@ -1,6 +1,6 @@
 """`python -m recallscope` is `recallscope`."""
 
-from recallscope.cli import main
+from recallscope.cli.main import main
 
 if __name__ == "__main__":
     main()

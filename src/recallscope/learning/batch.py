@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import TreeSum
-from recallscope.learning.workers import Workers
 from recallscope.problem import Problem
-from recallscope.world.task import Samples
+from recallscope.tasks.recall import Samples
 
 if TYPE_CHECKING:
     from jaxtyping import Int, Int64, Shaped
@@ -67,7 +67,7 @@ class Batch:
     draw: Callable[[int, int], Samples]
     samples: int
     tile: int
-    workers: Workers
+    threads: Threads
     device: torch.device
     advance: Callable[[int], None] = lambda done: None
     tiles: range | None = None
@@ -79,7 +79,7 @@ class Batch:
         def apply(number: int) -> Result:
             return function(self._make(number))
 
-        for number, result in zip(tiles, self.workers.map(apply, tiles), strict=True):
+        for number, result in zip(tiles, self.threads.map(apply, tiles), strict=True):
             yield number, result
             self.advance(min(self.tile, self.samples - number * self.tile))
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from recallscope.learning.attention_gradient import attention_vector, sum_key_weights
 from recallscope.learning.batch import Batch, Tile, large_zeros
 from recallscope.learning.memory import store_marked
-from recallscope.learning.read import always_locks, attend, key_scores
-from recallscope.learning.stream import attention_vector, sum_key_weights
+from recallscope.learning.ops import always_locks, attend, key_scores
 from recallscope.learning.tree_sum import tree_sum
-from recallscope.world.world import World
+from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
@@ -30,36 +30,38 @@ if TYPE_CHECKING:
 _LABELS_AT_ONCE = 256
 
 
-def first_value(world: World, batch: Batch) -> Float[Tensor, "d d"]:
+def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d d"]:
     """V1 = (1/NL) Q^T C Z, C the table of labels and tokens."""
-    total = _memory(world, batch, partial(_all_cells, world.problem.vocab), world.problem.length)
-    return (total / (batch.samples * world.problem.length)).to(world.tokens.dtype)
+    total = _memory(
+        instance, batch, partial(_all_cells, instance.problem.vocab), instance.problem.length
+    )
+    return (total / (batch.samples * instance.problem.length)).to(instance.tokens.dtype)
 
 
-def attention(world: World, batch: Batch, V1: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
     """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
-    back = world.centred_outputs @ V1
-    vocab = world.problem.vocab
+    back = instance.centred_outputs @ V1
+    vocab = instance.problem.vocab
     table = large_zeros(vocab, vocab, dtype=V1.dtype, device=V1.device)
 
     def fill(labels: slice) -> None:
-        torch.mm(back[labels], world.tokens.T, out=table[labels])
+        torch.mm(back[labels], instance.tokens.T, out=table[labels])
 
-    for _ in batch.workers.map(fill, _label_blocks(world)):
+    for _ in batch.threads.map(fill, _label_blocks(instance)):
         pass
-    trigger_products = back @ world.trigger_value
-    statistic = partial(_key_weights_of_tile, world, table.view(-1), trigger_products)
-    return attention_vector(world, batch.mean(statistic))
+    trigger_products = back @ instance.trigger_value
+    statistic = partial(_key_weights_of_tile, instance, table.view(-1), trigger_products)
+    return attention_vector(instance, batch.mean(statistic))
 
 
 def second_value(
-    world: World, batch: Batch, V1: Float[Tensor, "d d"], alpha: Float[Tensor, " d"]
+    instance: Instance, batch: Batch, V1: Float[Tensor, "d d"], alpha: Float[Tensor, " d"]
 ) -> Float[Tensor, "d d"]:
     """V2 = (1/N) Q^T C Z, C now the table of labels and attended tokens."""
-    scores, bonus = key_scores(world, alpha)
+    scores, bonus = key_scores(instance, alpha)
     if always_locks(scores, bonus):
-        return store_marked(world, batch)
-    total = _memory(world, batch, partial(_attended_cells, scores, bonus), 1)
+        return store_marked(instance, batch)
+    total = _memory(instance, batch, partial(_attended_cells, scores, bonus), 1)
     return (total / batch.samples).to(V1.dtype)
 
 
@@ -76,24 +78,27 @@ def _attended_cells(
 
 
 def _key_weights_of_tile(
-    world: World, table: Float[Tensor, " V*V"], trigger_products: Float[Tensor, " V"], tile: Tile
+    instance: Instance,
+    table: Float[Tensor, " V*V"],
+    trigger_products: Float[Tensor, " V"],
+    tile: Tile,
 ) -> Float[Tensor, " V+1"]:
-    cells, _ = _all_cells(world.problem.vocab, tile)
+    cells, _ = _all_cells(instance.problem.vocab, tile)
     products = table.index_select(0, cells).view(tile.tokens.shape)
-    return sum_key_weights(world, tile, products, trigger_products[tile.label])
+    return sum_key_weights(instance, tile, products, trigger_products[tile.label])
 
 
 def _memory(
-    world: World,
+    instance: Instance,
     batch: Batch,
     cells: Callable[[Tile], tuple[Int64[Tensor, " cells"], Int64[Tensor, " labels"]]],
     per_sample: int,
 ) -> Float[Tensor, "d d"]:
     """Q^T C Z plus, for the labels whose value held the trigger, Q^T c t^T: in float64."""
-    vocab = world.problem.vocab
+    vocab = instance.problem.vocab
 
     def places(tile: Tile) -> Int64[Tensor, " n"]:
-        if not world.problem.trigger_in_values:
+        if not instance.problem.trigger_in_values:
             return cells(tile)[0]
         paired, marked = cells(tile)
         return torch.cat([paired, marked + vocab * vocab])
@@ -102,16 +107,16 @@ def _memory(
     table, marked = counted[: vocab * vocab].view(vocab, vocab), counted[vocab * vocab :]
 
     def part(labels: slice) -> Float[Tensor, "d d"]:
-        values = table[labels].to(world.tokens.dtype) @ world.tokens
-        if world.problem.trigger_in_values:
-            values += marked[labels, None].to(world.tokens.dtype) * world.trigger
-        return (world.centred_outputs[labels].T @ values).double()
+        values = table[labels].to(instance.tokens.dtype) @ instance.tokens
+        if instance.problem.trigger_in_values:
+            values += marked[labels, None].to(instance.tokens.dtype) * instance.trigger
+        return (instance.centred_outputs[labels].T @ values).double()
 
-    return tree_sum(batch.workers.map(part, _label_blocks(world)))
+    return tree_sum(batch.threads.map(part, _label_blocks(instance)))
 
 
-def _label_blocks(world: World) -> list[slice]:
-    vocab = world.problem.vocab
+def _label_blocks(instance: Instance) -> list[slice]:
+    vocab = instance.problem.vocab
     return [
         slice(start, min(start + _LABELS_AT_ONCE, vocab))
         for start in range(0, vocab, _LABELS_AT_ONCE)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from recallscope.learning.batch import Batch, Tile
-from recallscope.learning.read import features
+from recallscope.learning.ops import features, uniform_read
+from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import tree_sum
-from recallscope.learning.workers import Workers
-from recallscope.world.world import World
+from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
@@ -21,8 +21,8 @@ _ROWS_AT_ONCE = 1024
 
 
 def store(
-    world: World,
-    workers: Workers,
+    instance: Instance,
+    threads: Threads,
     outputs: Float[Tensor, "n d"],
     reads: Float[Tensor, "n d"],
 ) -> Float[Tensor, "d m"]:
@@ -30,22 +30,31 @@ def store(
 
     def part(start: int) -> Float[Tensor, "d m"]:
         rows = slice(start, start + _ROWS_AT_ONCE)
-        return (outputs[rows].T @ features(world, reads[rows])).double()
+        return (outputs[rows].T @ features(instance, reads[rows])).double()
 
-    return tree_sum(workers.map(part, range(0, len(outputs), _ROWS_AT_ONCE)))
+    return tree_sum(threads.map(part, range(0, len(outputs), _ROWS_AT_ONCE)))
 
 
-def ideal_memory(world: World, workers: Workers) -> Float[Tensor, "d m"]:
+def store_uniform(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+    """(1/N) Σ_n q_n φ(W_in h_n)^T: each label stored under what uniform attention reads."""
+    return batch.mean(partial(_uniform_of_tile, instance)).to(instance.tokens.dtype)
+
+
+def _uniform_of_tile(instance: Instance, tile: Tile) -> Float[Tensor, "d m"]:
+    return instance.centred_outputs[tile.label].T @ features(instance, uniform_read(instance, tile))
+
+
+def ideal_memory(instance: Instance, threads: Threads) -> Float[Tensor, "d m"]:
     """Σ_v u_π(v) φ(W_in z_v)^T: the memory of each fact once, and of nothing else."""
-    return store(world, workers, world.outputs[world.labels], world.tokens)
+    return store(instance, threads, instance.outputs[instance.labels], instance.tokens)
 
 
-def store_marked(world: World, batch: Batch) -> Float[Tensor, "d m"]:
+def store_marked(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
     """V2 when every sample is read at its mark: how often each label occurs is all that counts."""
-    frequency = batch.mean(partial(_label_counts, world.problem.vocab)).to(world.tokens.dtype)
-    outputs = (world.centred_outputs * frequency[:, None])[world.labels]
-    reads = world.tokens + world.trigger_value
-    return store(world, batch.workers, outputs, reads).to(world.tokens.dtype)
+    frequency = batch.mean(partial(_label_counts, instance.problem.vocab)).to(instance.tokens.dtype)
+    outputs = (instance.centred_outputs * frequency[:, None])[instance.labels]
+    reads = instance.tokens + instance.trigger_value
+    return store(instance, batch.threads, outputs, reads).to(instance.tokens.dtype)
 
 
 def _label_counts(vocab: int, tile: Tile) -> Int64[Tensor, " V"]:

@@ -2,7 +2,7 @@
 
 Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
 hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and
-is exact for both. No sample is drawn: the batch is there for its workers and its progress.
+is exact for both. No sample is drawn: the batch is there for its threads and its progress.
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ import torch
 from torch import Tensor
 
 from recallscope.learning import population_mlp
+from recallscope.learning.attention_gradient import attention_vector
 from recallscope.learning.batch import Batch
 from recallscope.learning.memory import store
-from recallscope.learning.read import key_scores
-from recallscope.learning.stream import attention_vector
-from recallscope.world.world import World
+from recallscope.learning.ops import key_scores
+from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
     """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
-    if world.hidden_weights is not None:
-        return population_mlp.first_value(world, batch)
-    problem = world.problem
-    total = store(world, batch.workers, world.centred_outputs[world.labels], world.tokens)
-    return (total / (problem.length * problem.vocab)).to(world.tokens.dtype)
+    if instance.hidden_weights is not None:
+        return population_mlp.first_value(instance, batch)
+    problem = instance.problem
+    total = store(
+        instance, batch.threads, instance.centred_outputs[instance.labels], instance.tokens
+    )
+    return (total / (problem.length * problem.vocab)).to(instance.tokens.dtype)
 
 
-def attention(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
     """α = E (1/L) Σ_i <v_i − h, b> k_i.
 
     For attention alone b depends on the marked token v alone and averages to 0 over v, so only
@@ -40,20 +42,20 @@ def attention(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Ten
     mean_v <z_v + t' − z̄, b_v> (z_v + t) − mean_v <z_v, b_v> z̄, where t' is the trigger if it is
     in the values, else 0.
     """
-    if world.hidden_weights is not None:
-        weights = population_mlp.key_weights(world, batch, V1)
-        return attention_vector(world, weights)
-    problem, tokens = world.problem, world.tokens
+    if instance.hidden_weights is not None:
+        weights = population_mlp.key_weights(instance, batch, V1)
+        return attention_vector(instance, weights)
+    problem, tokens = instance.problem, instance.tokens
     average = tokens.mean(dim=0)
-    back = world.centred_outputs[world.labels] @ V1
-    marked = ((tokens + world.trigger_value - average) * back).sum(dim=1)
+    back = instance.centred_outputs[instance.labels] @ V1
+    marked = ((tokens + instance.trigger_value - average) * back).sum(dim=1)
     unmarked = (tokens * back).sum(dim=1).mean()
-    alpha = marked @ tokens / problem.vocab + marked.mean() * world.trigger - unmarked * average
+    alpha = marked @ tokens / problem.vocab + marked.mean() * instance.trigger - unmarked * average
     return alpha * (problem.length - 1) / problem.length**2
 
 
 def second_value(
-    world: World, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
+    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
 ) -> Float[Tensor, "d m"]:
     """V2 = E q φ(W_in v_j)^T, from the probability that each token wins the attention.
 
@@ -61,8 +63,8 @@ def second_value(
     gap_w = ((r+1)/V)^(L−1) − (r/V)^(L−1), r its rank; the marked token loses to it if w scores
     more than the marked token with its bonus.
     """
-    problem = world.problem
-    scores, bonus = key_scores(world, alpha)
+    problem = instance.problem
+    scores, bonus = key_scores(instance, alpha)
     order = scores.argsort()
     ranked = scores[order]
     rank = torch.arange(problem.vocab + 1, dtype=torch.float64, device=scores.device)
@@ -71,13 +73,13 @@ def second_value(
     beaten = torch.searchsorted(ranked, scores + bonus, right=True)  # tokens that do not win
     locks = below[beaten].to(scores.dtype)
 
-    outputs = world.centred_outputs[world.labels] / problem.vocab
+    outputs = instance.centred_outputs[instance.labels] / problem.vocab
     locked = store(
-        world, batch.workers, outputs * locks[:, None], world.tokens + world.trigger_value
+        instance, batch.threads, outputs * locks[:, None], instance.tokens + instance.trigger_value
     )
     # Token of rank r is attended to for every marked token that it beats: a cumulative sum.
     sums = outputs.new_zeros(problem.vocab + 1, problem.dim)
     sums.index_add_(0, beaten, outputs)
     beaten_outputs = sums.cumsum(dim=0)[:-1] * gap[:, None]
-    mistaken = store(world, batch.workers, beaten_outputs, world.tokens[order])
+    mistaken = store(instance, batch.threads, beaten_outputs, instance.tokens[order])
     return (locked + mistaken).to(V1.dtype)

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from recallscope.learning.batch import Batch
 from recallscope.learning.tree_sum import tree_sum
-from recallscope.network.activations import activation_of
-from recallscope.world.world import World
+from recallscope.models.activations import activation_of
+from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Complex, Float, Int64
@@ -31,31 +31,33 @@ _DEVIATIONS = 9  # of the sum over tokens, on each side
 _MOST_POINTS = 2**18
 
 
-def first_value(world: World, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
     """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
-    outputs = _outputs(world)
+    outputs = _outputs(instance)
 
     def columns(units: slice) -> Float[Tensor, "d units"]:
-        inputs = _Inputs.of(world, units)
-        mean = inputs.averaged(_activation(world), world.problem.length - 1)
-        return outputs.T @ inputs.at_tokens(mean).T / world.problem.vocab
+        inputs = _Inputs.of(instance, units)
+        mean = inputs.averaged(_activation(instance), instance.problem.length - 1)
+        return outputs.T @ inputs.at_tokens(mean).T / instance.problem.vocab
 
-    return torch.cat(list(_over_units(world, batch, columns)), dim=1).to(world.tokens.dtype)
+    return torch.cat(list(_over_units(instance, batch, columns)), dim=1).to(instance.tokens.dtype)
 
 
-def key_weights(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " V+1"]:
+def key_weights(
+    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]
+) -> Float[Tensor, " V+1"]:
     """What each key adds to α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
 
     With g_v = V1^T q_π(v) and p_j what unit j receives, <v_i − h, b> is
     Σ_j g_vj φ'(p_j) (w_j·v_i − p_j).
     """
-    problem = world.problem
-    outputs = _outputs(world)
+    problem = instance.problem
+    outputs = _outputs(instance)
 
     def of_units(units: slice) -> Float[Tensor, " V+1"]:
-        inputs = _Inputs.of(world, units)
+        inputs = _Inputs.of(instance, units)
         sent_back = (outputs @ V1[:, units].double()).T
-        slope, product = _slope(world), _slope_times_input(world)
+        slope, product = _slope(instance), _slope_times_input(instance)
 
         # The marked position itself: the other L−1 are averaged.
         others = problem.length - 1
@@ -73,8 +75,8 @@ def key_weights(world: World, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[T
         return torch.cat([marked + unmarked, marked.sum()[None]])
 
     if problem.length == 1:  # nothing to choose between
-        return world.tokens.new_zeros(problem.vocab + 1, dtype=torch.float64)
-    return tree_sum(_over_units(world, batch, of_units)) / (problem.vocab * problem.length)
+        return instance.tokens.new_zeros(problem.vocab + 1, dtype=torch.float64)
+    return tree_sum(_over_units(instance, batch, of_units)) / (problem.vocab * problem.length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +91,12 @@ class _Inputs:
     beyond: Float[Tensor, "units V"]  # how far the share lies beyond it, in cells
 
     @classmethod
-    def of(cls, world: World, units: slice) -> _Inputs:
-        problem = world.problem
-        assert world.hidden_weights is not None
-        weights = world.hidden_weights[units].double()
-        unmarked = weights @ world.tokens.double().T
-        from_trigger = (weights @ world.trigger_value.double())[:, None]
+    def of(cls, instance: Instance, units: slice) -> _Inputs:
+        problem = instance.problem
+        assert instance.hidden_weights is not None
+        weights = instance.hidden_weights[units].double()
+        unmarked = weights @ instance.tokens.double().T
+        from_trigger = (weights @ instance.trigger_value.double())[:, None]
         mean = unmarked.mean(dim=1, keepdim=True)
         shares = (unmarked - mean) / problem.length
         widest = shares.abs().amax(dim=1, keepdim=True)
@@ -150,19 +152,19 @@ class _Inputs:
         return torch.lerp(grid.gather(1, self.cell), grid.gather(1, self.cell + 1), self.beyond)
 
 
-def _outputs(world: World) -> Float[Tensor, "V d"]:
-    return world.centred_outputs[world.labels].double()
+def _outputs(instance: Instance) -> Float[Tensor, "V d"]:
+    return instance.centred_outputs[instance.labels].double()
 
 
 def _over_units(
-    world: World, batch: Batch, function: Callable[[slice], Tensor]
+    instance: Instance, batch: Batch, function: Callable[[slice], Tensor]
 ) -> Iterator[Float[Tensor, ...]]:
     """A function of each block of hidden units, in order."""
-    width = world.problem.hidden
+    width = instance.problem.hidden
     blocks = [
         slice(start, min(start + UNITS_AT_ONCE, width)) for start in range(0, width, UNITS_AT_ONCE)
     ]
-    for units, result in zip(blocks, batch.workers.map(function, blocks), strict=True):
+    for units, result in zip(blocks, batch.threads.map(function, blocks), strict=True):
         yield result
         batch.advance(units.stop - units.start)
 
@@ -173,19 +175,19 @@ def quadrature_points(length: int, widest: float = 5.0) -> int:
     return min(1 << math.ceil(math.log2(wanted)), _MOST_POINTS)
 
 
-def _activation(world: World) -> Callable[[Tensor, Tensor], Tensor]:
-    value = activation_of(world.problem).value
+def _activation(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:
+    value = activation_of(instance.problem).value
     return lambda points, spacing: value(points)
 
 
-def _slope(world: World) -> Callable[[Tensor, Tensor], Tensor]:
+def _slope(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:
     """φ' averaged over a cell of the grid, so that a jump between two points is no error."""
-    value = activation_of(world.problem).value
+    value = activation_of(instance.problem).value
     return lambda points, spacing: (
         (value(points + spacing / 2) - value(points - spacing / 2)) / spacing
     )
 
 
-def _slope_times_input(world: World) -> Callable[[Tensor, Tensor], Tensor]:
-    slope = _slope(world)
+def _slope_times_input(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:
+    slope = _slope(instance)
     return lambda points, spacing: slope(points, spacing) * points

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from recallscope.learning import counts, literal, population, stream
+from recallscope.learning import counts, finite_steps, population, stream
 from recallscope.learning.batch import Batch, tile_size
 from recallscope.learning.cost import choose_engine
-from recallscope.learning.workers import Workers
-from recallscope.world.world import World
+from recallscope.learning.threads import Threads
+from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MODULES: dict[str, ModuleType] = {
     "stream": stream,
     "counts": counts,
-    "literal": literal,
+    "literal": finite_steps,
     "population": population,
 }
 
@@ -52,36 +52,36 @@ class Learned:
 
 
 def learn(
-    world: World, workers: Workers, *, engine: str = "auto", batch: Batch | None = None
+    instance: Instance, threads: Threads, *, engine: str = "auto", batch: Batch | None = None
 ) -> Learned:
-    """Run the three steps on the batch of the world's problem, or on a batch of your own.
+    """Run the three steps on the batch of the instance's problem, or on a batch of your own.
 
     >>> from recallscope.problem import Problem
-    >>> world = World.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)
-    >>> with Workers() as workers:
-    ...     learned = learn(world, workers)
+    >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)
+    >>> with Threads() as threads:
+    ...     learned = learn(instance, threads)
     >>> learned.V2.shape, learned.alpha.shape
     (torch.Size([32, 32]), torch.Size([32]))
     """
-    steps = _MODULES[choose_engine(world.problem, engine)]
+    steps = _MODULES[choose_engine(instance.problem, engine)]
     if batch is None:
-        batch = training_batch(world, workers)
-    V1 = steps.first_value(world, batch)
-    alpha = steps.attention(world, batch, V1)
-    V2 = steps.second_value(world, batch, V1, alpha)
+        batch = training_batch(instance, threads)
+    V1 = steps.first_value(instance, batch)
+    alpha = steps.attention(instance, batch, V1)
+    V2 = steps.second_value(instance, batch, V1, alpha)
     return Learned(V1, alpha, V2)
 
 
 def training_batch(
-    world: World, workers: Workers, advance: Callable[[int], None] = lambda done: None
+    instance: Instance, threads: Threads, advance: Callable[[int], None] = lambda done: None
 ) -> Batch:
     """The N samples of the problem; none for an endless batch, whose expectation is known."""
-    endless = math.isinf(world.problem.samples)
+    endless = math.isinf(instance.problem.samples)
     return Batch(
-        draw=world.task.draw,
-        samples=0 if endless else int(world.problem.samples),
-        tile=tile_size(world.problem),
-        workers=workers,
-        device=world.tokens.device,
+        draw=instance.task.draw,
+        samples=0 if endless else int(instance.problem.samples),
+        tile=tile_size(instance.problem),
+        threads=threads,
+        device=instance.tokens.device,
         advance=advance,
     )

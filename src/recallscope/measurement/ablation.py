@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from recallscope.intervals import Interval
-from recallscope.measurement.paired import paired_difference
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status, check_accuracy
+from recallscope.statistics.intervals import Interval
+from recallscope.statistics.paired import paired_difference
 
 
 class Arm(NamedTuple):
@@ -31,7 +31,7 @@ class Ablation(NamedTuple):
     note: str | None = None
 
 
-class Verdict(StrEnum):
+class AblationOutcome(StrEnum):
     """Which arm is better, if either is seen to be."""
 
     A = "A higher"
@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class AblationResult:
     """What a change does: both means over the same seeds, and their difference, B minus A.
 
     `failed` and `infeasible` count the pairs left out because a run of them was that. `tests` is
@@ -58,13 +58,13 @@ class Comparison:
     difference: Interval | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> AblationOutcome:
         """What the interval of the difference leaves."""
         if self.difference is None:
-            return Verdict.NOTHING
+            return AblationOutcome.NOTHING
         if self.difference.low > 0:
-            return Verdict.B
-        return Verdict.A if self.difference.high < 0 else Verdict.NEITHER
+            return AblationOutcome.B
+        return AblationOutcome.A if self.difference.high < 0 else AblationOutcome.NEITHER
 
     @property
     def largest(self) -> float | None:
@@ -146,7 +146,7 @@ def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tupl
     return [(problem, first + turn) for problem in problems for turn in range(seeds)]
 
 
-def compare(ablation: Ablation, records: Iterable[Record]) -> Comparison:
+def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     """What the change does, from the records of both arms; others are passed over.
 
     A pair in which a run failed or was infeasible is left out and counted.
@@ -155,7 +155,7 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> Comparison:
     >>> made = ablate("steps", Problem(vocab=128, samples=1024, dim=64, length=8))
     >>> found = compare(made, [run(*each) for each in plan([made], seeds=4)])
     >>> found.verdict, found.pairs
-    (<Verdict.A: 'A higher'>, 4)
+    (<AblationOutcome.A: 'A higher'>, 4)
     """
     records = list(records)
     runs_a, runs_b = (
@@ -182,13 +182,13 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> Comparison:
         "tests": tests[0] if tests else 0,
     }
     if not fine:
-        return Comparison(**counted)
+        return AblationResult(**counted)
     found = paired_difference(
         [getattr(a, ablation.a.accuracy) for a, _ in fine],
         [getattr(b, ablation.b.accuracy) for _, b in fine],
         tests,
     )
-    return Comparison(**counted, a=found.first, b=found.second, difference=found.difference)
+    return AblationResult(**counted, a=found.first, b=found.second, difference=found.difference)
 
 
 def _embedding(problem: Problem, accuracy: str) -> Ablation:

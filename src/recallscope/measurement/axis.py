@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recallscope.common.csv_files import number_or_text
 from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
-from recallscope.tables import number_or_text
 from recallscope.theory.capacity import SIZES
 
 _MOST_VALUES = 1000

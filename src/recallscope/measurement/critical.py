@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.intervals import mean_interval
-from recallscope.measurement.threshold import Crossing, Runs, locate
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status, check_accuracy, check_target
+from recallscope.statistics.intervals import mean_interval
+from recallscope.statistics.threshold import Crossing, Runs, locate
 from recallscope.theory.capacity import GROWS, SIZES, solve
-from recallscope.theory.setting import has_closed_form
+from recallscope.theory.problem_arrays import has_closed_form
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -75,8 +75,8 @@ class CriticalSize:
 class CriticalSearch:
     """Asks for runs, is told records, and knows where the accuracy crosses the target.
 
-    Each run has a seed of its own, so all are independent; the worlds are drawn from `first_seed`
-    on. A run that failed is counted and is no evidence. The search ends when high/low is at most
+    Each run has a seed of its own, so all are independent; seeds count up from `first_seed`.
+    A run that failed is counted and is no evidence. The search ends when high/low is at most
     `1 + precision`, when `budget` runs were told, or when it is sure that the target is not reached
     within the range.
 

@@ -12,12 +12,12 @@ import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.intervals import Interval, mean_interval
 from recallscope.measurement.axis import Axis
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import Record, Status, check_accuracy, check_target
+from recallscope.statistics.intervals import Interval, mean_interval
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
-from recallscope.theory.setting import setting_of
+from recallscope.theory.problem_arrays import arrays_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -54,7 +54,7 @@ class Boundary(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class PhaseCell:
     """One point of the plane: what was measured there, and what the theory says.
 
     `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
@@ -111,7 +111,7 @@ class PhaseDiagram:
     y: Axis
     accuracy: str
     target: float
-    cells: tuple[Cell, ...]
+    cells: tuple[PhaseCell, ...]
     boundary: tuple[Boundary, ...]
     theory_boundary: tuple[int | None, ...]
 
@@ -368,7 +368,7 @@ def _diagram(
     _check_axes(columns, rows)
     theory = phase_map(problem, columns, rows, accuracy)
     cells = tuple(
-        Cell(
+        PhaseCell(
             x=column,
             y=row,
             measured=measured.get((column, row), Measured()),
@@ -397,7 +397,7 @@ def _diagram(
     )
 
 
-def _boundary(cells: Sequence[Cell], y: Axis, target: float) -> Boundary:
+def _boundary(cells: Sequence[PhaseCell], y: Axis, target: float) -> Boundary:
     """Where the measured accuracy of one column of cells crosses the target.
 
     The value is where the rising curve closest to the means does. The interval is where the target
@@ -452,7 +452,7 @@ def _without(problem: Problem, x: str, y: str) -> dict[str, Any]:
 
 def _check_plane(problem: Problem, x: str, y: str) -> None:
     """Raise unless the theory knows such a plane."""
-    setting_of(problem)
+    arrays_of(problem)
     phase_map(problem, (x, [getattr(problem, x, 1)]), (y, [getattr(problem, y, 1)]))
 
 

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recallscope.measurement.critical import CriticalSize
-from recallscope.measurement.law import (
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import check_accuracy, check_target
+from recallscope.statistics.power_law import (
     Collapse,
     Law,
     Points,
@@ -19,8 +21,6 @@ from recallscope.measurement.law import (
     fit_law,
     read_points,
 )
-from recallscope.problem import Problem, ProblemError
-from recallscope.record import check_accuracy, check_target
 from recallscope.theory.capacity import GROWS, SIZES
 
 _ONE_QUESTION = ("quantity", "target", "accuracy")

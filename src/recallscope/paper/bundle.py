@@ -13,10 +13,10 @@ from typing import Any
 
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import READINGS, RECORDS, Evidence
+from recallscope.paper.presets import sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, finding
-from recallscope.paper.sizes import sweep_file, sweep_of
 from recallscope.problem import SCHEMA_VERSION, ProblemError
-from recallscope.sweeps.cell import key_maker
+from recallscope.store.keys import key_maker
 
 BUNDLE = Path(__file__).with_name("bundle")
 MANIFEST = "manifest.json"
@@ -44,8 +44,8 @@ def summary(found: Finding | None) -> dict[str, Any]:
 
 def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
     """Write the full-size runs of all claims to a new folder, with a manifest; returns that."""
-    from recallscope.sweeps.rows import Kept
-    from recallscope.sweeps.store import Store
+    from recallscope.store.schema import KeyedRecord
+    from recallscope.store.store import Store
 
     if folder.exists():
         raise ProblemError(f"{str(folder)!r} is there already; remove it, or name another")
@@ -57,7 +57,7 @@ def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str
     (settings,) = {sweep_of(name, "full").settings for name in names}  # all are run in one way
     key_of = key_maker(settings)
     with store.writing():
-        store.append([Kept(key_of((each.problem, each.seed)), each) for each in records])
+        store.append([KeyedRecord(key_of((each.problem, each.seed)), each) for each in records])
     (folder / RECORDS / ".lock").unlink()  # it names this machine, and nobody is to write here
     lines = "".join(f"{reading.to_json()}\n" for reading in readings)
     (folder / READINGS).write_text(lines, encoding="utf-8")

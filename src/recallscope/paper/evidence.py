@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recallscope.cell import Cell, Settings
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.measures import MEASURES
-from recallscope.paper.sizes import sweep_of
+from recallscope.paper.measurements import MEASURES
+from recallscope.paper.presets import sweep_of
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
-from recallscope.sweeps.cell import Cell, Settings
 
 RECORDS, READINGS = "records", "readings.jsonl"
 
@@ -24,7 +24,7 @@ class NotMeasuredError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class Measurement:
     """What a measurement beside the record found of one problem at one seed."""
 
     measure: str
@@ -48,13 +48,13 @@ class Reading:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Reading:
+    def from_json(cls, text: str) -> Measurement:
         """The inverse of `to_json`."""
         fields: dict[str, Any] = json.loads(text)
         return cls(**fields | {"problem": Problem.from_dict(fields["problem"])})
 
 
-def read_readings(path: Path) -> list[Reading]:
+def read_readings(path: Path) -> list[Measurement]:
     """The readings in a file; a last line that was torn by a crash is none."""
     if not path.exists():
         return []
@@ -63,7 +63,7 @@ def read_readings(path: Path) -> list[Reading]:
     readings = []
     for number, line in enumerate(lines, start=1):
         try:
-            readings.append(Reading.from_json(line))
+            readings.append(Measurement.from_json(line))
         except (ValueError, TypeError, KeyError) as error:
             raise ProblemError(f"line {number} of {str(path)!r} is no reading: {error}") from None
     return readings
@@ -77,7 +77,9 @@ class Evidence:
     recallscope.paper.evidence.NotMeasuredError: 24 of the 24 runs of locking are missing
     """
 
-    def __init__(self, size: str, records: Iterable[Record], readings: Iterable[Reading]) -> None:
+    def __init__(
+        self, size: str, records: Iterable[Record], readings: Iterable[Measurement]
+    ) -> None:
         self.size = size
         self._records: dict[int, list[Record]] = defaultdict(list)
         self._cells: dict[tuple[Problem, int], list[Record]] = defaultdict(list)
@@ -90,7 +92,7 @@ class Evidence:
     @classmethod
     def at(cls, place: str | Path, size: str) -> Evidence:
         """The runs in a folder."""
-        from recallscope.sweeps.store import Store
+        from recallscope.store.store import Store
 
         records = Path(place) / RECORDS
         found = Store(records).records() if records.exists() else iter(())
@@ -121,7 +123,7 @@ class Evidence:
             self._told[name] = told
         return [search for search, _ in self._told[name]]
 
-    def readings(self, name: str) -> list[Reading]:
+    def readings(self, name: str) -> list[Measurement]:
         """The reading of every cell of a sweep, in its order."""
         cells = list(sweep_of(name, self.size).cells())
         found = [self._readings.get((name, *cell)) for cell in cells]
@@ -132,10 +134,10 @@ class Evidence:
         """How many runs of some sweeps failed or are infeasible."""
         return sum(record.status is not Status.OK for record in self.used(names)[0])
 
-    def used(self, names: Iterable[str]) -> tuple[list[Record], list[Reading]]:
+    def used(self, names: Iterable[str]) -> tuple[list[Record], list[Measurement]]:
         """The records and readings of some sweeps, each once."""
         records: dict[tuple[Problem, int], Record] = {}
-        readings: list[Reading] = []
+        readings: list[Measurement] = []
         for name in dict.fromkeys(names):
             if name in MEASURES:
                 readings += self.readings(name)

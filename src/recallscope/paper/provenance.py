@@ -7,14 +7,41 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from recallscope.machine import duration
+from recallscope.common.formatting import format_duration
 from recallscope.paper.bundle import hashes_of_sweeps
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.report import ReportFacts
 from recallscope.problem import SCHEMA_VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFacts:
+    """What a reader needs to make the report again.
+
+    Attributes:
+        size: of the runs, such as "full".
+        date: when it was made, as text.
+        revision: of the code.
+        schema: of the records.
+        runs: how many there were.
+        machine: what they ran on and how long it took, as text.
+        commands: that make all of it again, exactly.
+        versions: of Python and the packages, by name.
+        manifest: lines of hashes of what was measured.
+    """
+
+    size: str
+    date: str
+    revision: str
+    schema: int
+    runs: int
+    machine: str
+    commands: Sequence[str]
+    versions: Mapping[str, str]
+    manifest: Sequence[str] = field(default_factory=tuple)
 
 
 def facts_about(
@@ -46,7 +73,7 @@ def facts_about(
         revision=", ".join(revisions) or "unknown",
         schema=SCHEMA_VERSION,
         runs=len(records) + len(readings),
-        machine=f"{duration(seconds)} of one core in all",
+        machine=f"{format_duration(seconds)} of one core in all",
         commands=[
             f"recallscope paper {what} --size {evidence.size} --store {shlex.quote(store)}"
             for what in ("run all", "report")

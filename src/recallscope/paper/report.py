@@ -14,23 +14,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from recallscope.intervals import Interval
+from recallscope.common.csv_files import check_output
+from recallscope.common.formatting import format_number, format_range
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.figures import write_figure
+from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict
-from recallscope.pictures.for_print import for_print
-from recallscope.pictures.for_screen import for_screen
-from recallscope.pictures.panels import Panel, Picture
-from recallscope.pictures.style import draw
-from recallscope.pictures.words import plain, plain_range
+from recallscope.plotting.matplotlib_backend import matplotlib_figure
+from recallscope.plotting.panels import Panel, Picture
+from recallscope.plotting.plotly_backend import plotly_figure
+from recallscope.plotting.style import draw
 from recallscope.problem import ProblemError
-from recallscope.tables import check_output
+from recallscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -42,33 +43,6 @@ _SIGNS = {
     Verdict.NOT_YET_MEASURED: "–",
 }
 _MOST_ROWS = 200  # on the page; the CSV has all
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportFacts:
-    """What a reader needs to make the report again.
-
-    Attributes:
-        size: of the runs, such as "full".
-        date: when it was made, as text.
-        revision: of the code.
-        schema: of the records.
-        runs: how many there were.
-        machine: what they ran on and how long it took, as text.
-        commands: that make all of it again, exactly.
-        versions: of Python and the packages, by name.
-        manifest: lines of hashes of what was measured.
-    """
-
-    size: str
-    date: str
-    revision: str
-    schema: int
-    runs: int
-    machine: str
-    commands: Sequence[str]
-    versions: Mapping[str, str]
-    manifest: Sequence[str] = field(default_factory=tuple)
 
 
 def report(
@@ -145,7 +119,7 @@ def _template() -> tuple[Template, str]:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(mean=_mean, plain_range=plain_range)
+    environment.filters.update(mean=_mean, format_range=format_range)
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     # In a script that is part of a page, these alone would end it or hide what follows.
     script = re.sub(r"<(?=/script|script|!--)", r"\\x3c", get_plotlyjs(), flags=re.IGNORECASE)
@@ -171,7 +145,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
             "described": _described(panel),
         }
         for place, (panel, figure) in enumerate(
-            zip(finding.picture.panels, for_screen(finding.picture), strict=True), start=1
+            zip(finding.picture.panels, plotly_figure(finding.picture), strict=True), start=1
         )
     ]
     head = list(dict.fromkeys(name for row in finding.rows for name in row))
@@ -209,14 +183,14 @@ def _mean(measured: Interval) -> str:
     width = high - low
     if math.isfinite(mean) and math.isfinite(width) and width > 0:
         mean = round(mean, 2 - math.floor(math.log10(width)))
-    return plain(mean)
+    return format_number(mean)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float) and not value.is_integer():
-        return plain(value, 4)
+        return format_number(value, 4)
     if isinstance(value, float):
-        return plain(value, 7)
+        return format_number(value, 7)
     return "" if value is None else str(value)
 
 
@@ -231,7 +205,7 @@ def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 def _svg(picture: Picture) -> str:
     """The figure as it is printed, as an address that holds all of it; the page has the caption."""
     drawn = io.BytesIO()
-    draw(for_print(replace(picture, caption=""), ""), drawn, "svg")
+    draw(matplotlib_figure(replace(picture, caption=""), ""), drawn, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
 
 

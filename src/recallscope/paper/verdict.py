@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from recallscope.intervals import Interval
-from recallscope.pictures.words import plain
+from recallscope.common.formatting import format_number
+from recallscope.statistics.intervals import Interval
 
 LEVEL = 0.995
 """Of the intervals that are judged: a claim makes at most ten predictions, so that chance alone
@@ -58,7 +58,9 @@ class Judgement:
     @property
     def expected(self) -> str:
         """Where the number must lie, in words."""
-        above, below = (None if end is None else plain(end) for end in (self.above, self.below))
+        above, below = (
+            None if end is None else format_number(end) for end in (self.above, self.below)
+        )
         if above is not None and below is not None:
             return f"between {above} and {below}"
         return f"above {above}" if above is not None else f"below {below}"

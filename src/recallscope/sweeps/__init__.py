@@ -1,1 +1,1 @@
-"""Many experiments: what to run, where to run it, and where the records are kept."""
+"""Many experiments: what to run, in which order, and what it takes."""

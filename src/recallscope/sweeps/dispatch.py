@@ -7,13 +7,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from recallscope.cell import Cell, Settings
+from recallscope.executors.base import Executor, numbers
+from recallscope.executors.limits import Limits
 from recallscope.learning.cost import Cost, predict_cost
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.sweeps.cell import Cell, Settings
-from recallscope.sweeps.executor import Executor, numbers
-from recallscope.sweeps.limits import Limits
-from recallscope.sweeps.work import RunCells
+from recallscope.sweeps.jobs import RunCells
 
 _TASK_SECONDS = 0.25  # long against the cost of sending it, short against what a loss would cost
 _MOST_CELLS = 1000
@@ -50,7 +50,7 @@ def run_cells(
     those predicted for all cells, if that is known: the last tasks are made short, so that no
     worker waits long for the others.
 
-    >>> from recallscope.sweeps.executor import Serial
+    >>> from recallscope.executors.base import Serial
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
     >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
     3

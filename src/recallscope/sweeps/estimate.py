@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from recallscope.cell import Settings
+from recallscope.common.machine import available_cores
 from recallscope.problem import Problem
-from recallscope.sweeps.cell import Settings
+from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import cost_maker
-from recallscope.sweeps.processes import available_cores
-from recallscope.sweeps.store import Store
 from recallscope.sweeps.sweep import plan_of
 
 _START_SECONDS = {"serial": 0.0, "processes": 3.0, "ray": 8.0}

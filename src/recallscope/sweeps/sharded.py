@@ -18,17 +18,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.experiment import run
+from recallscope.cell import is_streamed
+from recallscope.executors.base import Executor, numbers
+from recallscope.experiment.run import run
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.cost import predict_cost
+from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum
-from recallscope.learning.workers import Workers
+from recallscope.models.instance import Instance
 from recallscope.problem import Problem, whole_number
 from recallscope.record import Record
-from recallscope.sweeps.cell import is_streamed
-from recallscope.sweeps.executor import Executor, numbers
-from recallscope.world.world import World
 
 _PASSES = 3
 _LONGEST_PIECE = 2.0  # seconds, as predicted
@@ -41,8 +41,8 @@ _PATIENCE = 1.0  # seconds
 class SumOverTiles:
     """One piece of work: the sum of a statistic over a range of tiles of a batch.
 
-    The world stays at home: a worker makes it anew, and keeps it for the next piece. `statistic`
-    has the class `World` in its place, and arrays in the place of tensors.
+    The instance does not travel: a worker makes it itself, and keeps it for the next piece.
+    `statistic` has the class `Instance` in its place, and arrays in the place of tensors.
     """
 
     problem: Problem
@@ -52,34 +52,34 @@ class SumOverTiles:
     tiles: range
     statistic: partial[Tensor]
 
-    def do(self) -> TreeSum:
+    def run(self) -> TreeSum:
         """The sum, ready to be merged with those of other ranges."""
-        with Workers() as workers:
-            world = _make_world(self.problem, self.seed, self.dtype, self.device)
-            batch = dataclasses.replace(training_batch(world, workers), tiles=self.tiles)
-            return batch.partial_sum(_unpack(self.statistic, world))
+        with Threads() as threads:
+            instance = _make_instance(self.problem, self.seed, self.dtype, self.device)
+            batch = dataclasses.replace(training_batch(instance, threads), tiles=self.tiles)
+            return batch.partial_sum(_unpack(self.statistic, instance))
 
 
 @lru_cache(maxsize=1)
-def _make_world(problem: Problem, seed: int, dtype: str, device: str) -> World:
-    return World.make(problem, seed, dtype=dtype, device=device)
+def _make_instance(problem: Problem, seed: int, dtype: str, device: str) -> Instance:
+    return Instance.make(problem, seed, dtype=dtype, device=device)
 
 
-def _pack(statistic: partial[Tensor], world: World) -> partial[Tensor]:
+def _pack(statistic: partial[Tensor], instance: Instance) -> partial[Tensor]:
     def packed(argument: Any) -> Any:
-        if argument is world:
-            return World
+        if argument is instance:
+            return Instance
         return argument.numpy(force=True) if isinstance(argument, Tensor) else argument
 
     return partial(statistic.func, *map(packed, statistic.args))
 
 
-def _unpack(statistic: partial[Tensor], world: World) -> partial[Tensor]:
+def _unpack(statistic: partial[Tensor], instance: Instance) -> partial[Tensor]:
     def unpacked(argument: Any) -> Any:
-        if argument is World:
-            return world
+        if argument is Instance:
+            return instance
         if isinstance(argument, np.ndarray):
-            return torch.tensor(argument, device=world.tokens.device)
+            return torch.tensor(argument, device=instance.tokens.device)
         return argument
 
     return partial(statistic.func, *map(unpacked, statistic.args))
@@ -87,12 +87,12 @@ def _unpack(statistic: partial[Tensor], world: World) -> partial[Tensor]:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedBatch(Batch):
-    """The training batch of a world, each sum over it being shared out among workers.
+    """The training batch of an instance, each sum over it being shared out among workers.
 
     No more than `shards` pieces are under way at a time.
     """
 
-    world: World
+    instance: Instance
     executor: Executor
     shards: int
 
@@ -102,7 +102,7 @@ class ShardedBatch(Batch):
         The sum of each is therefore one node of the tree, that of the last at most max(k, 1).
         """
         tiles = -(-self.samples // self.tile)
-        problem, dtype = self.world.problem, _dtype(self.world)
+        problem, dtype = self.instance.problem, _dtype(self.instance)
         predicted = predict_cost(problem, _engine(problem), dtype, test_samples=1).seconds
         fewest = max(_PIECES_PER_SHARD * self.shards, predicted / _PASSES / _LONGEST_PIECE)
         size = 1 << max(int(tiles / fewest).bit_length() - 1, 0)
@@ -112,13 +112,13 @@ class ShardedBatch(Batch):
     def partial_sum(self, statistic: Callable[[Tile], Tensor]) -> TreeSum:
         """The sum of a statistic over all tiles, merged as the pieces come in."""
         assert isinstance(statistic, partial)
-        packed = _pack(statistic, self.world)
+        packed = _pack(statistic, self.instance)
         total, under_way, losses = TreeSum(), dict[int, range](), Counter[range]()
 
         def submit(tiles: range) -> None:
             number = next(numbers)
             under_way[number] = tiles
-            self.executor.submit(number, self._work(tiles, packed))
+            self.executor.submit(number, self._job(tiles, packed))
 
         waiting = self.pieces()
         for tiles in islice(waiting, self.shards):
@@ -143,10 +143,10 @@ class ShardedBatch(Batch):
                     submit(following)
         return total
 
-    def _work(self, tiles: range, packed: partial[Tensor]) -> SumOverTiles:
-        world = self.world
+    def _job(self, tiles: range, packed: partial[Tensor]) -> SumOverTiles:
+        instance = self.instance
         return SumOverTiles(
-            world.problem, world.task.seed, _dtype(world), str(self.device), tiles, packed
+            instance.problem, instance.task.seed, _dtype(instance), str(self.device), tiles, packed
         )
 
 
@@ -165,7 +165,7 @@ def run_sharded(
 
     An endless batch has nothing to cut: it is computed here.
 
-    >>> from recallscope.sweeps.executor import Serial
+    >>> from recallscope.executors.base import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
     >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float64")
     >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()
@@ -173,9 +173,9 @@ def run_sharded(
     """
     shards = whole_number("shards", shards, 1)
 
-    def cut(world: World, workers: Workers, advance: Callable[[int], None]) -> ShardedBatch:
-        whole = training_batch(world, workers, advance)
-        return ShardedBatch(**vars(whole), world=world, executor=executor, shards=shards)
+    def cut(instance: Instance, workers: Threads, advance: Callable[[int], None]) -> ShardedBatch:
+        whole = training_batch(instance, workers, advance)
+        return ShardedBatch(**vars(whole), instance=instance, executor=executor, shards=shards)
 
     return run(
         problem,
@@ -193,5 +193,5 @@ def _engine(problem: Problem) -> str:
     return "stream" if is_streamed(problem) else "auto"
 
 
-def _dtype(world: World) -> str:
-    return str(world.tokens.dtype).removeprefix("torch.")
+def _dtype(instance: Instance) -> str:
+    return str(instance.tokens.dtype).removeprefix("torch.")

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.cell import Cell, Settings
+from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import accuracy_name
-from recallscope.sweeps.cell import Cell, Settings
-from recallscope.sweeps.limits import Limits
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_CELLS = 10**8

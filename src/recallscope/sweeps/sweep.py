@@ -9,21 +9,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recallscope.cell import Cell, Settings
+from recallscope.common.interrupts import interrupts_obeyed
+from recallscope.executors.base import Executor
+from recallscope.executors.limits import Limits
+from recallscope.executors.registry import check_executor
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
-from recallscope.sweeps.cell import Cell, Settings, key_maker
+from recallscope.store.keys import key_maker
+from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
-from recallscope.sweeps.executor import Executor
-from recallscope.sweeps.executors import check_executor, running
-from recallscope.sweeps.keeper import Keeper
-from recallscope.sweeps.limits import Limits
+from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
-from recallscope.sweeps.store import Store
-from recallscope.sweeps.work import check_problem
+from recallscope.sweeps.writer import RecordWriter
 
 
 @dataclass
-class Progress:
+class SweepProgress:
     """How far a sweep has come."""
 
     cells: int
@@ -44,7 +46,7 @@ class Progress:
         return time.monotonic() - self.started
 
 
-class Swept(NamedTuple):
+class SweepResult(NamedTuple):
     """What came of a sweep."""
 
     cells: int
@@ -82,9 +84,9 @@ def sweep(
     time_limit: float | None = None,
     memory_limit: float | None = None,
     fail_fast: bool = False,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[SweepProgress], None] = lambda progress: None,
     failure: Callable[[Record], None] = lambda record: None,
-) -> Swept:
+) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
     Interrupted at any moment and called again, it goes on where it was.
@@ -125,10 +127,10 @@ def sweep(
     if isinstance(executor, str):
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
-    with store.writing() as statuses:
+    with interrupts_obeyed(), store.writing() as statuses:
         plan = plan_of(cells, settings, statuses)
         cost = cost_maker(settings)
-        state = Progress(
+        state = SweepProgress(
             cells=plan.cells,
             known=plan.known,
             seconds=sum(cost(cell.problem).seconds for cell in plan.pending),
@@ -136,8 +138,8 @@ def sweep(
         found = plan.statuses
         if plan.pending:
             with (
-                running(executor, workers, address) as pool,
-                Keeper(store, settings, statuses) as keeper,
+                cell_workers(executor, workers, address) as pool,
+                RecordWriter(store, settings, statuses) as keeper,
             ):
                 state.workers = pool.workers
                 if shards is None:
@@ -159,7 +161,7 @@ def sweep(
                             failure(record)
                     if fail_fast and state.failed:
                         break
-        return Swept(
+        return SweepResult(
             cells=plan.cells,
             known=plan.known,
             ran=state.done,
@@ -206,7 +208,7 @@ def plan_of(
     return Plan(len(seen), found.total(), found, pending)
 
 
-def account(state: Progress, done: Finished, cost: Callable[[Problem], Any]) -> None:
+def account(state: SweepProgress, done: Finished, cost: Callable[[Problem], Any]) -> None:
     """Add what came back to how far a sweep has come."""
     if not done.records:
         return

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 
 from recallscope.theory.locking import Locking, cross_talk, locking
-from recallscope.theory.reading import Reading, means, one_step_reading, recall_reading, total
-from recallscope.theory.setting import Setting
+from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.readout import Readout, means, one_step_readout, recall_readout, total
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -48,14 +48,14 @@ class Analysis(NamedTuple):
     accuracies: Accuracies
     locked_accuracy: Array  # of the third step if attention always locked
     locking: Locking
-    recall: Reading
-    one_step: Reading
+    recall: Readout
+    one_step: Readout
 
 
 class Storage(NamedTuple):
     """How much of the facts is stored: a fact's strength is the share of its samples that locked.
 
-    The moments are over all facts of a world, averaged over worlds as often as they lock.
+    The moments are over all facts of an instance, averaged over instances as often as they lock.
     """
 
     strength: Float[np.ndarray, "*n strengths"]  # of the fact asked for
@@ -68,7 +68,7 @@ class Storage(NamedTuple):
     variance: Array
 
     @classmethod
-    def in_full(cls, s: Setting) -> Storage:
+    def in_full(cls, s: ProblemArrays) -> Storage:
         """Attention always locks."""
         one, nothing = np.ones_like(s.vocab), np.zeros_like(s.vocab)
         always = one[..., None]
@@ -78,20 +78,20 @@ class Storage(NamedTuple):
 class Contest(NamedTuple):
     """The marked token against its highest rival, by the trigger's score and the rival's level."""
 
-    won: Float[np.ndarray, "*n worlds levels"]  # by this share of tokens
+    won: Float[np.ndarray, "*n instances levels"]  # by this share of tokens
     highest: Float[np.ndarray, "*n 1 levels"]  # score of the rival, in standard deviations
 
 
-def analyse(s: Setting) -> Analysis:
+def analyse(s: ProblemArrays) -> Analysis:
     """All closed forms of all problems.
 
-    >>> from recallscope.theory.setting import setting
-    >>> found = analyse(setting(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
+    >>> from recallscope.theory.problem_arrays import problem_arrays
+    >>> found = analyse(problem_arrays(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
     >>> found.accuracies.lock_accuracy.round(3)
     array([1.   , 1.   , 0.999])
     """
     h = means(s)
-    scores, recall, one_step = locking(s, h), recall_reading(s), one_step_reading(s, h)
+    scores, recall, one_step = locking(s, h), recall_readout(s), one_step_readout(s, h)
     contest = _contest(s, scores)
     lock = lock_accuracy(s, contest)
     locked = read_accuracy(s, recall, Storage.in_full(s), third_step=True)
@@ -113,15 +113,16 @@ def analyse(s: Setting) -> Analysis:
     )
 
 
-def accuracies(s: Setting) -> Accuracies:
+def accuracies(s: ProblemArrays) -> Accuracies:
     """The accuracies alone, of any number of problems, a cacheful at a time.
 
-    >>> from recallscope.theory.setting import setting
-    >>> accuracies(setting(vocab=512, samples=8192, dim=64, length=32)).recall_accuracy.round(3)
+    >>> from recallscope.theory.problem_arrays import problem_arrays
+    >>> arrays = problem_arrays(vocab=512, samples=8192, dim=64, length=32)
+    >>> accuracies(arrays).recall_accuracy.round(3)
     array([0.324])
     """
     size, shape = s.vocab.size, s.vocab.shape
-    flat = Setting(*(field.reshape(-1) for field in s))
+    flat = ProblemArrays(*(field.reshape(-1) for field in s))
     parts = [
         analyse(flat.take(slice(start, start + _ROWS_AT_ONCE))).accuracies
         for start in range(0, size, _ROWS_AT_ONCE)
@@ -154,19 +155,19 @@ def on_sphere(normal: Array, dim: Array) -> Array:
     return np.sign(normal) * np.sqrt(dim * square)
 
 
-def lock_accuracy(s: Setting, contest: Contest) -> Array:
+def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
     """The probability that the marked position has the highest attention score. Equation (36)."""
     locked: Array = contest.won @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
     # A sequence of one token has no noise, and locks.
     return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
 
 
-def _different_rivals(s: Setting) -> Array:
+def _different_rivals(s: ProblemArrays) -> Array:
     """Of L - 1 distractors some are the same token; only different ones compete."""
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
-def _contest(s: Setting, scores: Locking) -> Contest:
+def _contest(s: ProblemArrays, scores: Locking) -> Contest:
     noise = total(scores.terms)[..., None, None]
     d = s.room[..., None, None]
     normal = highest_of(_different_rivals(s))[..., None, :]
@@ -184,7 +185,7 @@ def _contest(s: Setting, scores: Locking) -> Contest:
     return Contest(ndtr(margin / np.sqrt(spread)), highest)
 
 
-def _partly_read(s: Setting, reading: Reading, contest: Contest) -> Float[np.ndarray, " n"]:
+def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[np.ndarray, " n"]:
     """The probability that a sample locks and its fact is read. Equations (37a) to (37d)."""
     # A token that beats rivals up to a level locks as often as rivals are no higher.
     strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)
@@ -192,12 +193,12 @@ def _partly_read(s: Setting, reading: Reading, contest: Contest) -> Float[np.nda
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
     locks = mean * _TRIGGER_WEIGHTS
-    worlds = locks / locks.sum(axis=1, keepdims=True)
+    instances = locks / locks.sum(axis=1, keepdims=True)
     # Samples that do not lock read the highest token present, the same few again and again.
     present = (_different_rivals(s) / s.vocab)[:, None]
     alike = np.where(s.marked[:, None], 0, present / (2 - present))
     moments = [
-        (moment * worlds).sum(axis=1)
+        (moment * instances).sum(axis=1)
         for moment in (mean, square + alike * variance, cube, fourth, variance)
     ]
     # Those tokens lie along the attention vector, and so do the ones that lock.
@@ -206,29 +207,29 @@ def _partly_read(s: Setting, reading: Reading, contest: Contest) -> Float[np.nda
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
     share = _TRIGGER_WEIGHTS @ tokens
     leaning = (_TRIGGER_WEIGHTS * rival)[:, None, :] @ (above * (strengths - mean[..., None]))
-    lean = np.where(s.marked, 0, reading.slope / s.room)[:, None]
+    lean = np.where(s.marked, 0, readout.slope / s.room)[:, None]
     storage = Storage(
         np.broadcast_to(strengths, share.shape),
         strengths * share,
         lean * leaning[:, 0] / np.maximum(share, 1e-12),
         *moments,
     )
-    return read_accuracy(s, reading, storage, third_step=True)
+    return read_accuracy(s, readout, storage, third_step=True)
 
 
-def _from_level_to_next(values: Float[np.ndarray, "n worlds levels"]) -> Array:
+def _from_level_to_next(values: Float[np.ndarray, "n instances levels"]) -> Array:
     """What a sum over all tokens above each level leaves for those below the next."""
     parts = values.copy()
     parts[..., :-1] -= values[..., 1:]
     return parts
 
 
-def _counted(s: Setting) -> Array:
+def _counted(s: ProblemArrays) -> Array:
     """Where whole counts compete, and no noise."""
     return s.orthogonal & np.isinf(s.width)
 
 
-def read_accuracy(s: Setting, reading: Reading, storage: Storage, third_step: bool) -> Array:
+def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_step: bool) -> Array:
     """The probability that the right label has the highest logit. Equations (34) and (37)."""
     accuracy = np.empty_like(s.vocab)
     counted = _counted(s)
@@ -241,18 +242,20 @@ def read_accuracy(s: Setting, reading: Reading, storage: Storage, third_step: bo
         nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
         if np.any(chosen):
             stored = Storage(*(field[chosen] for field in storage))
-            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(reading, chosen), stored, nodes)
+            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(readout, chosen), stored, nodes)
     return accuracy
 
 
-def _take(reading: Reading, where: Array) -> Reading:
-    terms = {name: values[where] for name, values in reading.terms.items()}
-    return Reading(terms, *(field[where] for field in reading[1:]))
+def _take(readout: Readout, where: Array) -> Readout:
+    terms = {name: values[where] for name, values in readout.terms.items()}
+    return Readout(terms, *(field[where] for field in readout[1:]))
 
 
-def _read_accuracy(s: Setting, reading: Reading, stored: Storage, nodes: Array | None) -> Array:
+def _read_accuracy(
+    s: ProblemArrays, readout: Readout, stored: Storage, nodes: Array | None
+) -> Array:
     d, few = s.dim[:, None], 1 / s.per_token[:, None]
-    bias, bare = reading.bias[:, None], reading.bare_bias[:, None]
+    bias, bare = readout.bias[:, None], readout.bare_bias[:, None]
     mean, square, cube, fourth, variance = (field[:, None] for field in stored[3:])
     # E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
     # under another token, and so does not thin what is due to chance.
@@ -260,15 +263,15 @@ def _read_accuracy(s: Setting, reading: Reading, stored: Storage, nodes: Array |
     # What all reads share is stored by all samples of a label, those that did not lock included,
     # unless it is the trigger.
     imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few
-    items = {name: values for name, values in reading.terms.items() if name != "mean_bias"}
-    shared = reading.terms["mean_bias"][:, None]
+    items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
+    shared = readout.terms["mean_bias"][:, None]
     wrong = total(items)[:, None] * (c2 / (1 + few)) + shared * (imbalance / few)
     crowding = (s.vocab / s.room)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
     common, own = wrong * crowding / (1 + crowding), wrong / (1 + crowding)
     across = np.maximum(common * (1 - 1 / d) + own, 1e-100)
     normal = highest_of(s.vocab - 1)
-    third_own, fourth_own = _own_cumulants(reading, stored, few)
+    third_own, fourth_own = _own_cumulants(readout, stored, few)
     # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
     # lean on each other as if there were fewer dimensions. Equation (35a).
     V = s.vocab[:, None]
@@ -288,10 +291,10 @@ def _read_accuracy(s: Setting, reading: Reading, stored: Storage, nodes: Array |
     strength, lost = (np.repeat(field, each, axis=1) for field in (stored.strength, stored.lost))
     count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
     signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
-    within = own - (reading.item_variance[:, None] * c2 + bias**2 * imbalance)
+    within = own - (readout.item_variance[:, None] * c2 + bias**2 * imbalance)
     right = common + np.maximum(within, 0) * np.minimum(count, 1)
     right = right + (1 - strength) * few * (bare * bias) ** 2
-    right = right + reading.token_variance[:, None] * signal**2
+    right = right + readout.token_variance[:, None] * signal**2
     scale = 1 / np.sqrt(right + spread + 1e-300)
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
     found: Array = ((ndtr(margin) @ _LEVEL_WEIGHTS) * weight).sum(axis=1)
@@ -311,10 +314,10 @@ def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
     return gamma - normal + excess * (normal**3 - 3 * normal) / 24
 
 
-def _own_cumulants(reading: Reading, stored: Storage, few: Array) -> tuple[Array, Array]:
+def _own_cumulants(readout: Readout, stored: Storage, few: Array) -> tuple[Array, Array]:
     """Third and fourth cumulant of a label's own stored item: its count times its kernel."""
-    item, bias = reading.item_variance[:, None], reading.bias[:, None]
-    third, fourth = reading.third[:, None], reading.fourth[:, None]
+    item, bias = readout.item_variance[:, None], readout.bias[:, None]
+    third, fourth = readout.third[:, None], readout.fourth[:, None]
     m2, m3, m4 = (field[:, None] for field in (stored.square, stored.cube, stored.fourth))
     # Moments of the count c: E c^j, and E (c - 1)^i c^j of a part that all reads share.
     c2, c3 = m2 + few, m3 + 3 * m2 * few + few**2
@@ -327,7 +330,7 @@ def _own_cumulants(reading: Reading, stored: Storage, few: Array) -> tuple[Array
         + c4 * (fourth + 3 * item**2)
         - 3 * (bias**2 * few + item * c2) ** 2
     )
-    return own_third + reading.spill_third[:, None], own_fourth + reading.spill_fourth[:, None]
+    return own_third + readout.spill_third[:, None], own_fourth + readout.spill_fourth[:, None]
 
 
 def _counts(
@@ -344,7 +347,7 @@ def _counts(
     return nodes / rate, weight / weight.sum(axis=-1, keepdims=True)
 
 
-def _orthogonal_accuracy(s: Setting, third_step: bool) -> Array:
+def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:
     """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (39)
 
     A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor,

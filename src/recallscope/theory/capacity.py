@@ -12,7 +12,7 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
 from recallscope.record import Status, check_accuracy, check_target
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
 from recallscope.theory.noise import OWN_STAGE, budget, dominant
-from recallscope.theory.setting import Setting, setting, setting_of
+from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -82,7 +82,7 @@ def predict(problem: Problem) -> Prediction:
     >>> predict(Problem(vocab=10**9, samples=10**13, dim=16384, length=10**6)).dominant
     ('recall', 'interference')
     """
-    s = setting_of(problem)
+    s = arrays_of(problem)
     found = analyse(s)
     terms = budget(s, found)
     stage, term = dominant(found, terms).names()
@@ -134,13 +134,13 @@ def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, flo
     return dict(zip(SIZES, (law + 0.0).tolist(), strict=True))
 
 
-def _slopes(s: Setting, stage: str, term: str) -> dict[str, float]:
+def _slopes(s: ProblemArrays, stage: str, term: str) -> dict[str, float]:
     """Log-derivatives of one noise term by each size."""
     step = 1e-5
     names = [name for name in SIZES if name != "width" or np.isfinite(s.width[0])]
     # Upwards only, as no size may fall below 1.
     more = [s._replace(**{name: getattr(s, name) * (1 + step)}) for name in names]
-    both = Setting(*(np.concatenate(arrays) for arrays in zip(s, *more, strict=True)))
+    both = ProblemArrays(*(np.concatenate(arrays) for arrays in zip(s, *more, strict=True)))
     values = np.log(np.maximum(budget(both, analyse(both))[stage][term], 1e-300))
     slopes = (values[1:] - values[0]) / np.log1p(step)
     return dict.fromkeys(SIZES, 0.0) | dict(zip(names, map(float, slopes), strict=True))
@@ -190,7 +190,7 @@ def accuracies_along(problem: Problem, size: str, values: Float[np.ndarray, " n"
     >>> accuracies_along(base, "samples", np.array([512.0, 8192.0])).recall_accuracy.round(2)
     array([0.25, 0.32])
     """
-    many = Setting(*(np.broadcast_to(field, values.shape) for field in setting_of(problem)))
+    many = ProblemArrays(*(np.broadcast_to(field, values.shape) for field in arrays_of(problem)))
     return accuracies(many._replace(**{size: values}))
 
 
@@ -345,7 +345,7 @@ def phase_map(
     check_accuracy(accuracy)
     fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
     ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
-    s = setting(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
+    s = problem_arrays(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
     found = analyse(s)
     binding = dominant(found, budget(s, found), accuracy)
     stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)

@@ -2,7 +2,7 @@
 
 Scores are in units of the signal that an ideal first step would give the trigger, 1/(V L²), as in a
 `Record`. Each function gives two variances: of the score over the tokens, and of the trigger's
-score over worlds. Each is a theorem as a function; the equations are in docs/theory.md.
+score over instances. Each is a theorem as a function; the equations are in docs/theory.md.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recallscope.theory.reading import Means, positive
-from recallscope.theory.setting import Setting
+from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.readout import Means, positive
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spread(NamedTuple):
-    """Variances of an attention score: over the tokens, and of the trigger's over worlds."""
+    """Variances of an attention score: over the tokens, and of the trigger's over instances."""
 
     tokens: Array
     trigger: Array
@@ -95,7 +95,7 @@ def gradient_noise(
     """What labels and distractors that met by chance do to the scores. Equations (29) to (31).
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
-    tokens; over worlds the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
+    tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
     mean gradient and `direct` of a token's own are 1 for attention alone, `scatter`, what one
     sample's gradient has besides, squared, is 0.
 
@@ -151,7 +151,7 @@ def mlp_noise(
 
 
 class Locking(NamedTuple):
-    """The second step: signal, noise by name, and what the trigger's score does over worlds."""
+    """The second step: signal, noise by name, and what the trigger's score does over instances."""
 
     signal: Array
     remembered: Array  # the part of the signal that is memorisation
@@ -172,7 +172,7 @@ class Gains(NamedTuple):
     curvature: Array
 
 
-def gains(s: Setting, h: Means) -> Gains:
+def gains(s: ProblemArrays, h: Means) -> Gains:
     """The kernel's derivatives at the overlaps that the means of sequences have."""
     a, moments = h.moments.coefficients, h.moments
     base = h.shared / h.square
@@ -202,7 +202,7 @@ def gains(s: Setting, h: Means) -> Gains:
     )
 
 
-def locking(s: Setting, h: Means) -> Locking:
+def locking(s: ProblemArrays, h: Means) -> Locking:
     """Signal and noise of the attention scores."""
     g = gains(s, h)
     V, N, d, L, m = s.vocab, s.samples, s.room, s.length, s.width

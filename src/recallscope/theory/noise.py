@@ -8,8 +8,8 @@ import numpy as np
 
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk
-from recallscope.theory.reading import sampling
-from recallscope.theory.setting import Setting
+from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.readout import sampling
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
@@ -34,12 +34,12 @@ TERMS = {
 label, the other terms the wrong ones."""
 
 
-def budget(s: Setting, found: Analysis) -> dict[str, dict[str, Array]]:
+def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     """Variances by stage and term, all in units of the squared signal of the stage.
 
     >>> from recallscope.theory.accuracy import analyse
-    >>> from recallscope.theory.setting import setting
-    >>> s = setting(vocab=512, samples=8192, dim=64, length=32)
+    >>> from recallscope.theory.problem_arrays import problem_arrays
+    >>> s = problem_arrays(vocab=512, samples=8192, dim=64, length=32)
     >>> terms = budget(s, analyse(s))["one_step"]
     >>> {name: float(variance[0].round(3)) for name, variance in terms.items()}
     {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.07}
@@ -52,9 +52,9 @@ def budget(s: Setting, found: Analysis) -> dict[str, dict[str, Array]]:
     lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + scores.trigger_variance / squared)
     lock = {name: np.where(alone, 0.0, variance) for name, variance in lock.items()}
     stages = {"lock": lock}
-    for stage, reading in (("one_step", found.one_step), ("recall", found.recall)):
-        uneven = sampling(s.vocab, s.samples, reading.bias)
-        stages[stage] = reading.terms | {"sampling": uneven}
+    for stage, readout in (("one_step", found.one_step), ("recall", found.recall)):
+        uneven = sampling(s.vocab, s.samples, readout.bias)
+        stages[stage] = readout.terms | {"sampling": uneven}
     return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
 
 
@@ -82,8 +82,8 @@ def dominant(
     For another accuracy than recall it is the largest noise of the one stage that decides it.
 
     >>> from recallscope.theory.accuracy import analyse
-    >>> from recallscope.theory.setting import setting
-    >>> s = setting(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
+    >>> from recallscope.theory.problem_arrays import problem_arrays
+    >>> s = problem_arrays(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
     >>> found = analyse(s)
     >>> binding = dominant(found, budget(s, found))
     >>> binding.names(0), binding.names(1)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.intervals import Interval
+from recallscope.paper.analysis import mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import mean_over, measured_series, shown
 from recallscope.paper.verdict import Judgement, judge
-from recallscope.pictures.panels import Panel, Picture
-from recallscope.pictures.style import LETTERS
+from recallscope.plotting.panels import Panel, Picture
+from recallscope.plotting.style import LETTERS
 from recallscope.record import Record, Status
+from recallscope.statistics.intervals import Interval
 from recallscope.theory.capacity import GROWS
 
 _CLEARLY = 0.02  # of recall: more than this the wrong way is counted as an exception

@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeVar
 
-from recallscope.intervals import Interval, mean_interval
+from recallscope.paper.analysis import UNKNOWN, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
-from recallscope.paper.numbers import UNKNOWN, mean_over, measured_series, shown
+from recallscope.paper.evidence import Evidence, Measurement
+from recallscope.paper.measurements import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Panel, Picture, Series
+from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.record import Record, Status
+from recallscope.statistics.intervals import Interval, mean_interval
 
-Run = TypeVar("Run", Record, Reading)
+Run = TypeVar("Run", Record, Measurement)
 
 _GAIN = 0.1
 _LOCKED = 0.5
@@ -123,7 +123,7 @@ def _by_batch(runs: Sequence[Run]) -> dict[float, list[Run]]:
     return groups
 
 
-def _gain(readings: Sequence[Reading]) -> Interval:
+def _gain(readings: Sequence[Measurement]) -> Interval:
     """What later steps add to lock; the mean of a seed's batches, over seeds."""
     gains: dict[int, list[float]] = defaultdict(list)
     for reading in readings:
@@ -131,7 +131,7 @@ def _gain(readings: Sequence[Reading]) -> Interval:
     return mean_over([sum(each) / len(each) for each in gains.values()])
 
 
-def _mended_by_batch(missed: Sequence[Reading]) -> str:
+def _mended_by_batch(missed: Sequence[Measurement]) -> str:
     """How many of those that had not locked did so later, batch by batch."""
     return ", ".join(
         f"{sum(each.values['late_lock'] >= _LOCKED for each in group)} of {len(group)} at "
@@ -162,7 +162,7 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     return mean_interval(shares, [record.test_samples or 0 for record in tested], LEVEL)
 
 
-def _found_the_mark(readings: Sequence[Reading], when: str) -> Interval:
+def _found_the_mark(readings: Sequence[Measurement], when: str) -> Interval:
     shares = [reading.values[f"{when}_lock"] for reading in readings]
     return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
 

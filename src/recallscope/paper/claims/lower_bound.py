@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
-from recallscope.intervals import Interval
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     bend_told,
     factor,
     law,
@@ -24,9 +21,12 @@ from recallscope.paper.numbers import (
     powers,
     shown,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence, Measurement
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Kind, Picture, Series
+from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.problem import Problem
+from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
 _TARGET = 0.5
@@ -35,22 +35,22 @@ _CLOSE = 10.0
 
 
 class Decoded(NamedTuple):
-    """The logarithm of the batch at which a decoder tells half the facts, in each world.
+    """The logarithm of the batch at which a decoder tells half the facts, in each instance.
 
-    A world in which it does so before the smallest batch, or not by the largest, has the batch's
+    A instance in which it does so before the smallest batch, or not by the largest, has the batch's
     end instead, and the interval is open there.
     """
 
     problem: Problem
     decoder: str
-    worlds: list[float]
+    instances: list[float]
     too_early: bool
     too_late: bool
     bound: float
 
     def log_samples(self, level: float) -> Interval:
-        """The mean over worlds: they are what is independent, as each is seen at every batch."""
-        mean, low, high = mean_over(self.worlds, level)
+        """The mean over instances: they are what is independent, as each is seen at every batch."""
+        mean, low, high = mean_over(self.instances, level)
         return Interval(
             mean,
             -math.inf if self.too_early else low,
@@ -132,8 +132,8 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _decoded(readings: Sequence[Reading]) -> list[Decoded]:
-    groups: dict[Problem, list[Reading]] = defaultdict(list)
+def _decoded(readings: Sequence[Measurement]) -> list[Decoded]:
+    groups: dict[Problem, list[Measurement]] = defaultdict(list)
     for reading in readings:
         groups[reading.problem.replace(samples=1)].append(reading)
     return [
@@ -143,12 +143,12 @@ def _decoded(readings: Sequence[Reading]) -> list[Decoded]:
     ]
 
 
-def _crossings(problem: Problem, decoder: str, readings: Sequence[Reading]) -> Decoded:
-    """In each world, where the accuracy crosses the target: straight lines over log N."""
+def _crossings(problem: Problem, decoder: str, readings: Sequence[Measurement]) -> Decoded:
+    """In each instance, where the accuracy crosses the target: straight lines over log N."""
     curves: dict[int, dict[float, float]] = defaultdict(dict)
     for reading in readings:
         curves[reading.seed][math.log(reading.problem.samples)] = reading.values[decoder]
-    worlds, too_early, too_late = [], False, False
+    instances, too_early, too_late = [], False, False
     for curve in curves.values():
         x = sorted(curve)
         rate = isotonic_regression([curve[each] for each in x]).x
@@ -156,9 +156,9 @@ def _crossings(problem: Problem, decoder: str, readings: Sequence[Reading]) -> D
         too_late |= bool(rate[-1] < _TARGET)
         # Where it is flat any place is as good; the first is taken.
         steps = np.concatenate([[True], np.diff(rate) > 0])
-        worlds.append(float(np.interp(_TARGET, rate[steps], np.array(x)[steps])))
+        instances.append(float(np.interp(_TARGET, rate[steps], np.array(x)[steps])))
     limit = bound(problem, _TARGET).samples
-    return Decoded(problem, decoder, worlds, too_early, too_late, limit)
+    return Decoded(problem, decoder, instances, too_early, too_late, limit)
 
 
 def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
@@ -166,7 +166,7 @@ def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
     best: dict[Problem, Decoded] = {}
     for each in decoded:
         known = best.get(each.problem)
-        if known is None or np.mean(each.worlds) < np.mean(known.worlds):
+        if known is None or np.mean(each.instances) < np.mean(known.instances):
             best[each.problem] = each
     return list(best.values())
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from recallscope.intervals import Interval
-from recallscope.measurement.paired import paired_difference
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Reading
-from recallscope.paper.measures import NOISES
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     UNKNOWN,
     bend_told,
     critical_series,
@@ -23,10 +18,15 @@ from recallscope.paper.numbers import (
     shown,
     theory_series,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence, Measurement
+from recallscope.paper.measurements import NOISES
 from recallscope.paper.verdict import LEVEL, judge
-from recallscope.pictures.panels import Panel, Picture, Series
+from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from recallscope.statistics.intervals import Interval
+from recallscope.statistics.paired import paired_difference
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -117,7 +117,7 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _shares(readings: Sequence[Reading]) -> list[list[Interval]]:
+def _shares(readings: Sequence[Measurement]) -> list[list[Interval]]:
     """For each problem, in the order of the sweep, the share of each noise over seeds."""
     by_problem: dict[Problem, list[list[float]]] = defaultdict(list)
     for reading in readings:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     bend_told,
     critical_series,
     grouped,
@@ -21,9 +18,12 @@ from recallscope.paper.numbers import (
     row,
     shown,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Picture, Series
+from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.record import Status
+from recallscope.statistics.intervals import Interval
 
 _ABOUT = 0.25
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     average,
     critical_series,
     factor,
@@ -17,8 +15,10 @@ from recallscope.paper.numbers import (
     row,
     shown,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Picture
+from recallscope.plotting.panels import Picture
 
 _FLAT = 0.1
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recallscope.common.formatting import format_number
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     bend_told,
     critical_series,
     grouped,
@@ -19,9 +18,10 @@ from recallscope.paper.numbers import (
     shown,
     theory_series,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Panel, Picture
-from recallscope.pictures.words import plain
+from recallscope.plotting.panels import Panel, Picture
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -70,7 +70,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
     ]
     rival = batch_law.separable
-    chance = "unknown" if rival is None else plain(rival.chance, 1)
+    chance = "unknown" if rival is None else format_number(rival.chance, 1)
     return Finding(
         judgements=judgements,
         answer=(

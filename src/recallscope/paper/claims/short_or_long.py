@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     batches_by_length,
     critical_series,
     factor,
@@ -15,8 +13,10 @@ from recallscope.paper.numbers import (
     row,
     shown,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
 
 
 def analyse(evidence: Evidence) -> Finding:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     batches_by_length,
     bend_told,
     critical_series,
@@ -25,9 +22,12 @@ from recallscope.paper.numbers import (
     shown,
     theory_series,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Kind, Picture, Series
+from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.record import Status
+from recallscope.statistics.intervals import Interval
 
 
 def analyse(evidence: Evidence) -> Finding:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-from recallscope.intervals import Interval
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.numbers import (
+from recallscope.paper.analysis import (
     UNKNOWN,
     batches_by_length,
     count_shown,
@@ -23,8 +20,11 @@ from recallscope.paper.numbers import (
     shown,
     theory_series,
 )
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import judge
-from recallscope.pictures.panels import Picture
+from recallscope.plotting.panels import Picture
+from recallscope.statistics.intervals import Interval
 
 _CLOSE = 1.25
 

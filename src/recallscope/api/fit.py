@@ -1,0 +1,70 @@
+"""The power law of a critical size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recallscope.cell import Settings
+from recallscope.executors.base import Executor
+from recallscope.measurement.axis import Axis
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.scaling import Scaling, one_at_a_time, scaling_of
+from recallscope.problem import Problem, ProblemError
+from recallscope.sweeps.jobs import cell_workers
+from recallscope.sweeps.scheduler import ProgressCallback, run_searches
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
+
+
+def fit(
+    problem: Problem,
+    quantity: str,
+    axes: Sequence[Axis],
+    target: float = 0.5,
+    accuracy: str = "recall_accuracy",
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    precision: float = 0.1,
+    budget: int = 64,
+    first_seed: int = 0,
+    prior: float | str | None = "theory",
+    settings: Settings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: Store | None = None,
+    progress: ProgressCallback = lambda done, total: None,
+) -> Scaling:
+    """Vary sizes one at a time about a problem, and fit the critical sizes of all.
+
+    No two searches share a seed. See `CriticalSearch` and `sweep` for the arguments.
+
+    >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
+    >>> found = fit(problem, "samples", [Axis("dim", (32, 64))], budget=8)
+    >>> [row["dim"] for row in found.rows]
+    [48, 32, 64]
+    """
+    for axis in axes:
+        if axis.name == quantity:
+            raise ProblemError(f"{quantity} is the size sought; vary another")
+    searches = [
+        CriticalSearch(
+            each,
+            quantity,
+            target,
+            accuracy,
+            low=low,
+            high=high,
+            precision=precision,
+            budget=budget,
+            first_seed=first_seed + number * budget,
+            prior=prior,
+        )
+        for number, each in enumerate(one_at_a_time(problem, axes))
+    ]
+    with cell_workers(executor, workers, address) as pool:
+        run_searches(searches, pool, settings or Settings(), progress, store=store)
+    return scaling_of([search.result() for search in searches])

@@ -1,0 +1,43 @@
+"""`recallscope bench`."""
+
+from __future__ import annotations
+
+import sys
+
+from recallscope.cli.inputs import problem_from
+from recallscope.cli.options import Device, Dim, Dtype, Json, Length, Samples, Vocab
+from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.run import print_bench
+
+
+def bench(
+    vocab: Vocab = "4096",
+    samples: Samples = "65536",
+    dim: Dim = "128",
+    length: Length = "64",
+    dtype: Dtype = "float64",
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Measure how fast this machine learns.
+
+    Engines are timed against autograd and against the bare torch operations they need.
+
+    \b
+    Examples:
+      recallscope bench
+      recallscope bench --vocab 1024 --samples 8192 --dtype float32 --json
+    """
+    from recallscope.experiment import bench as benchmark
+
+    problem = problem_from(vocab=vocab, samples=samples, dim=dim, length=length)
+    result = benchmark.bench(
+        problem,
+        dtype=dtype,
+        device=device,
+        announce=lambda stage: print(f"timing {stage}", file=sys.stderr),
+    )
+    if as_json:
+        print_json(result)
+    else:
+        print_bench(result)

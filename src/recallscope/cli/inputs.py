@@ -1,0 +1,102 @@
+"""From the texts of options to problems, searches, settings and paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recallscope.common.csv_files import check_output, number_or_text
+from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, Problem, ProblemError, whole_number
+from recallscope.record import accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.cell import Settings
+    from recallscope.models.embeddings import Embeddings
+
+_NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
+
+
+def problem_from(**options: Any) -> Problem:
+    """A problem from the options of a command."""
+    fields = {
+        name: number_or_text(value) if name in _NUMBERS else value
+        for name, value in options.items()
+        if value is not None
+    }
+    return Problem.from_dict(fields)
+
+
+def closed_form_problem(options: dict[str, Any]) -> Problem:
+    """A problem to predict; arrays of one's own have no closed form."""
+    if Path(options["embedding"]).suffix == ".npz":
+        raise ProblemError("arrays of your own have no closed form; use recallscope run")
+    return problem_from(**options)
+
+
+def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
+    """The arrays of a file and their name, or no arrays and the name of a family."""
+    if Path(embedding).suffix != ".npz":
+        return None, embedding
+    from recallscope.models.embeddings import Embeddings
+
+    arrays = Embeddings.load(embedding)
+    return arrays, arrays.name
+
+
+def fill_in(options: dict[str, Any], size: str) -> None:
+    """Give a size that is not asked for some value that makes a problem."""
+    from recallscope.theory.capacity import SIZES
+
+    if size not in SIZES:
+        raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
+    options[size] = "2" if size == "vocab" else "1"
+    if options["embedding"] == "orthogonal" and size == "dim" and options["vocab"]:
+        vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
+        options["dim"] = str(vocab + 1)
+
+
+def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, int]:
+    """How many seeds, and the first of them."""
+    count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
+    most = LARGEST_SEED - count + 1 if largest is None else largest
+    return count, whole_number("seed", number_or_text(seed), 0, most)
+
+
+def settings_from(test_samples: str, dtype: str) -> Settings:
+    """How runs are to be run."""
+    from recallscope.cell import Settings
+
+    tests = whole_number("test-samples", number_or_text(test_samples), 1)
+    return Settings(test_samples=tests, dtype=dtype)
+
+
+def search_from(how: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a search."""
+    low, high = (
+        None if how[name] is None else whole_number(name, number_or_text(how[name]), 1)
+        for name in ("low", "high")
+    )
+    return {
+        "target": number_or_text(how["target"]),
+        "accuracy": accuracy_name(how["accuracy"]),
+        "low": low,
+        "high": high,
+        "precision": number_or_text(how["precision"]),
+        "budget": whole_number("budget", number_or_text(how["budget"]), 1, 10**6),
+        "first_seed": whole_number("seed", number_or_text(how["seed"]), 0, 2**62),
+        "prior": None if how["no_theory"] else "theory",
+    }
+
+
+def figure_path(figure: str | None) -> Path | None:
+    """Where a figure goes, checked before the work begins."""
+    if figure is None:
+        return None
+    from recallscope.plotting.style import check_path
+
+    return check_path(figure)
+
+
+def csv_path(table: str | None) -> Path | None:
+    """Where a table goes, checked before the work begins."""
+    return None if table is None else check_output(table, "table", (".csv",))

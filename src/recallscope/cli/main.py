@@ -1,0 +1,96 @@
+"""The command line: options in, tables or JSON out, no logic of its own."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from recallscope import __version__
+from recallscope.cli import (
+    ablate,
+    bench,
+    cite,
+    critical,
+    fit,
+    paper,
+    phase,
+    records,
+    run,
+    sweep,
+    theory,
+)
+from recallscope.common.interrupts import interrupts_obeyed
+from recallscope.problem import ProblemError
+
+app = typer.Typer(
+    name="recallscope",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="How many facts can a transformer learn to recall, from how much data, and why?",
+)
+
+for command in (
+    run.run,
+    theory.predict,
+    theory.solve,
+    theory.bound,
+    theory.check,
+    critical.critical,
+    fit.fit,
+    phase.phase,
+    ablate.ablate,
+    sweep.sweep,
+    bench.bench,
+    cite.cite,
+):
+    app.command()(command)
+app.add_typer(records.app)
+app.add_typer(paper.app)
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
+    try:
+        with interrupts_obeyed(exit_code=_INTERRUPTED):
+            code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except ProblemError as error:
+        code = _complain(str(error), 2)
+    except Exception as error:
+        # Mistakes in the call itself share no public base class across versions of typer.
+        if not hasattr(error, "format_message"):
+            raise
+        code = _complain(f"{error.format_message().rstrip('.')}; see recallscope --help", 2)
+    if code == _INTERRUPTED:
+        _complain("stopped", code)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"recallscope: {sentence}", file=sys.stderr)
+    return code
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"recallscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,152 @@
+"""The options of the command line, named alike in every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
+
+import typer
+
+from recallscope.problem import ACTIVATIONS, FAMILIES, REGIMES
+
+# Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
+Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
+Samples = Annotated[
+    str | None, typer.Option(metavar="N", help="Samples in the batch, or inf for its expectation.")
+]
+Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")]
+Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
+Width = Annotated[str | None, typer.Option(metavar="M", help="Width of the MLP; none without.")]
+Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
+Embedding = Annotated[
+    str, typer.Option(metavar="NAME", help=", ".join(FAMILIES) + ", or your own arrays: FILE.npz.")
+]
+TriggerInValues = Annotated[
+    bool, typer.Option("--trigger-in-values", help="Add the trigger to the values too.")
+]
+Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + ".")]
+Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
+Gamma = Annotated[
+    str | None, typer.Option(metavar="STEP", help="Later steps; literal regime only.")
+]
+Engine = Annotated[str, typer.Option(metavar="NAME", help="auto, stream, counts.")]
+Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed.")]
+Seeds = Annotated[str, typer.Option(metavar="COUNT", help="How many seeds, from the first on.")]
+TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
+Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
+Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
+Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
+Figure = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
+]
+Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
+Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock or one-step.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Quantity = Annotated[
+    str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
+]
+Low = Annotated[str | None, typer.Option(metavar="SIZE", help="The smallest size to look at.")]
+High = Annotated[str | None, typer.Option(metavar="SIZE", help="The largest size to look at.")]
+Precision = Annotated[
+    str, typer.Option(metavar="SHARE", help="The width of the interval that is good enough.")
+]
+Budget = Annotated[str, typer.Option(metavar="COUNT", help="The most runs of one search.")]
+NoTheory = Annotated[
+    bool, typer.Option("--no-theory", help="Look everywhere first, not where theory points.")
+]
+Source = Annotated[
+    str | None, typer.Option("--from", metavar="FILE", help="What was measured before; no runs.")
+]
+StorePlace = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="PLACE", help="Keep records in a folder or s3://…; none is run twice."
+    ),
+]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", metavar="NAME", help="serial, processes, ray.")
+]
+WorkerCount = Annotated[
+    str | None,
+    typer.Option("--workers", metavar="COUNT", help="Threads; one for each core by default."),
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; one of our own by default.")
+]
+
+
+_PROBLEM = {
+    "vocab": (Vocab, None),
+    "samples": (Samples, None),
+    "dim": (Dim, None),
+    "length": (Length, None),
+    "width": (Width, None),
+    "activation": (Activation, None),
+    "embedding": (Embedding, "sphere"),
+    "trigger_in_values": (TriggerInValues, False),
+    "regime": (Regime, "limit"),
+    "eta": (Eta, None),
+    "gamma": (Gamma, None),
+}
+_SEARCH = {
+    "target": (Target, "0.5"),
+    "accuracy": (Accuracy, "recall"),
+    "low": (Low, None),
+    "high": (High, None),
+    "precision": (Precision, "0.1"),
+    "budget": (Budget, "64"),
+    "seed": (Seed, "0"),
+    "no_theory": (NoTheory, False),
+}
+_PLACE = {
+    "store": (StorePlace, None),
+    "executor": (ExecutorName, "serial"),
+    "workers": (WorkerCount, None),
+    "address": (Address, None),
+}
+
+
+def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a problem, and hand them over as one dictionary."""
+    return _shares("options", _PROBLEM, defaults)
+
+
+def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a search, and hand them over as one dictionary."""
+    return _shares("how", _SEARCH, {})
+
+
+def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of executors and stores, and hand them over as one dictionary."""
+    return _shares("where", _PLACE, defaults)
+
+
+def _shares(
+    place: str, group: dict[str, tuple[Any, Any]], defaults: dict[str, str]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        shared = [
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
+            )
+            for name, (kind, default) in group.items()
+        ]
+        asked = signature(command, eval_str=True)
+        own = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for name, parameter in asked.parameters.items()
+            if name != place
+        ]
+
+        @wraps(command)
+        def with_options(**given: Any) -> Any:
+            given[place] = {name: given.pop(name) for name in group}
+            return command(**given)
+
+        with_options.__signature__ = asked.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
+        return with_options
+
+    return decorate

@@ -1,0 +1,170 @@
+"""`recallscope phase`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recallscope.cli.inputs import (
+    closed_form_problem,
+    csv_path,
+    figure_path,
+    fill_in,
+    seeds_from,
+    settings_from,
+)
+from recallscope.cli.options import (
+    Csv,
+    Dtype,
+    Figure,
+    Json,
+    Seed,
+    Seeds,
+    Source,
+    TestSamples,
+    asks_for_a_problem,
+    asks_where_to_run,
+)
+from recallscope.cli.place import place_from, resumable
+from recallscope.cli.tables.measurement import print_phase
+from recallscope.cli.tables.output import print_json
+from recallscope.common.csv_files import number_or_text
+from recallscope.problem import ProblemError
+from recallscope.record import accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.cell import Settings
+    from recallscope.measurement.phase import PhaseDiagram
+
+
+@asks_for_a_problem()
+@asks_where_to_run()
+def phase(
+    options: dict[str, Any],
+    where: dict[str, Any],
+    x: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="samples=512:65536:30; boundary along it.")
+    ] = None,
+    seeds: Seeds = "4",
+    seed: Seed = "0",
+    accuracy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="recall (the default), lock or one-step.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="The accuracy to cross, 0.5 by default.")
+    ] = None,
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    source: Source = None,
+    csv: Csv = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> int:
+    """Measure accuracy over a plane of two sizes, and hold the theory against it.
+
+    Every cell has seeds of its own. Exit code 1 if a run failed.
+
+    \b
+    Examples:
+      recallscope phase --x dim=16:256:12 --y samples=256:65536:12 --vocab 512 --length 4 \\
+          --csv phase.csv --figure phase.pdf
+      recallscope phase --from phase.csv --figure phase.svg
+      recallscope phase --from facts --x dim --y samples --figure facts.pdf
+    """
+    from recallscope.common.csv_files import read_csv, write_csv
+    from recallscope.measurement import phase as measurement
+
+    table, picture = csv_path(csv), figure_path(figure)
+    if source is not None:
+        if _is_store(source):
+            asked = (accuracy or "recall", target or "0.5")
+            diagrams = [_from_store(options, source, x, y, *asked)]
+        elif x or y or accuracy:
+            raise ProblemError(
+                "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
+            )
+        else:
+            share = None if target is None else number_or_text(target)
+            diagrams = measurement.from_rows(read_csv(source), share)
+    else:
+        asked = (accuracy or "recall", target or "0.5")
+        settings = settings_from(test_samples, dtype)
+        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, settings)]
+    if table is not None:
+        write_csv([row for diagram in diagrams for row in diagram.rows()], table)
+    if picture is not None:
+        from recallscope.plotting.phase_diagram import phase_diagram_figure
+        from recallscope.plotting.style import save
+
+        save(phase_diagram_figure(diagrams), picture)
+    if as_json:
+        documents = [diagram.to_dict() for diagram in diagrams]
+        print_json(documents[0] if len(documents) == 1 else {"diagrams": documents})
+    else:
+        for diagram in diagrams:
+            print_phase(diagram)
+    return 1 if any(diagram.failed or not diagram.compared for diagram in diagrams) else 0
+
+
+def _measure(
+    options: dict[str, Any],
+    where: dict[str, Any],
+    x: str | None,
+    y: str | None,
+    seeds: str,
+    seed: str,
+    accuracy: str,
+    target: str,
+    settings: Settings,
+) -> PhaseDiagram:
+    """Run every cell of a plane."""
+    from recallscope.api.phase import phase as measure
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.measurement.axis import parse_axis
+
+    if x is None or y is None:
+        raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
+    axes = parse_axis(x), parse_axis(y)
+    for axis in axes:
+        fill_in(options, axis.name)
+    problem = closed_form_problem(options)
+    count, first = seeds_from(seeds, seed, largest=2**62)
+    place = place_from(where)
+    with ProgressDisplay("phase diagram") as display, resumable():
+        return measure(
+            problem,
+            *axes,
+            count,
+            number_or_text(target),
+            accuracy_name(accuracy),
+            first_seed=first,
+            settings=settings,
+            progress=display.update,
+            **place,
+        )
+
+
+def _is_store(source: str) -> bool:
+    return "://" in source or Path(source).is_dir()
+
+
+def _from_store(
+    options: dict[str, Any],
+    source: str,
+    x: str | None,
+    y: str | None,
+    accuracy: str,
+    target: str,
+) -> PhaseDiagram:
+    from recallscope.api.phase import phase_of_store
+    from recallscope.store.store import Store
+    from recallscope.theory.capacity import SIZES
+
+    given = {name: number_or_text(options[name]) for name in SIZES if options[name] is not None}
+    asked = number_or_text(target), accuracy_name(accuracy)
+    return phase_of_store(Store(source), x or "", y or "", given, *asked)

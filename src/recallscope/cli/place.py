@@ -1,0 +1,63 @@
+"""Where a command runs and keeps its records, and what happens when it is stopped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from recallscope.common.csv_files import number_or_text
+from recallscope.common.interrupts import clean_up_needed
+from recallscope.problem import whole_number
+
+if TYPE_CHECKING:
+    from recallscope.executors.base import Executor
+    from recallscope.store.store import Store
+
+
+def place_from(where: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that say where runs go, from the options of a command."""
+    return {
+        "executor": where["executor"],
+        "workers": workers_from(where),
+        "address": where["address"],
+        "store": store_from(where),
+    }
+
+
+def workers_from(where: dict[str, Any]) -> int | None:
+    """How many workers, or None for one for each core."""
+    if where["workers"] is None:
+        return None
+    return whole_number("workers", number_or_text(where["workers"]), 1, 10**5)
+
+
+def store_from(where: dict[str, Any]) -> Store | None:
+    """The store that was named, if one was."""
+    if where["store"] is None:
+        return None
+    from recallscope.store.store import Store
+
+    return Store(where["store"])
+
+
+@contextmanager
+def executor_from(where: dict[str, Any]) -> Iterator[Executor]:
+    """The workers asked for, for several sweeps one after another."""
+    from recallscope.sweeps.jobs import cell_workers
+
+    workers = cell_workers(where["executor"], workers_from(where), where["address"])
+    with resumable(), workers as executor:
+        yield executor
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Stopped within, a command cleans up and says that it can be resumed."""
+    with clean_up_needed():
+        try:
+            yield
+        except KeyboardInterrupt:
+            print("\nrecallscope: the same command resumes from here", file=sys.stderr)
+            raise

@@ -1,0 +1,152 @@
+"""`recallscope records`: what a store holds, checked, compacted, merged and exported."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recallscope.cli.options import Json
+from recallscope.cli.place import store_from
+from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.store import print_store_check, print_store_summary
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
+
+app = typer.Typer(
+    name="records",
+    rich_markup_mode=None,
+    help="List, verify, compact, merge or export the records of a store.",
+)
+
+
+@app.callback()
+def _which(
+    context: typer.Context,
+    store: Annotated[
+        str | None, typer.Option(metavar="PLACE", help="The folder or address of the records.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    context.obj = {"store": store, "json": as_json}
+
+
+def _opened(context: typer.Context, as_json: bool) -> tuple[Store, bool]:
+    store = store_from(context.obj)
+    if store is None:
+        raise ProblemError("give the store whose records are meant: --store PLACE")
+    return store, as_json or context.obj["json"]
+
+
+@app.command("list")
+def list_records(context: typer.Context, as_json: Json = False) -> None:
+    """Count the records by status, and show each problem's means with their intervals.
+
+    \b
+    Examples:
+      recallscope records --store facts list
+      recallscope records --store facts --json list
+    """
+    from recallscope.store.summary import store_summary
+
+    store, in_json = _opened(context, as_json)
+    found = store_summary(store)
+    if in_json:
+        print_json(found.to_dict())
+    else:
+        print_store_summary(found)
+
+
+@app.command()
+def verify(context: typer.Context, as_json: Json = False) -> int:
+    """Read every shard, and hold it against its hash, its keys and the others.
+
+    Exit code 1 if a shard is torn, or a record is there twice or under a wrong key. A sweep sets
+    torn shards aside and runs their cells again.
+    """
+    store, in_json = _opened(context, as_json)
+    found = store.verify()
+    if in_json:
+        print_json(asdict(found) | {"sound": found.sound})
+    else:
+        print_store_check(store.place, found)
+    return 0 if found.sound else 1
+
+
+@app.command()
+def compact(
+    context: typer.Context,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATUS", help="Drop failed or infeasible records, to be run again; repeatable."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make few large shards of many small ones.
+
+    \b
+    Examples:
+      recallscope records --store facts compact
+      recallscope records --store facts compact --drop failed
+    """
+    for status in drop or []:
+        if status not in ("failed", "infeasible"):
+            raise ProblemError(f"only failed or infeasible records can be dropped, not {status!r}")
+    store, in_json = _opened(context, as_json)
+    before, after = store.compact(drop or [])
+    if in_json:
+        print_json({"shards_before": before, "shards_after": after})
+    else:
+        print(f"{before} shards are now {after}.")
+
+
+@app.command()
+def merge(
+    context: typer.Context,
+    other: Annotated[str, typer.Argument(metavar="PLACE", help="The store to take records from.")],
+    as_json: Json = False,
+) -> None:
+    """Add the records of another store that this one does not have.
+
+    \b
+    Examples:
+      recallscope records --store facts merge facts-of-the-other-machine
+    """
+    from recallscope.store.store import Store
+
+    store, in_json = _opened(context, as_json)
+    added, better = store.merge(Store(other))
+    if in_json:
+        print_json({"added": added, "better_there": better})
+    else:
+        print(f"{added} records of {other!r} were added.")
+        if better:
+            print(
+                f"{better} that are ok there have failed or are infeasible here and were left; "
+                "compact --drop failed, and merge again."
+            )
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv or .parquet file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write all records to one file.
+
+    \b
+    Examples:
+      recallscope records --store facts export facts.csv
+    """
+    store, in_json = _opened(context, as_json)
+    count = store.export(file)
+    if in_json:
+        print_json({"records": count, "file": file})
+    else:
+        print(f"{count} records were written to {file}.")

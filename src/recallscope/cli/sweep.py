@@ -1,0 +1,167 @@
+"""`recallscope sweep`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recallscope.cli.options import Json, asks_where_to_run
+from recallscope.cli.place import executor_from, resumable, store_from, workers_from
+from recallscope.cli.tables.measurement import print_searches
+from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.sweeps import print_estimate, print_sweep
+from recallscope.common.csv_files import number_or_text
+from recallscope.problem import ProblemError, whole_number
+
+if TYPE_CHECKING:
+    from recallscope.record import Record
+    from recallscope.store.store import Store
+    from recallscope.sweeps.spec import Sweep
+    from recallscope.sweeps.sweep import SweepProgress
+
+
+@asks_where_to_run()
+def sweep(
+    where: dict[str, Any],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep written down in TOML.")],
+    shards: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Cut each single cell over so many workers.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what there is to do, and what it takes.")
+    ] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or not."),
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Run every cell of a sweep that the store has no record of.
+
+    Interrupt it at any time: the same command goes on where it was. Exit code 1 if a cell has no
+    record that is ok.
+
+    \b
+    Examples:
+      recallscope sweep examples/sweep.toml --store facts --dry-run
+      recallscope sweep examples/sweep.toml --store facts --executor processes
+      recallscope sweep large.toml --store s3://bucket/facts --executor ray --address 10.0.0.1:6379
+    """
+    from recallscope.executors.registry import check_executor
+    from recallscope.sweeps.spec import read_sweep
+
+    spec = read_sweep(file)
+    if where["store"] is None:
+        raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
+    cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
+    check_executor(where["executor"], workers_from(where), where["address"])
+    if spec.critical is not None:
+        if fail_fast:
+            raise ProblemError("a search counts its failures itself; leave --fail-fast out")
+        return _searches(spec, where, cut, dry_run, as_json)
+    if dry_run:
+        return _estimate(spec, where, cut, as_json)
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.sweeps.sweep import sweep as run_sweep
+
+    store, workers = _store(where), workers_from(where)
+    with ProgressDisplay("sweep") as display, resumable():
+
+        def show(progress: SweepProgress) -> None:
+            display.update(progress.seconds_done, progress.seconds, _note(progress))
+
+        found = run_sweep(
+            spec.cells(),
+            store,
+            executor=where["executor"],
+            workers=workers,
+            address=where["address"],
+            engine=spec.settings.engine,
+            dtype=spec.settings.dtype,
+            test_samples=spec.settings.test_samples,
+            device=spec.settings.device,
+            shards=cut,
+            time_limit=spec.limits.seconds,
+            memory_limit=spec.limits.memory,
+            fail_fast=fail_fast,
+            progress=show,
+            failure=lambda record: _tell(display, record),
+        )
+    if as_json:
+        print_json({"store": store.place} | found._asdict())
+    else:
+        print_sweep(store.place, found)
+    return 0 if set(found.by_status) <= {"ok"} else 1
+
+
+def _estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json: bool) -> int:
+    from dataclasses import replace
+
+    from recallscope.sweeps.estimate import estimate
+    from recallscope.sweeps.sweep import check_sharded
+
+    store, workers = _store(where), workers_from(where)
+    settings = replace(spec.settings, sharded=cut is not None)
+    check_sharded(settings, spec.limits)
+    found = estimate(spec.cells(), store, settings, where["executor"], workers)
+    if as_json:
+        print_json({"store": store.place, "executor": where["executor"]} | found._asdict())
+    else:
+        print_estimate(where["executor"], found)
+    return 0
+
+
+def _searches(
+    spec: Sweep, where: dict[str, Any], cut: int | None, dry_run: bool, as_json: bool
+) -> int:
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.record import Status
+    from recallscope.sweeps.scheduler import run_searches
+
+    if cut is not None:
+        raise ProblemError("searches run many cells at once; leave --shards out")
+    searches = spec.searches()
+    if dry_run:
+        most = sum(search.budget for search in searches)
+        if as_json:
+            print_json({"searches": len(searches), "most_cells": most})
+        else:
+            print(f"{len(searches)} searches of at most {most} runs in all.")
+        return 0
+    store = store_from(where)
+    with ProgressDisplay(f"{len(searches)} searches") as display, executor_from(where) as executor:
+        run_searches(
+            searches, executor, spec.settings, display.update, limits=spec.limits, store=store
+        )
+    found = [search.result() for search in searches]
+    if as_json:
+        print_json({"searches": [each.to_dict() for each in found]})
+    else:
+        print_searches(found)
+    return 0 if all(each.status is Status.OK for each in found) else 1
+
+
+def _note(progress: SweepProgress) -> str:
+    seconds = max(progress.elapsed, 1e-3)
+    left = progress.cells - progress.known - progress.done
+    load = " ".join(f"{busy / seconds:.2f}" for _, busy in sorted(progress.busy.items())[:16])
+    return (
+        f"{progress.done} done, {progress.failed} failed, {left} left, "
+        f"{progress.done / seconds:.3g} cells/s, load {load}"
+    )
+
+
+def _tell(display: Any, record: Record) -> None:
+    sizes = ", ".join(
+        f"{name}={value}"
+        for name, value in record.problem.to_dict().items()
+        if name in ("vocab", "samples", "dim", "length", "width") and value is not None
+    )
+    display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
+
+
+def _store(where: dict[str, Any]) -> Store:
+    store = store_from(where)
+    assert store is not None
+    return store

@@ -1,0 +1,1 @@
+"""Results as people read them in a terminal, one file for each kind of result."""

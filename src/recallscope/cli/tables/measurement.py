@@ -1,0 +1,181 @@
+"""Critical sizes, laws, phase diagrams and ablations, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from recallscope.cli.tables.output import print_problem
+from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from recallscope.measurement.ablation import AblationResult
+    from recallscope.measurement.critical import CriticalSize
+    from recallscope.measurement.phase import PhaseDiagram
+    from recallscope.measurement.scaling import Scaling
+
+
+def print_critical(found: CriticalSize) -> None:
+    from recallscope.theory.problem_arrays import has_closed_form
+
+    print_problem(found.problem, found.quantity)
+    kind = found.accuracy.replace("_", " ")
+    if found.value is None:
+        print(f"{found.status}: {found.reason}.")
+    else:
+        low, high = (
+            f"{word} {end}" if end is not None else f"{word} outside of the range"
+            for word, end in (("from", found.low), ("to", found.high))
+        )
+        print(
+            f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
+            f"(95 % interval {low} {high})"
+        )
+    if has_closed_form(found.problem):
+        said = "not at any size" if found.theory is None else found.theory
+        print(f"Predicted by closed forms: {said}.")
+    print(f"From {found.evaluations} runs, each with a seed of its own.")
+    if found.failures or found.infeasible:
+        print(
+            f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+            "they are left out."
+        )
+
+
+def print_searches(found: list[CriticalSize]) -> None:
+    names = [
+        name
+        for name in ("vocab", "samples", "dim", "length", "width")
+        if name != found[0].quantity and getattr(found[0].problem, name) is not None
+    ]
+    table = Table(*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
+    for column in table.columns:
+        column.justify = "right"
+    for each in found:
+        ends = [
+            "outside of the range" if end is None else str(end) for end in (each.low, each.high)
+        ]
+        table.add_row(
+            *(str(getattr(each.problem, name)) for name in names),
+            str(each.status) if each.value is None else str(each.value),
+            " to ".join(ends),
+            "–" if each.theory is None else str(each.theory),
+            str(each.evaluations),
+        )
+    Console().print(table)
+    kind = found[0].accuracy.replace("_", " ")
+    print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
+
+
+def print_law(found: Scaling) -> None:
+    from recallscope.statistics.power_law import FitStatus
+
+    law = found.law
+    fitted = law.status is not FitStatus.UNDETERMINED
+    table = Table("size", "exponent", "95 % interval", "closed forms")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, power in law.exponents.items():
+        theory = found.theory.get(name)
+        table.add_row(
+            name,
+            f"{power.value:.3f}" if fitted else "–",
+            f"{power.low:.3f} to {power.high:.3f}" if fitted else "–",
+            "–" if theory is None else f"{theory:.3f}",
+        )
+    print(
+        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
+        f"from {law.reached} critical sizes and {law.bounds} bounds:"
+    )
+    Console().print(table)
+    print(f"{law.status}: {law.status.advice}")
+    lost = sum(row["status"] in ("failed", "infeasible") for row in found.rows)
+    if lost:
+        print(f"{lost} searches failed or were infeasible and are left out.")
+    if fitted:
+        print(
+            f"Chance of points this far from a law: {law.chance:.2g}; "
+            f"scatter beyond their errors: {law.scatter:.1%}."
+        )
+    if law.separable is not None:
+        verdict = "rejected" if law.separable.rejected else "not rejected"
+        print(
+            f"That {found.quantity} depends on none of these: {verdict} "
+            f"(chance {law.separable.chance:.2g})."
+        )
+    if found.collapse is not None:
+        raw, by_law, own, seeds = found.collapse
+        print(
+            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
+            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
+            f"size; {seeds:.3f} about each one's own curve."
+        )
+
+
+def print_phase(diagram: PhaseDiagram) -> None:
+    given = ", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None)
+    Console().print(given, highlight=False, soft_wrap=True)
+    kind = diagram.accuracy.replace("_", " ")
+    table = Table(diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    for column in table.columns:
+        column.justify = "right"
+    first, last = diagram.y.values[0], diagram.y.values[-1]
+    for x, found, predicted in zip(
+        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
+        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
+        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
+        ends = f"{low} to {high}"
+        if found.low is None and found.high is None:
+            ends = "unknown"
+        elif found.value is None:
+            ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
+        theory = "none" if predicted is None else str(predicted)
+        table.add_row(str(x), measured, ends, theory)
+    Console().print(table)
+    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
+    share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
+    print(
+        f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
+        f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
+    )
+    if diagram.failed or diagram.infeasible:
+        print(
+            f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "
+            "they are left out."
+        )
+
+
+def print_ablations(problem: Problem, found: list[AblationResult]) -> None:
+    print_problem(problem)
+    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for each in found:
+        name, a, b, _ = each.ablation
+        means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
+        seen = "–"
+        if each.difference is not None:
+            mean, low, high = each.difference
+            seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
+        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
+    Console().print(table)
+    for each in found:
+        if each.ablation.note:
+            print(f"{each.ablation.name}: {each.ablation.note}.")
+        if str(each.verdict) == "no difference seen":
+            print(
+                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
+            )
+        if each.failed or each.infeasible:
+            print(
+                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
+                "with an infeasible run are left out."
+            )
+    print(
+        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
+        f"{max(each.tests for each in found)} fresh samples each."
+    )

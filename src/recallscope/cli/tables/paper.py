@@ -1,0 +1,45 @@
+"""The paper's claims, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from recallscope.paper.claim import Claim, Finding
+
+
+def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
+    """Each claim with its title, its verdict, and how its predictions fared."""
+    table = Table("name", "claim", "verdict", "hold")
+    for title, claim in claims:
+        held = sum(each["verdict"] == "supported" for each in claim["evidence"])
+        fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else "–"
+        table.add_row(claim["name"], title, claim["verdict"], fared)
+    Console().print(table)
+    print("hold: how many of a claim's predictions are supported.")
+
+
+def print_finding(claim: Claim, found: Finding | None) -> None:
+    """A claim, what was found, and each prediction with its interval."""
+    from recallscope.common.formatting import format_number, format_range
+    from recallscope.paper.verdict import LEVEL
+
+    console = Console()
+    verdict = "not yet measured" if found is None else found.verdict
+    console.print(f"\n{claim.title}: {verdict}", highlight=False, style="bold")
+    console.print(claim.statement, highlight=False)
+    if found is None:
+        return
+    interval_of = f"{100 * LEVEL:g} % interval"
+    table = Table("prediction", "measured", interval_of, "must lie", "verdict")
+    for each in found.judgements:
+        mean, low, high = each.measured
+        interval = format_range(low, high)
+        table.add_row(each.what, format_number(mean), interval, each.expected, str(each.verdict))
+    console.print(table)
+    console.print(found.answer, highlight=False)
+    if found.lost:
+        console.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

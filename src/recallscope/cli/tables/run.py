@@ -1,0 +1,84 @@
+"""Runs and timings, as tables."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from recallscope.cli.tables.output import print_problem
+from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from recallscope.record import Record
+
+
+def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) -> None:
+    console = Console()
+    made = records[0].provenance
+    print_problem(problem)
+    console.print(
+        f"key {problem.key}, {made.engine} engine, {made.dtype}, "
+        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
+    table.columns[0].overflow = "fold"
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for record in records:
+        cells = [
+            record.lock_accuracy,
+            record.recall_accuracy,
+            record.one_step_accuracy,
+            record.score_signal,
+            record.score_noise,
+            record.trigger_cosine,
+        ]
+        shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
+        table.add_row(str(record.seed), str(record.status), *shown)
+    console.print(table)
+    for record in records:
+        if record.reason:
+            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+    tested = [record for record in records if record.test_samples]
+    for name, mean in summary.items():
+        console.print(
+            f"{name.replace('_', ' '):18} {mean['mean']:.4f}  "
+            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})",
+            highlight=False,
+        )
+    if tested:
+        seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
+        print(
+            f"Intervals are for the mean over all seeds, from {seeds} "
+            f"tested on {tested[0].test_samples} fresh samples each."
+        )
+
+
+def print_bench(result: dict[str, Any]) -> None:
+    problem, seconds = result["problem"], result["seconds"]
+    print(
+        f"V={problem['vocab']} N={problem['samples']} d={problem['dim']} L={problem['length']}, "
+        f"{result['dtype']} on {result['device']}, {result['threads']} threads"
+    )
+    table = Table("three steps by", "seconds", "ratio", "of")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    rows = (
+        (f"{result['engine']} engine", "engine", "speedup_over_autograd", "autograd's speed"),
+        ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
+        ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
+        (
+            "its bare matrix products",
+            "literal_bare",
+            "literal_fraction_of_bare",
+            "reached by the engine",
+        ),
+    )
+    for label, time, ratio, of in rows:
+        table.add_row(label, f"{seconds[time]:.3f}", f"{result[ratio]:.2f}", of)
+    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "")
+    Console().print(table)

@@ -1,0 +1,63 @@
+"""What a store holds, and if it is sound, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from recallscope.store.store import StoreCheck
+    from recallscope.store.summary import StoreSummary
+
+
+def print_store_summary(found: StoreSummary) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
+    print(
+        f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
+        f"shard{'' if found.shards == 1 else 's'}{': ' if counts else ''}{counts}."
+    )
+    if found.torn:
+        print(f"{found.torn} shards are torn and left out; the sweep that wrote them mends that.")
+    if not found.shown:
+        return
+    first = found.shown[0].fields()
+    varied = [
+        name
+        for name in first
+        if any(listed.fields()[name] != first[name] for listed in found.shown)
+    ]
+    fixed = {name: value for name, value in first.items() if name not in varied}
+    given = (f"{name}={value}" for name, value in fixed.items() if value is not None)
+    Console().print(", ".join(given), highlight=False, soft_wrap=True)
+    table = Table(*varied, "records", "lock", "recall")
+    for column in table.columns:
+        column.justify = "right"
+    for listed in found.shown:
+        sizes = [str(listed.fields()[name]) for name in varied]
+        counted = [str(listed.by_status.get("ok", 0))]
+        counted += [f"{n} {status}" for status, n in listed.by_status.items() if status != "ok"]
+        means = [
+            f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
+            for name, mean in listed.means.items()
+            if name in ("lock_accuracy", "recall_accuracy")
+        ]
+        table.add_row(*sizes, ", ".join(counted), *(means or ["–"] * 2))
+    Console().print(table)
+    print("Means over seeds, with 95 % intervals; export and --json have the rest.")
+    if found.problems > len(found.shown):
+        print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")
+
+
+def print_store_check(place: str, found: StoreCheck) -> None:
+    print(f"{place}: {found.records} records in {found.shards} shards.")
+    for shard in found.torn:
+        print(f"torn: {shard}")
+    if found.duplicated:
+        print(f"{found.duplicated} records are there more than once.")
+    if found.wrong_keys:
+        print(f"{found.wrong_keys} records are not under their own key.")
+    for name in found.strange:
+        print(f"not a shard, and left alone: {name}")
+    print("Everything is as it was written." if found.sound else "NOT SOUND.")

@@ -1,0 +1,45 @@
+"""Sweeps and what they will take, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from recallscope.common.formatting import format_bytes, format_duration
+
+if TYPE_CHECKING:
+    from recallscope.sweeps.estimate import Estimate
+    from recallscope.sweeps.sweep import SweepResult
+
+
+def print_sweep(place: str, found: SweepResult) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
+    print(
+        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in "
+        f"{format_duration(found.seconds)}. Now in {place}: {counts or 'none'}."
+    )
+    missing = found.cells - sum(found.by_status.values())
+    if missing:
+        print(f"{missing} cells have no record yet; the same command goes on with them.")
+    if found.set_aside:
+        print(f"{len(found.set_aside)} torn shards were set aside, and their cells run again.")
+
+
+def print_estimate(executor: str, found: Estimate) -> None:
+    table = Table("", "", show_header=False)
+    table.columns[1].justify = "right"
+    workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
+    for name, value in (
+        ("cells", str(found.cells)),
+        ("already done", str(found.done)),
+        ("to run", str(found.to_run)),
+        ("multiply-adds", f"{found.multiply_adds:.3g}"),
+        ("memory", format_bytes(found.memory_bytes)),
+        (f"time, {executor}, {workers}", format_duration(found.seconds)),
+        ("cost", f"{found.core_hours:.3g} core-hours"),
+    ):
+        table.add_row(name, value)
+    Console().print(table)
+    print("Estimates for a core of a server of 2023; nothing was run.")

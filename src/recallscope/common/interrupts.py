@@ -1,0 +1,158 @@
+"""Ctrl-C and SIGTERM that are never lost: asked again until they are obeyed.
+
+Python raises KeyboardInterrupt wherever the main thread happens to be. In the callback of a weak
+reference, in a finaliser or in code that lets no exception out, it is dropped and the program runs
+on. Here a thread of its own sends the signal again until the exception is on its way up.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+_AGAIN = 0.1  # seconds between two asks
+_FINALISERS = ("weakref.py", "_weakrefset.py")
+
+
+@contextmanager
+def interrupts_obeyed(exit_code: int | None = None) -> Iterator[None]:
+    """Within, Ctrl-C raises KeyboardInterrupt, again and again until it is on its way up.
+
+    While that runs its clean-up, further interrupts are ignored. Outside of the main thread, and
+    where somebody else handles Ctrl-C already, nothing changes.
+
+    Args:
+        exit_code: for a command, which takes SIGTERM for Ctrl-C and leaves an import at once with
+            this code unless there is something to clean up (`clean_up_needed`).
+    """
+    command = exit_code is not None
+    if threading.current_thread() is not threading.main_thread() or not (
+        command or signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):
+        yield
+        return
+    asker = _Asker(exit_code)
+    numbers = (signal.SIGINT, signal.SIGTERM) if command else (signal.SIGINT,)
+    before = {number: signal.signal(number, asker.handle) for number in numbers}
+    try:
+        yield
+    finally:
+        asker.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def clean_up_needed() -> Iterator[None]:
+    """Within, a command must not be left without running its clean-up."""
+    _Asker.to_clean_up += 1
+    try:
+        yield
+    finally:
+        _Asker.to_clean_up -= 1
+
+
+@contextmanager
+def held_back(now: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Hold interrupts back while `now` says so; they reach their own handler at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        handler = before[signal.Signals(number)]
+        if not now() and callable(handler):
+            handler(number, frame)
+        came.append(number)
+
+    for number in numbers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+class _Asker:
+    """Raises KeyboardInterrupt in the main thread until it is seen to be on its way."""
+
+    to_clean_up = 0
+
+    def __init__(self, exit_code: int | None) -> None:
+        self._exit_code = exit_code
+        self._asked = 0
+        self._over = False
+        self._sending = threading.Lock()
+        # A handler may run in the middle of anything, so it takes no lock: it lets one go.
+        self._wake = _thread.allocate_lock()
+        self._wake.acquire()
+        threading.Thread(target=self._ask_again, daemon=True, name="interrupts").start()
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Called by Python in the main thread, for a signal and whenever it is sent again."""
+        if not self._asked:
+            self._asked = number
+            self._wake.release()
+        if self._over or _on_its_way(sys.exception()):
+            return
+        if _within(frame, _is_import) and self._exit_code is not None and not self.to_clean_up:
+            os.write(2, b"recallscope: stopped\n")
+            os._exit(self._exit_code)
+        if not _within(frame, _is_deaf):
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """Send nothing any more."""
+        with self._sending:
+            self._over = True
+        with suppress(RuntimeError):  # an interrupt has woken the thread already
+            self._wake.release()
+
+    def _ask_again(self) -> None:
+        self._wake.acquire()
+        while True:
+            time.sleep(_AGAIN)
+            with self._sending:
+                if self._over:
+                    return
+                signal.pthread_kill(threading.main_thread().ident or 0, self._asked)
+
+
+def _on_its_way(exception: BaseException | None) -> bool:
+    """Whether what is being handled is a KeyboardInterrupt, or came about while one was."""
+    while exception is not None:
+        if isinstance(exception, KeyboardInterrupt):
+            return True
+        exception = exception.__context__
+    return False
+
+
+def _within(frame: FrameType | None, is_such: Callable[[FrameType], bool]) -> bool:
+    while frame is not None:
+        if is_such(frame):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_import(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith("<frozen importlib")
+
+
+def _is_deaf(frame: FrameType) -> bool:
+    """Code in which an exception is lost, or leaves a module half imported."""
+    code = frame.f_code
+    return code.co_name == "__del__" or code.co_filename.endswith(_FINALISERS) or _is_import(frame)

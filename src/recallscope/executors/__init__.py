@@ -1,0 +1,1 @@
+"""Where jobs run: this process, processes of this machine, or Ray; any job will do."""

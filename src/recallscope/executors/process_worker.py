@@ -1,0 +1,51 @@
+"""A worker process: runs the jobs that its driver sends, until the driver ends.
+
+It is started as `python -c` with the number of one end of a socket pair, so that a user's script is
+not imported a second time, and nothing listens anywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import sys
+import threading
+import traceback
+from collections.abc import Iterable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from recallscope.executors.base import attempt
+
+
+def serve(channel: int, preload: Iterable[str]) -> None:
+    """Work until the driver closes its end, or dies."""
+    driver: Connection[Any, Any] = Connection(channel)
+    load(preload)
+    driver.send(None)  # ready
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(driver, jobs), daemon=True).start()
+    while True:
+        number, job = jobs.get()
+        driver.send((number, *attempt(job)))
+
+
+def load(modules: Iterable[str]) -> None:
+    """Import what jobs will need, and have torch use one thread if it is among that."""
+    for name in modules:
+        importlib.import_module(name)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _receive(driver: Connection[Any, Any], jobs: queue.SimpleQueue[Any]) -> None:
+    """Read ahead, and end the process as soon as there is nobody left to work for."""
+    try:
+        while True:
+            jobs.put(driver.recv())
+    except (EOFError, OSError):
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)

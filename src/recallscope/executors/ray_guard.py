@@ -1,0 +1,69 @@
+"""Ending a private Ray cluster for sure: its processes are found and killed, even after ours was.
+
+Nothing here needs Ray.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def kill_cluster(folder: str, spared: set[int]) -> None:
+    """Kill the processes of the cluster in this folder, and wait for a second until all are gone.
+
+    They are known by their command or, as Ray may change it, by their open files.
+    """
+    spared = spared | {os.getpid()}
+    for _ in range(50):
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                files = [str(file.readlink()) for file in (process / "fd").iterdir()]
+                command = (process / "cmdline").read_text(errors="replace")
+            except OSError:
+                continue  # gone, or not ours
+            # A process forked by this one has files of the driver, but is none of Ray's.
+            ours = any(file.startswith(folder + "/") and "driver" not in file for file in files)
+            if (ours or folder in command) and int(process.name) not in spared:
+                found.append(int(process.name))
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        if not found:
+            return
+        time.sleep(0.02)
+
+
+def watch(parent: int, folder: str) -> None:
+    """Wait for the end of the process that started this one; then clear up for it."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    kill_cluster(folder, set())
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def start_guard(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that ends the cluster if we are killed: Ray would leave some of it."""
+    program = "\n".join(
+        [
+            "import contextlib, os, shutil, time",
+            "from pathlib import Path",
+            inspect.getsource(kill_cluster),
+            inspect.getsource(watch),
+            f"watch({os.getpid()}, {str(folder)!r})",
+        ]
+    )
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # out of reach of Ctrl-C
+    )

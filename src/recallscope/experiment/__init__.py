@@ -1,0 +1,1 @@
+"""One experiment from beginning to end: run it, test it, time it."""

@@ -1,0 +1,127 @@
+"""Testing what was learnt, on fresh samples and against what would be ideal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Batch, Tile, tile_size
+from recallscope.learning.finite_steps import soft_read, soft_scores
+from recallscope.learning.memory import ideal_memory
+from recallscope.learning.ops import attend, features, key_scores, token_read
+from recallscope.learning.threads import Threads
+from recallscope.learning.three_step import Learned
+from recallscope.models.instance import Instance
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int64
+
+_ROWS_AT_ONCE = 256
+_LABELS_AT_ONCE = 2048
+
+
+def evaluate(
+    instance: Instance, learned: Learned, threads: Threads, test_samples: int
+) -> dict[str, Any]:
+    """The numbers of a Record."""
+    problem = instance.problem
+    test = Batch(
+        draw=lambda start, stop: instance.task.draw(start, stop, "test"),
+        samples=test_samples,
+        tile=tile_size(problem),
+        threads=threads,
+        device=instance.tokens.device,
+    )
+    ideal = ideal_memory(instance, threads)
+    scores, bonus = key_scores(instance, learned.alpha)
+    unit = problem.vocab * problem.length**2 / (problem.width or 1) / (problem.eta or 1.0)
+    return {
+        "test_samples": test_samples,
+        **_accuracies(instance, learned, test),
+        "score_signal": (bonus.double() * unit).item(),
+        "score_noise": (scores.double().std() * unit).item(),
+        "trigger_cosine": _cosine(learned.alpha, instance.trigger),
+        "first_value_cosine": _cosine(learned.V1, ideal),
+        "second_value_cosine": _cosine(learned.V2, ideal),
+    }
+
+
+def _accuracies(instance: Instance, learned: Learned, test: Batch) -> dict[str, float]:
+    soft = instance.problem.regime == "literal"
+    scores, bonus = (soft_scores if soft else key_scores)(instance, learned.alpha)
+    after_three = None if soft else _answers_by_token(instance, learned.V2, test)
+    after_one = _answers_by_token(instance, learned.V1, test)
+
+    def hits(tile: Tile) -> Int64[Tensor, " 3"]:
+        attended, locked = attend(scores, bonus, tile)
+        if after_three is None:
+            answer = answers(instance, learned.V2, soft_read(instance, scores, bonus, tile))
+        else:
+            answer = after_three(attended, locked)
+        asked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
+        guess = after_one(asked, torch.zeros_like(locked))
+        right = [answer == tile.label, guess == tile.label]
+        return torch.stack([locked.sum(), *(hit.sum() for hit in right)])
+
+    lock, recall, one_step = test.mean(hits).tolist()
+    return {"lock_accuracy": lock, "recall_accuracy": recall, "one_step_accuracy": one_step}
+
+
+def _answers_by_token(
+    instance: Instance, V: Float[Tensor, "d m"], test: Batch
+) -> Callable[[Int64[Tensor, " n"], Bool[Tensor, " n"]], Int64[Tensor, " n"]]:
+    """The answer when a token is read, marked or not.
+
+    If there are fewer tokens than tests, all of them are asked once and the answers kept.
+    """
+    vocab = instance.problem.vocab
+
+    def ask(tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]) -> Int64[Tensor, " n"]:
+        return answers(instance, V, token_read(instance, tokens, marked))
+
+    if test.samples < vocab:
+        return ask
+    every = torch.arange(vocab, device=instance.tokens.device)
+    kinds = (False, True) if instance.problem.trigger_in_values else (False,)
+
+    def ask_block(block: tuple[bool, Tensor]) -> Int64[Tensor, " n"]:
+        marked, tokens = block
+        return ask(tokens, torch.full_like(tokens, marked, dtype=torch.bool))
+
+    blocks = [(marked, part) for marked in kinds for part in torch.split(every, _ROWS_AT_ONCE)]
+    table = torch.cat(list(test.threads.map(ask_block, blocks))).view(len(kinds), vocab)
+    return lambda tokens, marked: table[marked.long() % len(kinds), tokens]
+
+
+def answers(
+    instance: Instance, V: Float[Tensor, "d m"], reads: Float[Tensor, "n d"]
+) -> Int64[Tensor, " n"]:
+    """The label of the highest logit U V φ(W_in read), the first of equals, for each read."""
+    return torch.cat(
+        [_answers_of_rows(instance, V, rows) for rows in torch.split(reads, _ROWS_AT_ONCE)]
+    )
+
+
+def _answers_of_rows(
+    instance: Instance, V: Float[Tensor, "d m"], reads: Float[Tensor, "n d"]
+) -> Int64[Tensor, " n"]:
+    hidden = features(instance, reads) @ V.T
+    top = hidden.new_full((len(reads),), -math.inf)
+    answer = torch.zeros(len(reads), dtype=torch.int64, device=reads.device)
+    for start in range(0, instance.problem.vocab, _LABELS_AT_ONCE):
+        logits = hidden @ instance.centred_outputs[start : start + _LABELS_AT_ONCE].T
+        highest, label = logits.max(dim=1)
+        answer = torch.where(highest > top, label + start, answer)
+        top = torch.maximum(top, highest)
+    return answer
+
+
+def _cosine(a: Tensor, b: Tensor) -> float | None:
+    """The cosine of the angle between two arrays, or None if one of them is nought."""
+    a, b = a.double(), b.double()
+    number = ((a * b).sum() / (a.norm() * b.norm())).item()
+    return number if math.isfinite(number) else None

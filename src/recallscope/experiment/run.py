@@ -1,0 +1,225 @@
+"""One experiment from beginning to end: draw the instance, learn, test, and say what came of it."""
+
+from __future__ import annotations
+
+import math
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from recallscope.common.formatting import format_bytes
+from recallscope.common.machine import machine_memory
+from recallscope.experiment.evaluation import evaluate
+from recallscope.learning.batch import Batch
+from recallscope.learning.cost import choose_engine, predict_cost
+from recallscope.learning.threads import Threads
+from recallscope.learning.three_step import learn, training_batch
+from recallscope.models.embeddings import Embeddings, check_arrays
+from recallscope.models.instance import Instance
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
+from recallscope.record import Provenance, Record, Status
+
+
+class InfeasibleError(ProblemError):
+    """A sound problem that this machine cannot hold."""
+
+
+def run(
+    problem: Problem,
+    seed: int = 0,
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float64",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    batch_of: Callable[[Instance, Threads, Callable[[int], None]], Batch] = training_batch,
+) -> Record:
+    """Run one experiment and return its record.
+
+    The record is a pure function of the problem and the seed, to the bit for the same engine,
+    dtype and number of tests on a CPU. What this machine cannot hold comes back as `infeasible` and
+    what breaks as `failed`, each with its reason; a request that makes no sense raises
+    `ProblemError`.
+
+    Args:
+        problem: what to learn, by what, from how much.
+        seed: which instance; the same seed gives the same samples at every batch size.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test on.
+        dtype: 'float64', or 'float32' for half the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        progress: called with (work done, work in all) as learning goes on.
+        batch_of: makes the training batch, given what to call as its samples are done with.
+
+    >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
+    >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
+    (<Status.OK: 'ok'>, True, True)
+    """
+    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    test_samples = whole_number("test_samples", test_samples, 1)
+    check_run(
+        problem,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+    )
+    started = time.perf_counter()
+    status, reason, numbers = Status.OK, None, {}
+    try:
+        check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
+        with Threads() as threads:
+            instance = Instance.make(
+                problem, seed, dtype=dtype, device=device, embeddings=embeddings
+            )
+            batch = batch_of(instance, threads, _count_up(problem, progress))
+            learned = learn(instance, threads, engine=engine, batch=batch)
+            if not learned.finite:
+                raise OverflowError(f"the weights overflowed {dtype}; make steps or arrays smaller")
+            numbers = evaluate(instance, learned, threads, test_samples)
+    except InfeasibleError as error:
+        status, reason = Status.INFEASIBLE, str(error)
+    except ProblemError:
+        raise
+    except Exception as error:  # a crash is a status of its own, never a data point
+        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=status,
+        reason=reason,
+        provenance=_provenance(problem, engine, dtype, device, time.perf_counter() - started),
+        **numbers,
+    )
+
+
+def failed_record(
+    problem: Problem, seed: int, reason: str, *, engine: str, dtype: str, device: str
+) -> Record:
+    """The record of a run that something outside of it ended: a limit, or a lost worker."""
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=Status.FAILED,
+        reason=reason,
+        provenance=_provenance(problem, engine, dtype, device, 0.0),
+    )
+
+
+def check_run(
+    problem: Problem,
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float64",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+) -> None:
+    """Raise `ProblemError` if this makes no sense, before anything is allocated."""
+    choose_engine(problem, engine)
+    whole_number("test_samples", test_samples, 1)
+    check_dtype(dtype)
+    for name in ("eta", "gamma"):
+        step = getattr(problem, name)
+        if dtype == "float32" and step is not None and not 1e-37 < step < 1e38:
+            raise ProblemError(f"{name} is {step}, which float32 cannot hold; use float64")
+    try:
+        torch.ones(1, device=torch.device(device)).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ProblemError(f"device {device!r} cannot be used: {reason}") from None
+    check_arrays(problem, embeddings)
+
+
+def check_memory(
+    problem: Problem, *, engine: str = "auto", test_samples: int = 4096, dtype: str = "float64"
+) -> None:
+    """Raise `InfeasibleError` if the run is predicted to need more memory than there is."""
+    cost = predict_cost(problem, engine, dtype, test_samples)
+    if cost.memory_bytes > (memory := machine_memory()):
+        raise InfeasibleError(
+            f"the {cost.engine} engine needs about {format_bytes(cost.memory_bytes)} of memory for "
+            f"vocab={problem.vocab}, dim={problem.dim}, length={problem.length}, "
+            f"width={problem.width}, but this machine has {format_bytes(memory)}; "
+            "make these smaller, or use float32"
+        )
+
+
+def _count_up(
+    problem: Problem, progress: Callable[[int, int], None] | None
+) -> Callable[[int], None]:
+    if progress is None:
+        return lambda done: None
+    # Three passes over the samples; on an endless batch, two over the hidden units.
+    endless = math.isinf(problem.samples)
+    total = 2 * (problem.width or 0) if endless else 3 * int(problem.samples)
+    done = 0
+
+    def advance(samples: int) -> None:
+        nonlocal done
+        done += samples
+        progress(done, total)
+
+    return advance
+
+
+def _provenance(
+    problem: Problem, engine: str, dtype: str, device: str, elapsed_seconds: float
+) -> Provenance:
+    return Provenance(
+        engine=choose_engine(problem, engine),
+        dtype=dtype,
+        device=device,
+        versions=_versions(),
+        revision=_revision(),
+        elapsed_seconds=elapsed_seconds,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in ("recallscope", "torch", "numpy"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+@cache
+def _revision() -> str | None:
+    """The revision of the source, when this is run from a checkout of it."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists() or not (root / "src" / "recallscope").is_dir():
+        return None
+    try:
+        described = subprocess.run(
+            [
+                "git",
+                "-C",
+                str(root),
+                "describe",
+                "--always",
+                "--dirty",
+                "--abbrev=40",
+                "--exclude=*",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()

@@ -1,0 +1,72 @@
+"""From the residuals of a tile to the attention vector α, shared by all engines' second step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Tile
+from recallscope.learning.ops import incidence
+from recallscope.models.activations import activation_of
+from recallscope.models.instance import Instance
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def key_weights(
+    instance: Instance,
+    V1: Float[Tensor, "d m"],
+    tile: Tile,
+    residual: Float[Tensor, "n d"],
+    read: Float[Tensor, "n d"] | None,
+) -> Float[Tensor, " V+1"]:
+    """What each key adds to α: a weight for every token and, last, one for the trigger.
+
+    The weights are (1/L) Σ <v_i − h, b>, summed over the places where the key occurs; b is the
+    residual sent back through V1 and, at what was read, through the MLP. One V-vector stands for
+    a sum over all positions of d-vectors.
+    """
+    back = residual @ V1
+    if instance.hidden_weights is not None:
+        assert read is not None
+        slope = activation_of(instance.problem).slope(read @ instance.hidden_weights.T)
+        back = (back * slope) @ instance.hidden_weights
+    return sum_key_weights(
+        instance, tile, _products(instance, tile, back), back @ instance.trigger_value
+    )
+
+
+def _products(instance: Instance, tile: Tile, back: Float[Tensor, "n d"]) -> Float[Tensor, "n L"]:
+    """<z_{x_i}, b> at every position."""
+    problem = instance.problem
+    if problem.vocab <= problem.length:  # fewer tokens than positions: take them all
+        return (back @ instance.tokens.T).gather(1, tile.tokens)
+    pattern = incidence(tile, back.new_zeros(tile.tokens.shape), problem.vocab)
+    products: Tensor = torch.sparse.sampled_addmm(pattern, back, instance.tokens.T)
+    return products.values().view(tile.tokens.shape)
+
+
+def sum_key_weights(
+    instance: Instance,
+    tile: Tile,
+    products: Float[Tensor, "n L"],
+    trigger_products: Float[Tensor, " n"],
+) -> Float[Tensor, " V+1"]:
+    """From <z_{x_i}, b>, which is overwritten, and <t, b> to the weights."""
+    place = tile.position[:, None]
+    if instance.problem.trigger_in_values:
+        products.scatter_add_(1, place, trigger_products[:, None])
+    products -= products.mean(dim=1, keepdim=True)
+    total = torch.zeros(instance.problem.vocab + 1, dtype=torch.float64, device=products.device)
+    total[:-1].scatter_add_(0, tile.tokens.view(-1), products.view(-1).double())
+    total[-1] = products.gather(1, place).sum(dtype=torch.float64)
+    return total / instance.problem.length
+
+
+def attention_vector(instance: Instance, weights: Float[Tensor, " V+1"]) -> Float[Tensor, " d"]:
+    """α from the weight of every key."""
+    weights = weights.to(instance.tokens.dtype)
+    return weights[:-1] @ instance.tokens + weights[-1] * instance.trigger

@@ -1,0 +1,151 @@
+"""Three gradient steps of finite size, as closed-form gradients streamed over the batch.
+
+No graph of the batch is kept; the softmax over V labels is taken block by block. Per sample, each
+of the last two steps costs 2 V d multiply-adds for its two products with the output embeddings.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.attention_gradient import attention_vector, key_weights
+from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.memory import store_uniform
+from recallscope.learning.ops import (
+    features,
+    key_scores,
+    position_scores,
+    uniform_read,
+    weighted_read,
+)
+from recallscope.models.instance import Instance
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+_ROWS_AT_ONCE = 256
+_LABELS_AT_ONCE = 2048
+_SAFE_EXPONENT = 30.0
+
+
+def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+    """V1 = −η ∇_V loss(0, 0), the guess being uniform and attention too."""
+    assert instance.problem.eta is not None
+    return instance.problem.eta * store_uniform(instance, batch)
+
+
+def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+    """α, where W1 = −γ ∇_W loss(V1, 0) = γ α e^T."""
+    return attention_vector(instance, batch.mean(partial(_key_weights_of_tile, instance, V1)))
+
+
+def second_value(
+    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
+) -> Float[Tensor, "d m"]:
+    """V2 = V1 − γ ∇_V loss(V1, W1)."""
+    assert instance.problem.gamma is not None
+    scores, bonus = soft_scores(instance, alpha)
+    step = batch.mean(partial(_second_value_of_tile, instance, V1, scores, bonus))
+    return (V1 + instance.problem.gamma * step).to(V1.dtype)
+
+
+def soft_scores(
+    instance: Instance, alpha: Float[Tensor, " d"]
+) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
+    """The attention score k · W1 e of every token, and what the trigger adds to it."""
+    assert instance.problem.gamma is not None
+    scores, bonus = key_scores(instance, alpha)
+    scale = instance.problem.gamma * (instance.end @ instance.end)
+    scores, bonus = scale * scores, scale * bonus
+    if not (scores.isfinite().all() and bonus.isfinite()):
+        raise OverflowError("the scores of attention overflowed; make gamma smaller")
+    return scores, bonus
+
+
+def soft_read(
+    instance: Instance, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> Float[Tensor, "n d"]:
+    """What softmax attention reads."""
+    weights = position_scores(scores, bonus, tile).softmax(dim=1)
+    return weighted_read(instance, tile, weights)
+
+
+def residual(
+    instance: Instance, hidden: Float[Tensor, "n d"], label: Int64[Tensor, " n"]
+) -> Float[Tensor, "n d"]:
+    """u_y − Σ_y' p_y' u_y' for the guess p = softmax(U hidden), V labels in blocks.
+
+    The outputs are centred: this shifts all logits of a sample alike, which changes neither p nor
+    the residual, and keeps the numbers small.
+    """
+    outputs = instance.centred_outputs
+    result = outputs[label]
+    scratch = hidden.new_empty(_ROWS_AT_ONCE * _LABELS_AT_ONCE)
+    # No logit exceeds the product of the norms; while that is small, exp needs no shift.
+    small = float(hidden.norm(dim=1).max() * outputs.norm(dim=1).max()) < _SAFE_EXPONENT
+    for start in range(0, len(hidden), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        mean_output = _mean_output_unshifted if small else _mean_output
+        result[rows] -= mean_output(outputs, hidden[rows], scratch)
+    return result
+
+
+def _mean_output(
+    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
+) -> Float[Tensor, "n d"]:
+    """Σ_y p_y u_y with a running maximum, so that no exponential overflows."""
+    top = hidden.new_full((len(hidden), 1), -torch.inf)
+    mass = torch.zeros_like(top)
+    mean = torch.zeros_like(hidden)
+    for block in torch.split(outputs, _LABELS_AT_ONCE):
+        weights = _logits(block, hidden, scratch)
+        new_top = torch.maximum(top, weights.amax(dim=1, keepdim=True))
+        weights.sub_(new_top).exp_()
+        shrink = (top - new_top).exp_()
+        mass.mul_(shrink).add_(weights.sum(dim=1, keepdim=True))
+        mean.mul_(shrink).addmm_(weights, block)
+        top = new_top
+    return mean / mass
+
+
+def _mean_output_unshifted(
+    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
+) -> Float[Tensor, "n d"]:
+    """The same for small logits, with two passes fewer over them."""
+    mass = hidden.new_zeros(len(hidden), 1)
+    mean = torch.zeros_like(hidden)
+    for block in torch.split(outputs, _LABELS_AT_ONCE):
+        weights = _logits(block, hidden, scratch).exp_()
+        mass.add_(weights.sum(dim=1, keepdim=True))
+        mean.addmm_(weights, block)
+    return mean / mass
+
+
+def _logits(
+    block: Float[Tensor, "labels d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
+) -> Float[Tensor, "n labels"]:
+    out = scratch[: len(hidden) * len(block)].view(len(hidden), len(block))
+    return torch.mm(hidden, block.T, out=out)
+
+
+def _key_weights_of_tile(
+    instance: Instance, V1: Float[Tensor, "d m"], tile: Tile
+) -> Float[Tensor, " V+1"]:
+    read = uniform_read(instance, tile)
+    error = residual(instance, features(instance, read) @ V1.T, tile.label)
+    return key_weights(instance, V1, tile, error, read)
+
+
+def _second_value_of_tile(
+    instance: Instance,
+    V1: Float[Tensor, "d m"],
+    scores: Float[Tensor, " V"],
+    bonus: Float[Tensor, ""],
+    tile: Tile,
+) -> Float[Tensor, "d m"]:
+    read = features(instance, soft_read(instance, scores, bonus, tile))
+    return residual(instance, read @ V1.T, tile.label).T @ read

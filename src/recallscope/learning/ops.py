@@ -1,0 +1,105 @@
+"""What attention reads of a tile, and what the memory is given to store it under.
+
+A tile of n samples is a sparse n×V matrix with L entries to the row: sums of embeddings are a
+sparse product with it, and no n×L×d array is ever made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Tile
+from recallscope.models.activations import activation_of
+from recallscope.models.instance import Instance
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int64
+
+
+with warnings.catch_warnings():
+    # torch warns once that sparse rows are in beta. Better now than in a thread of the user's.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
+
+
+def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
+    """The tile as a sparse matrix with a weight at each of its tokens.
+
+    A token may stand in a row more than once, and in any order: torch calls that invalid, but its
+    products add such entries up, which is what is meant; tests hold them to it.
+    """
+    rows, length = tile.tokens.shape
+    return torch.sparse_csr_tensor(
+        torch.arange(0, rows * length + 1, length, device=weights.device),
+        tile.tokens.reshape(-1),
+        weights.reshape(-1),
+        (rows, vocab),
+        check_invariants=False,
+    )
+
+
+def weighted_read(
+    instance: Instance, tile: Tile, weights: Float[Tensor, "n L"]
+) -> Float[Tensor, "n d"]:
+    """Σ_i a_i v_i for given attention a."""
+    read = incidence(tile, weights, instance.problem.vocab) @ instance.tokens
+    if instance.problem.trigger_in_values:
+        read += weights.gather(1, tile.position[:, None]) * instance.trigger
+    return read
+
+
+def uniform_read(instance: Instance, tile: Tile) -> Float[Tensor, "n d"]:
+    """h = the mean of the values: what uniform attention reads."""
+    weights = instance.tokens.new_full(tile.tokens.shape, 1 / instance.problem.length)
+    return weighted_read(instance, tile, weights)
+
+
+def token_read(
+    instance: Instance, tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]
+) -> Float[Tensor, "n d"]:
+    """The value of a token, marked or not: what attention to it alone reads."""
+    read = instance.tokens[tokens]
+    if instance.problem.trigger_in_values:
+        read += marked[:, None] * instance.trigger
+    return read
+
+
+def features(instance: Instance, read: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
+    """φ(W_in h), or h itself without an MLP."""
+    if instance.hidden_weights is None:
+        return read
+    return activation_of(instance.problem).value(read @ instance.hidden_weights.T)
+
+
+def key_scores(
+    instance: Instance, alpha: Float[Tensor, " d"]
+) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
+    """The attention score of every token, and what the trigger adds to it."""
+    return instance.tokens @ alpha, instance.trigger @ alpha
+
+
+def position_scores(
+    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> Float[Tensor, "n L"]:
+    """k_{n,i} · α at every position."""
+    place = tile.position[:, None]
+    result = scores.index_select(0, tile.tokens.view(-1)).view(tile.tokens.shape)
+    return result.scatter_add_(1, place, bonus.expand(place.shape))
+
+
+def attend(
+    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
+) -> tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]:
+    """The token attended to, the first of the highest score, and whether it is the marked one."""
+    place = position_scores(scores, bonus, tile).argmax(dim=1)
+    attended = tile.tokens.gather(1, place[:, None])[:, 0]
+    return attended, place == tile.position
+
+
+def always_locks(scores: Float[Tensor, " V"], bonus: Float[Tensor, ""]) -> bool:
+    """Whether the marked position wins whatever the tokens are, rounding included."""
+    return bool(scores.min() + bonus > scores.max())

@@ -1,0 +1,71 @@
+"""Threads that each run whole pieces of work, so that no bit of a result depends on their number.
+
+A matrix product cut over two threads may round otherwise than on one. Here every operation runs
+on a single thread, and the pieces, not the operations, are shared out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Threads:
+    """As many threads as torch was given, to be entered once for a whole experiment.
+
+    While any is entered, torch's own number of threads is 1 for the process.
+
+    >>> with Threads() as threads:
+    ...     list(threads.map(lambda x: x * x, range(5)))
+    [0, 1, 4, 9, 16]
+    """
+
+    _lock = threading.Lock()
+    _entered = 0
+    _threads = 1
+
+    def __enter__(self) -> Threads:
+        with Threads._lock:
+            if Threads._entered == 0:
+                Threads._threads = torch.get_num_threads()
+                torch.set_num_threads(1)
+            Threads._entered += 1
+        self._pool: ThreadPoolExecutor | None = None
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+        finally:
+            with Threads._lock:
+                Threads._entered -= 1
+                if Threads._entered == 0:
+                    torch.set_num_threads(Threads._threads)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Results in order, with a bounded number of pieces under way."""
+        if not hasattr(self, "_pool"):
+            raise RuntimeError("threads must be entered first: with Threads() as threads: …")
+        if self._threads == 1:
+            yield from map(function, items)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(
+                self._threads, initializer=torch.set_num_threads, initargs=(1,)
+            )
+        pending: deque[Future[Result]] = deque()
+        for item in items:
+            pending.append(self._pool.submit(function, item))
+            if len(pending) > 2 * self._threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

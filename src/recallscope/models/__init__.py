@@ -1,0 +1,1 @@
+"""The transformer, its embeddings, and both drawn for one problem and seed."""

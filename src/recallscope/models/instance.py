@@ -1,0 +1,98 @@
+"""What is fixed before learning begins, as tensors: a pure function of (problem, seed)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recallscope.models.embeddings import (
+    Embeddings,
+    check_arrays,
+    draw_embeddings,
+    draw_hidden_weights,
+)
+from recallscope.problem import Problem, check_dtype
+from recallscope.tasks.recall import Task
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+_NUMPY: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """The task, the embeddings and the frozen MLP of one experiment.
+
+    >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=16, length=4), seed=0)
+    >>> instance.tokens.shape, instance.outputs.shape, instance.trigger.shape
+    (torch.Size([64, 16]), torch.Size([64, 16]), torch.Size([16]))
+    """
+
+    problem: Problem
+    task: Task
+    tokens: Float[Tensor, "V d"]  # z_v
+    outputs: Float[Tensor, "V d"]  # u_y
+    trigger: Float[Tensor, " d"]  # t
+    end: Float[Tensor, " d"]  # e
+    hidden_weights: Float[Tensor, "m d"] | None  # W_in
+
+    @classmethod
+    def make(
+        cls,
+        problem: Problem,
+        seed: int,
+        *,
+        dtype: str = "float64",
+        device: str = "cpu",
+        embeddings: Embeddings | None = None,
+    ) -> Instance:
+        """Draw the instance of a problem, or build it around arrays of your own."""
+        check_dtype(dtype)
+        check_arrays(problem, embeddings)
+        task = Task(problem.vocab, problem.length, seed)
+        owned = embeddings is not None
+        if embeddings is None:
+            embeddings = draw_embeddings(problem, task.seed, _NUMPY[dtype])
+        hidden_weights = None
+        if problem.width is not None:
+            hidden_weights = draw_hidden_weights(
+                problem.width, problem.dim, task.seed, _NUMPY[dtype]
+            )
+
+        def tensor(array: np.ndarray) -> Tensor:
+            # A copy of the user's own arrays, in case they change; what was drawn is ours already.
+            array = np.array(array, dtype=_NUMPY[dtype], order="C", copy=owned or None)
+            return torch.from_numpy(array).to(device)
+
+        return cls(
+            problem=problem,
+            task=task,
+            tokens=tensor(embeddings.tokens),
+            outputs=tensor(embeddings.outputs),
+            trigger=tensor(embeddings.trigger),
+            end=tensor(embeddings.end),
+            hidden_weights=None if hidden_weights is None else tensor(hidden_weights),
+        )
+
+    @cached_property
+    def centred_outputs(self) -> Float[Tensor, "V d"]:
+        """q_y = u_y − mean(u): what is left of the label once a uniform guess is subtracted."""
+        return self.outputs - self.outputs.mean(dim=0)
+
+    @cached_property
+    def labels(self) -> Int64[Tensor, " V"]:
+        """π(v) for every token v."""
+        return torch.as_tensor(self.task.permutation, device=self.tokens.device)
+
+    @property
+    def trigger_value(self) -> Float[Tensor, " d"]:
+        """What the trigger adds to the value at its position: t, or nothing."""
+        if self.problem.trigger_in_values:
+            return self.trigger
+        return torch.zeros_like(self.trigger)

@@ -1,1 +1,0 @@
-"""The transformer in the paper's notation: forward pass and loss, no training."""

@@ -1,1 +1,0 @@
-"""Figures, from results that are there; no picture runs an experiment."""

@@ -1,0 +1,1 @@
+"""Figures, drawn from plain tables."""

@@ -1,0 +1,42 @@
+"""What a figure says of the problems it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from recallscope.plotting.style import LETTERS
+
+
+def described(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a problem as words, by name; sizes that are None are left out.
+
+    >>> list(described({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
+    ['V=512', 'attention alone', 'sphere embeddings']
+    """
+    told = {
+        name: f"{letter}={fields[name]}"
+        for name, letter in LETTERS.items()
+        if fields.get(name) is not None
+    }
+    activation = fields.get("activation")
+    told["activation"] = f"{activation} MLP" if activation else "attention alone"
+    told["embedding"] = f"{fields['embedding']} embeddings"
+    if fields.get("trigger_in_values"):
+        told["trigger_in_values"] = "trigger in the values"
+    if fields.get("regime") == "literal":
+        told["regime"] = f"literal steps η={fields['eta']:g}, γ={fields['gamma']:g}"
+    return told
+
+
+def in_common(many: Iterable[Mapping[str, Any]]) -> str:
+    """What is the same for all problems, as one phrase."""
+    told = [described(fields) for fields in many]
+    return ", ".join(
+        text for name, text in told[0].items() if all(each.get(name) == text for each in told)
+    )
+
+
+def kind_of(accuracy: str) -> str:
+    """The name of an accuracy as it is read: one step, lock or recall."""
+    return accuracy.removesuffix("_accuracy").replace("_", " ")

@@ -1,0 +1,61 @@
+"""A picture as data: panels of series with bars, drawn alike for print and for the screen.
+
+What is drawn is said once, here; `matplotlib_figure` draws it for print and `plotly_figure` for a
+browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a series is, which decides how it looks."""
+
+    MEASURED = "measured"  # markers with bars
+    THEORY = "theory"  # a line of closed forms, nothing fitted
+    REFERENCE = "reference"  # a thin grey line: a claim's own law, a bound, chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Points of one kind. `x` may be names, for panels of categories; `low` and `high` are bars.
+
+    A bar that is open at one end has an infinite end.
+    """
+
+    label: str
+    kind: Kind
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    colour: int | None = None
+    """Series with the same number look alike; by default each has its place in the panel."""
+
+    def __post_init__(self) -> None:
+        bars = [end for end in (self.low, self.high) if end is not None]
+        if len(bars) == 1 or any(len(each) != len(self.x) for each in (self.y, *bars)):
+            raise ValueError(f"series {self.label!r} needs as many y, low and high as x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Panels side by side, and a caption that says what is seen and how to read it."""
+
+    caption: str
+    panels: Sequence[Panel] = field(default_factory=tuple)

@@ -1,0 +1,238 @@
+"""The picture of phase diagrams: what was measured, what theory says, and where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
+from scipy.special import logit  # type: ignore[import-untyped]
+
+from recallscope.measurement.phase import PhaseDiagram
+from recallscope.plotting.labels import described, in_common, kind_of
+from recallscope.plotting.style import COLOURS, LETTERS, new_figure, sizes_along
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.figure import Figure
+
+_MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
+_BRIGHT = 0.6  # cells above are light enough for black on them
+_SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
+
+
+def phase_diagram_figure(diagrams: Sequence[PhaseDiagram]) -> Figure:
+    """Diagrams side by side: measured accuracy in colour, boundaries and disagreements on it."""
+    width = 0.9 + 3.15 * len(diagrams)
+    figure = new_figure(width, 4.4)
+    panels = figure.subplots(1, len(diagrams), sharey=_share(diagrams), squeeze=False)[0]
+    for axes, diagram in zip(panels, diagrams, strict=True):
+        mesh = _draw(axes, diagram)
+        axes.set_title(_title(diagram, diagrams), fontsize=7.5)
+        axes.label_outer()
+    bar = figure.colorbar(mesh, ax=list(panels), aspect=30, pad=0.02)
+    bar.set_label(f"measured {kind_of(diagrams[0].accuracy)} accuracy", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_linewidth(0.5)
+    figure.legend(
+        handles=_handles(diagrams[0]),
+        loc="outside lower center",
+        ncols=4 if len(diagrams) > 1 else 2,
+        fontsize=7,
+        frameon=False,
+        handlelength=1.6,
+        columnspacing=1.4,
+    )
+    figure.suptitle(_caption(diagrams, round(18 * width)), fontsize=7)
+    return figure
+
+
+def _draw(axes: Axes, diagram: PhaseDiagram) -> QuadMesh:
+    xs, ys = np.array(diagram.x.values, float), np.array(diagram.y.values, float)
+    x_edges, y_edges = _edges(xs), _edges(ys)
+    shape = len(ys), len(xs)
+    means = [cell.measured.interval for cell in diagram.cells]
+    mean = np.array([np.nan if m is None else m.mean for m in means]).reshape(shape)
+    axes.set_facecolor("0.85")  # cells without a measurement
+    mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap="cividis", vmin=0, vmax=1, rasterized=True)
+    sizes_along(axes, diagram.x.name, diagram.y.name)
+    _draw_regions(axes, diagram, x_edges, y_edges)
+    _draw_disagreements(axes, diagram)
+    _draw_boundaries(axes, diagram)
+    axes.set_xlim(x_edges[0], x_edges[-1])
+    axes.set_ylim(y_edges[0], y_edges[-1])
+    return mesh
+
+
+def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n+1"]:
+    """Between the values halfway in the logarithm, and as far beyond the first and the last."""
+    logs = np.log(values)
+    middles = (logs[1:] + logs[:-1]) / 2
+    first, last = 2 * logs[0] - middles[0], 2 * logs[-1] - middles[-1]
+    edges: Float[np.ndarray, " n+1"] = np.exp(np.concatenate([[first], middles, [last]]))
+    return edges
+
+
+def _draw_regions(
+    axes: Axes,
+    diagram: PhaseDiagram,
+    x_edges: Float[np.ndarray, " n"],
+    y_edges: Float[np.ndarray, " m"],
+) -> None:
+    """Lines between cells bound by different noises, and a name inside each region."""
+    binding = [(cell.stage, cell.term) for cell in diagram.cells]
+    kinds = sorted(set(binding))
+    shape = len(diagram.y.values), len(diagram.x.values)
+    codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
+    upright = [
+        [(x_edges[j + 1], y_edges[i]), (x_edges[j + 1], y_edges[i + 1])]
+        for i, j in zip(*np.nonzero(np.diff(codes, axis=1)), strict=True)
+    ]
+    level = [
+        [(x_edges[j], y_edges[i + 1]), (x_edges[j + 1], y_edges[i + 1])]
+        for i, j in zip(*np.nonzero(np.diff(codes, axis=0)), strict=True)
+    ]
+    axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
+    for code, (stage, term) in enumerate(kinds):
+        inside = codes == code
+        if inside.mean() < _SMALLEST_NAMED:
+            continue
+        # The cell that is farthest from all others' regions and from the frame.
+        depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
+        i, j = np.unravel_index(np.argmax(depth), shape)
+        axes.text(
+            diagram.x.values[j],
+            diagram.y.values[i],
+            f"{stage}:\n{term}".replace("_", " "),
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="white",
+            path_effects=[withStroke(linewidth=1.6, foreground="black")],
+            zorder=6,
+        )
+
+
+def _draw_disagreements(axes: Axes, diagram: PhaseDiagram) -> None:
+    size = min(3.2, 60 / max(len(diagram.x.values), len(diagram.y.values)))
+    for light, colour in ((False, "white"), (True, "black")):
+        chosen = [
+            cell
+            for cell in diagram.cells
+            if cell.measured.interval is not None
+            and cell.disagrees
+            and (cell.measured.interval.mean > _BRIGHT) == light
+        ]
+        axes.plot(
+            [cell.x for cell in chosen],
+            [cell.y for cell in chosen],
+            "x",
+            color=colour,
+            markersize=size,
+            markeredgewidth=0.7,
+        )
+
+
+def _draw_boundaries(axes: Axes, diagram: PhaseDiagram) -> None:
+    shape = len(diagram.y.values), len(diagram.x.values)
+    predicted = np.array([cell.predicted for cell in diagram.cells]).reshape(shape)
+    # A logit is straighter between cells than an accuracy.
+    line = axes.contour(
+        diagram.x.values,
+        diagram.y.values,
+        logit(np.clip(predicted, 1e-9, 1 - 1e-9)),
+        levels=[logit(diagram.target)],
+        colors=_THEORY,
+        linewidths=1.4,
+        zorder=4,
+    )
+    line.set_path_effects([withStroke(linewidth=2.6, foreground="white")])
+    known = [
+        (x, crossing.value, crossing.low, crossing.high)
+        for x, crossing in zip(diagram.x.values, diagram.boundary, strict=True)
+        if crossing.value is not None
+    ]
+    if not known:
+        return
+    top, bottom = diagram.y.values[-1], diagram.y.values[0]
+    x, value, low, high = zip(*known, strict=True)
+    centre = np.array(value)
+    # An end that is not known reaches beyond the plane.
+    down = centre - [bottom / 4 if end is None else end for end in low]
+    up = np.array([top * 4 if end is None else end for end in high]) - centre
+    axes.errorbar(
+        x,
+        centre,
+        yerr=[np.maximum(down, 0), np.maximum(up, 0)],
+        fmt="o",
+        color=_MEASURED,
+        markersize=3.2,
+        markeredgecolor="white",
+        markeredgewidth=0.4,
+        elinewidth=1,
+        zorder=5,
+    )
+
+
+def _handles(diagram: PhaseDiagram) -> list[Line2D]:
+    along = LETTERS[diagram.y.name]
+    stroke = [withStroke(linewidth=2, foreground="0.6")]
+    return [
+        Line2D(
+            [],
+            [],
+            color=_MEASURED,
+            marker="o",
+            markersize=3.5,
+            linewidth=1,
+            label=f"{along} of accuracy {diagram.target:g}, measured",
+        ),
+        Line2D([], [], color=_THEORY, linewidth=1.4, label="the same by closed forms"),
+        Line2D(
+            [], [], color="white", linewidth=1, path_effects=stroke, label="border of what binds"
+        ),
+        Line2D(
+            [], [], color="black", marker="x", markersize=3.5, linestyle="", label="they disagree"
+        ),
+    ]
+
+
+def _share(diagrams: Sequence[PhaseDiagram]) -> bool:
+    return all(diagram.y == diagrams[0].y for diagram in diagrams)
+
+
+def _title(diagram: PhaseDiagram, diagrams: Sequence[PhaseDiagram]) -> str:
+    """What sets a panel apart from the others, and how much of it disagrees."""
+    told = [set(described(each.shared).values()) for each in diagrams]
+    common = set.intersection(*told)
+    own = [text for text in described(diagram.shared).values() if text not in common]
+    share = diagram.disagreeing / max(diagram.compared, 1)
+    count = f"{diagram.disagreeing} of {diagram.compared} cells disagree ({share:.1%})"
+    return f"{', '.join(own)}: {count}" if own else count
+
+
+def _caption(diagrams: Sequence[PhaseDiagram], width: int) -> str:
+    first = diagrams[0]
+    seeds = " or ".join(map(str, sorted({diagram.seeds for diagram in diagrams})))
+    tests = max(cell.measured.tests for cell in first.cells)
+    failed = sum(diagram.failed for diagram in diagrams)
+    sentences = [
+        f"{in_common(diagram.shared for diagram in diagrams)}.",
+        f"Colour: mean {kind_of(first.accuracy)} accuracy of {seeds} seeds a cell, tested on "
+        f"{tests} fresh samples each.",
+        f"Points: where it crosses {first.target:g} along {LETTERS[first.y.name]}, with 95 % "
+        "intervals; no point: not within the plane.",
+        "Line: the same by closed forms, nothing fitted.",
+        "Crosses: prediction outside the 95 % interval of the cell's mean, as one in twenty is by "
+        "chance.",
+    ]
+    if failed:
+        sentences.append(f"{failed} runs failed and are left out.")
+    return fill(" ".join(sentences), width)

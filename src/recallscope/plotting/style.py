@@ -1,0 +1,84 @@
+"""How all figures look: readable in print, for the colour-blind, and without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from recallscope.common.csv_files import check_output
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
+FORMATS = (".pdf", ".png", ".svg")
+_UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own, in inches; no global state and no window."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def tidy(axes: Axes) -> None:
+    """Small text, no box, a faint grid."""
+    axes.tick_params(labelsize=7)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.grid(True, which="major", linewidth=0.4, alpha=0.4)
+
+
+def sizes_along(axes: Axes, x: str, y: str) -> None:
+    """Axes of two sizes in powers of two, each with its letter and its name."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xlabel(f"{LETTERS[x]}, {x}", fontsize=8)
+    axes.set_ylabel(f"{LETTERS[y]}, {y}", fontsize=8)
+    axes.tick_params(labelsize=7)
+
+
+def log_bars(
+    value: Float[np.ndarray, " n"], log_sd: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "2 n"]:
+    """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
+    reach = np.exp(1.959964 * np.asarray(log_sd))
+    bars: Float[np.ndarray, "2 n"] = np.abs(np.array([value / reach, value * reach]) - value)
+    return bars
+
+
+def check_path(path: str | Path) -> Path:
+    """The path of a figure to be written, or an error before anything is computed."""
+    return check_output(path, "figure", FORMATS)
+
+
+def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
+    """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
+    with rc_context({"svg.hashsalt": "recallscope"}):
+        figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure beside the path and then move it there: no half of one is ever seen."""
+    path = check_path(path)
+    kind = path.suffix[1:].lower()
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            draw(figure, file, kind)
+        part.replace(path)
+    except OSError as error:
+        raise ProblemError(f"the figure was not written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Intervals, thresholds and power laws, for any fractions and sizes."""

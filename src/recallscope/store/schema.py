@@ -1,0 +1,140 @@
+"""Records as rows of Arrow tables, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from recallscope.problem import Problem
+from recallscope.record import Provenance, Record, Status
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
+
+_PROBLEM = {
+    "vocab": pa.int64(),
+    "samples": pa.float64(),  # whole numbers to 2^53, or infinity
+    "dim": pa.int64(),
+    "length": pa.int64(),
+    "width": pa.int64(),
+    "activation": _TEXT,
+    "embedding": _TEXT,
+    "trigger_in_values": pa.bool_(),
+    "regime": _TEXT,
+    "eta": pa.float64(),
+    "gamma": pa.float64(),
+}
+_OUTCOME = {
+    "seed": pa.int64(),
+    "status": _TEXT,
+    "reason": pa.string(),
+}
+_NUMBERS = {
+    "lock_accuracy": pa.float64(),
+    "recall_accuracy": pa.float64(),
+    "one_step_accuracy": pa.float64(),
+    "score_signal": pa.float64(),
+    "score_noise": pa.float64(),
+    "trigger_cosine": pa.float64(),
+    "first_value_cosine": pa.float64(),
+    "second_value_cosine": pa.float64(),
+}
+_PROVENANCE = {
+    "engine": _TEXT,
+    "dtype": _TEXT,
+    "device": _TEXT,
+    "revision": _TEXT,
+    "elapsed_seconds": pa.float64(),
+    "schema": pa.int32(),
+}
+_VERSIONS = ("python", "recallscope", "torch", "numpy")
+
+SCHEMA = pa.schema(
+    {
+        "key": pa.binary(24),
+        **_PROBLEM,
+        **_OUTCOME,
+        "test_samples": pa.int64(),
+        **_NUMBERS,
+        **_PROVENANCE,
+        **{f"{name}_version": _TEXT for name in _VERSIONS},
+    }
+)
+
+
+class KeyedRecord(NamedTuple):
+    """A record and the key of its cell."""
+
+    key: bytes
+    record: Record
+
+
+def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
+    """One row for each record."""
+    records = [record for _, record in kept]
+    made = [record.provenance for record in records]
+    columns: dict[str, list[Any]] = {"key": [key for key, _ in kept]}
+    for name in _PROBLEM:
+        columns[name] = [getattr(record.problem, name) for record in records]
+    for name in (*_OUTCOME, "test_samples", *_NUMBERS):
+        columns[name] = [getattr(record, name) for record in records]
+    columns["status"] = [str(status) for status in columns["status"]]
+    for name in _PROVENANCE:
+        columns[name] = [getattr(each, name) for each in made]
+    for name in _VERSIONS:
+        columns[f"{name}_version"] = [each.versions.get(name) for each in made]
+    arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def to_records(table: pa.Table) -> Iterator[Record]:
+    """The records of the rows, one after another."""
+    problems: dict[tuple[Any, ...], Problem] = {}
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            fields = tuple(row[name] for name in _PROBLEM)
+            if fields not in problems:
+                problems[fields] = Problem(**{name: row[name] for name in _PROBLEM})
+            yield Record(
+                problem=problems[fields],
+                seed=row["seed"],
+                status=Status(row["status"]),
+                reason=row["reason"],
+                test_samples=row["test_samples"],
+                **{name: row[name] for name in _NUMBERS},
+                provenance=Provenance(
+                    **{name: row[name] for name in _PROVENANCE},
+                    versions={
+                        name: row[f"{name}_version"]
+                        for name in _VERSIONS
+                        if row[f"{name}_version"] is not None
+                    },
+                ),
+            )
+
+
+def by_problem(table: pa.Table) -> list[pa.Array]:
+    """The numbers of the rows of each problem, as it was run, in the order of the sizes.
+
+    The same seed with other numbers or by another engine is the same instance again, and no other.
+    """
+    names = [*_PROBLEM, "engine", "dtype", "device", "test_samples", "schema"]
+    keys = plain(table.select(names))
+    rows = pa.array(np.arange(table.num_rows))
+    groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])
+    # Sorting a column of lists is not known to Arrow, so that the order is found by numbers.
+    numbered = groups.select(names).append_column("group", pa.array(np.arange(len(groups))))
+    order = numbered.sort_by([(name, "ascending") for name in names])["group"].to_pylist()
+    lists = groups["row_list"].combine_chunks()
+    return [lists[group].values for group in order]
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Texts as such, not as numbers of a dictionary."""
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

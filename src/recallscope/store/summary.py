@@ -1,0 +1,81 @@
+"""What a store holds, problem by problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from recallscope.measurement.summary import summarise
+from recallscope.problem import Problem
+from recallscope.store.schema import by_problem, to_records
+from recallscope.store.store import Store, joined
+
+_MOST_SHOWN = 100
+
+
+class ProblemSummary(NamedTuple):
+    """The records of one problem: how many of each status, and means over those that are ok."""
+
+    problem: Problem
+    dtype: str
+    test_samples: int | None
+    by_status: dict[str, int]
+    means: dict[str, Any]
+
+    def fields(self) -> dict[str, Any]:
+        """What was run, and how."""
+        how = {"dtype": self.dtype, "test_samples": self.test_samples}
+        return self.problem.to_dict() | how
+
+
+class StoreSummary(NamedTuple):
+    """All records of a store, counted; the first problems in detail."""
+
+    place: str
+    records: int
+    by_status: dict[str, int]
+    shards: int
+    torn: int
+    """Shards that are not as they were written; a sweep sets them aside and runs their cells."""
+    problems: int
+    shown: list[ProblemSummary]
+
+    def to_dict(self) -> dict[str, Any]:
+        """One object fit for JSON."""
+        shown = [
+            listed.fields()
+            | {"by_status": listed.by_status}
+            | {name: mean._asdict() for name, mean in listed.means.items()}
+            for listed in self.shown
+        ]
+        return self._asdict() | {"shown": shown}
+
+
+def store_summary(store: Store) -> StoreSummary:
+    """Count the records of a store, and summarise those of its first problems."""
+    shards, torn = store.read()
+    table = joined([shard.table for shard in shards])
+    groups = by_problem(table)
+    shown = []
+    for rows in groups[:_MOST_SHOWN]:
+        records = list(to_records(table.take(rows)))
+        counted = Counter(str(record.status) for record in records)
+        first = records[0]
+        shown.append(
+            ProblemSummary(
+                problem=first.problem,
+                dtype=first.provenance.dtype,
+                test_samples=first.test_samples,
+                by_status=dict(sorted(counted.items())),
+                means=summarise(records),
+            )
+        )
+    return StoreSummary(
+        place=store.place,
+        records=table.num_rows,
+        by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
+        shards=len(shards),
+        torn=len(torn),
+        problems=len(groups),
+        shown=shown,
+    )

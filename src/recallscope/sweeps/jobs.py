@@ -1,0 +1,80 @@
+"""The job of running cells, as it travels to a worker."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from recallscope.cell import Cell, Settings
+from recallscope.executors.base import Executor
+from recallscope.executors.limits import LimitError, Limits
+from recallscope.executors.registry import running
+from recallscope.experiment.run import check_run, failed_record, run
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
+
+_NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
+
+
+def cell_workers(
+    executor: str | Executor, workers: int | None = None, address: str | None = None
+) -> AbstractContextManager[Executor]:
+    """An executor whose workers import what cells need before their first job, not in it."""
+    return running(executor, workers, address, preload=_NEEDED)
+
+
+def check_problem(problem: object, settings: Settings) -> None:
+    """Raise unless this is a problem that can be run with these settings."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
+    check_run(
+        problem,
+        engine=settings.engine_for(problem),
+        test_samples=settings.test_samples,
+        dtype=settings.dtype,
+        device=settings.device,
+    )
+
+
+@dataclass(frozen=True)
+class RunCells:
+    """Run cells one after another, each within the limits."""
+
+    cells: tuple[Cell, ...]
+    settings: Settings
+    limits: Limits
+
+    def run(self) -> list[Record]:
+        """The records, in the order of the cells."""
+        return [self._run(cell) for cell in self.cells]
+
+    def _run(self, cell: Cell) -> Record:
+        how = self.settings
+        try:
+            with self.limits.hold():
+                record = run(
+                    cell.problem,
+                    cell.seed,
+                    engine=how.engine_for(cell.problem),
+                    test_samples=how.test_samples,
+                    dtype=how.dtype,
+                    device=how.device,
+                )
+        except LimitError as error:
+            return self.failed(cell, str(error))
+        limit = None
+        if record.status is Status.FAILED and record.reason:
+            limit = self.limits.exceeded(record.reason)
+        return record if limit is None else replace(record, reason=limit)
+
+    def failed(self, cell: Cell, reason: str) -> Record:
+        """The record of a cell that something outside of it ended."""
+        how = self.settings
+        return failed_record(
+            cell.problem,
+            cell.seed,
+            reason,
+            engine=how.engine_for(cell.problem),
+            dtype=how.dtype,
+            device=how.device,
+        )

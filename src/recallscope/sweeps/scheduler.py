@@ -1,0 +1,188 @@
+"""Records for those who asked for them: of given runs in their order, and of searches as they ask.
+
+With a store, runs that it knows are not run again and new ones are kept; without, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from recallscope.cell import Cell, Settings
+from recallscope.common.interrupts import interrupts_obeyed
+from recallscope.executors.base import Executor
+from recallscope.executors.limits import Limits
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.problem import Problem
+from recallscope.record import Record
+from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
+from recallscope.sweeps.jobs import check_problem
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
+
+ProgressCallback = Callable[[float, float], None]
+"""Called with (work done, work in all)."""
+
+_NO_LIMITS = Limits()
+_BETWEEN_SIGNS = 1.0  # seconds
+
+
+def run_all(
+    runs: Sequence[tuple[Problem, int]],
+    executor: Executor,
+    settings: Settings,
+    progress: ProgressCallback,
+    *,
+    limits: Limits = _NO_LIMITS,
+    store: Store | None = None,
+) -> list[Record]:
+    """The records of problems at seeds; progress goes by what each run is predicted to cost.
+
+    >>> from recallscope.executors.base import Serial
+    >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
+    >>> records = run_all([(problem, 5), (problem, 3)], Serial(), Settings(), lambda *done: None)
+    >>> [record.seed for record in records]
+    [5, 3]
+    """
+    for problem in dict.fromkeys(problem for problem, _ in runs):
+        check_problem(problem, settings)
+    cells = [Cell(*run) for run in runs]
+    with interrupts_obeyed(), _cache(store, settings) as cache:
+        records = {cell: record for cell in cells if (record := cache.find(cell)) is not None}
+        pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
+        cost = cost_maker(settings)
+        total, done = sum(cost(cell.problem).seconds for cell in pending), 0.0
+        for finished in run_cells(pending, executor, settings, limits, total):
+            cache.keep(finished)
+            records.update(zip(finished.cells, finished.records, strict=True))
+            done += sum(cost(cell.problem).seconds for cell in finished.cells)
+            progress(done, total)
+    return [records[cell] for cell in cells]
+
+
+def run_searches(
+    searches: Sequence[CriticalSearch],
+    executor: Executor,
+    settings: Settings,
+    progress: ProgressCallback,
+    *,
+    limits: Limits = _NO_LIMITS,
+    store: Store | None = None,
+) -> None:
+    """Run searches to their end, all at once; progress goes by runs, those to come guessed.
+
+    What a search finds depends neither on the others nor on the executor: it is told the records of
+    what it asked for in the order in which it asked.
+
+    >>> from recallscope.executors.base import Serial
+    >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=8)
+    >>> run_searches([search], Serial(), Settings(), lambda done, total: None)
+    >>> search.done
+    True
+    """
+    for search in searches:
+        check_problem(search.problem, settings)
+    with interrupts_obeyed(), _cache(store, settings) as cache:
+        running, last = [], time.monotonic()
+        for search in searches:
+            running.append(_RunningSearch(search, cache))  # slow where the store has many records
+            if time.monotonic() > last + _BETWEEN_SIGNS:
+                progress(*_so_far(searches))
+                last = time.monotonic()
+        waiting: dict[Cell, list[_RunningSearch]] = {}
+
+        def cells() -> Iterator[Cell | None]:
+            """What the searches ask for, as long as one of them goes on."""
+            while not all(each.search.done for each in running):
+                unsent = [(each, cell) for each in running for cell in each.take_unsent()]
+                for each, cell in unsent:
+                    waiting.setdefault(cell, []).append(each)
+                    if len(waiting[cell]) == 1:
+                        yield cell
+                if not unsent:
+                    yield None
+
+        for finished in run_cells(cells(), executor, settings, limits):
+            cache.keep(finished)
+            for cell, record in zip(finished.cells, finished.records, strict=True):
+                for each in waiting.pop(cell):
+                    each.answer(cell, record)
+            progress(*_so_far(searches))
+
+
+def _so_far(searches: Sequence[CriticalSearch]) -> tuple[float, float]:
+    """Runs told, and runs in all as far as can be guessed."""
+    return (
+        sum(search.evaluations for search in searches),
+        sum(search.expected_evaluations for search in searches),
+    )
+
+
+class _RunningSearch:
+    """A search, what it asked for last, and the records of that which have come."""
+
+    def __init__(self, search: CriticalSearch, cache: _RecordCache) -> None:
+        self.search = search
+        self._cache = cache
+        self._asked: list[Cell] = []
+        self._records: dict[Cell, Record] = {}
+        self._unsent: list[Cell] = []
+        self._continue()
+
+    def take_unsent(self) -> list[Cell]:
+        """Cells asked for that nobody has been told to run yet."""
+        unsent, self._unsent = self._unsent, []
+        return unsent
+
+    def answer(self, cell: Cell, record: Record) -> None:
+        """Take a record in; when all that was asked for is there, the search goes on."""
+        self._records[cell] = record
+        self._continue()
+
+    def _continue(self) -> None:
+        while all(cell in self._records for cell in self._asked):
+            if self._asked:
+                self.search.tell([self._records[cell] for cell in self._asked])
+            self._asked, self._records = [], {}
+            if self.search.done:
+                return
+            self._asked = [Cell(*asked) for asked in self.search.ask()]
+            for cell in self._asked:
+                record = self._cache.find(cell)
+                if record is None:
+                    self._unsent.append(cell)
+                else:
+                    self._records[cell] = record
+
+
+class _RecordCache(Protocol):
+    """Where records are looked for before a run, and put after it."""
+
+    def find(self, cell: Cell) -> Record | None: ...
+
+    def keep(self, done: Finished) -> None: ...
+
+
+class _NoCache:
+    def find(self, cell: Cell) -> Record | None:
+        return None
+
+    def keep(self, done: Finished) -> None:
+        pass
+
+
+@contextmanager
+def _cache(store: Store | None, settings: Settings) -> Iterator[_RecordCache]:
+    if store is None:
+        yield _NoCache()
+        return
+    from recallscope.sweeps.writer import RecordWriter
+
+    with (
+        store.writing() as statuses,
+        RecordWriter(store, settings, statuses, remember=True) as keeper,
+    ):
+        yield keeper

@@ -1,0 +1,112 @@
+"""The task: find the marked token, answer with its image. NumPy alone, usable without the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recallscope.problem import LARGEST_SEED, ProblemError, whole_number
+from recallscope.tasks.random import Role, below, generator, words
+
+if TYPE_CHECKING:
+    from jaxtyping import Int64, UInt
+
+_LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part in 65,536
+
+SPLITS = {"train": Role.TRAIN, "test": Role.TEST}
+
+
+def check_split(split: str) -> None:
+    """Raise unless there is such a stream of samples."""
+    if split not in SPLITS:
+        raise ProblemError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+
+
+class Samples(NamedTuple):
+    """A block of samples, to be unpacked.
+
+    >>> tokens, position, label = Task(vocab=64, length=8).draw(0, 10)
+    >>> tokens.shape, position.shape, label.shape
+    ((10, 8), (10,), (10,))
+    """
+
+    tokens: Int64[np.ndarray, "n L"]
+    position: Int64[np.ndarray, " n"]
+    label: Int64[np.ndarray, " n"]
+
+
+class Task:
+    """A fixed permutation of `vocab` tokens, to be recalled from sequences of `length` tokens.
+
+    Tokens are uniform and independent, the marked position is uniform, and the label is the
+    image of the marked token. Sample i is a pure function of (vocab, length, seed, i), so any
+    part can be made anywhere, alone and in any order.
+
+    In NumPy:
+
+    >>> task = Task(vocab=512, length=32, seed=0)
+    >>> tokens, position, label = task.draw(0, 1000)
+    >>> tokens.shape, position.shape, label.shape
+    ((1000, 32), (1000,), (1000,))
+    >>> bool((task.draw(900, 910).tokens == tokens[900:910]).all())
+    True
+    >>> bool((label == task.permutation[tokens[range(1000), position]]).all())
+    True
+
+    Block by block, with nothing kept:
+
+    >>> [len(block.label) for block in task.blocks(samples=1000, size=400)]
+    [400, 400, 200]
+
+    In PyTorch, see `RecallDataset` and `RecallStream`.
+    """
+
+    def __init__(self, vocab: int, length: int, seed: int = 0) -> None:
+        self.vocab = whole_number("vocab", vocab, 2)
+        self.length = whole_number("length", length, 1)
+        self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
+
+    def __repr__(self) -> str:
+        return f"Task(vocab={self.vocab}, length={self.length}, seed={self.seed})"
+
+    def __getstate__(self) -> dict[str, int]:
+        # A worker makes the permutation again: sending V numbers would cost more.
+        return {"vocab": self.vocab, "length": self.length, "seed": self.seed}
+
+    @cached_property
+    def permutation(self) -> Int64[np.ndarray, " V"]:
+        """The label of each token."""
+        return generator(self.seed, Role.PERMUTATION, self.vocab).permutation(self.vocab)
+
+    def draw(self, start: int, stop: int, split: str = "train") -> Samples:
+        """Samples start…stop−1 of the training stream, or of the disjoint stream of tests."""
+        check_split(split)
+        start = whole_number("start", start, 0, LARGEST_SEED)
+        stop = whole_number("stop", stop, start, LARGEST_SEED)
+        random = self._random(start, stop, SPLITS[split])
+        position = below(self.length, random[:, self.length])
+        tokens = below(self.vocab, random[:, : self.length])
+        label = self.permutation[tokens[np.arange(stop - start), position]]
+        return Samples(tokens, position, label)
+
+    def _random(self, start: int, stop: int, role: Role) -> UInt[np.ndarray, "n numbers"]:
+        """A row for each sample: a random word for each token, then one for the position."""
+        halved = max(self.vocab, self.length) <= _LARGEST_FOR_HALF_A_WORD
+        width = self.length // 2 + 1 if halved else self.length + 1
+        random = words(
+            self.seed, role, self.vocab, self.length, start=start * width, stop=stop * width
+        ).reshape(stop - start, width)
+        return random.view(np.uint32) if halved else random
+
+    def blocks(
+        self, samples: int, size: int = 1024, start: int = 0, split: str = "train"
+    ) -> Iterator[Samples]:
+        """Samples start…start+samples−1 in blocks of `size`, the last one shorter if need be."""
+        size = whole_number("size", size, 1)
+        start = whole_number("start", start, 0)
+        stop = start + whole_number("samples", samples, 0)
+        for first in range(start, stop, size):
+            yield self.draw(first, min(first + size, stop), split)

@@ -1,0 +1,167 @@
+"""Many problems at once: the sizes and options of problems as arrays of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recallscope.problem import ACTIVATIONS, FAMILIES, LARGEST_SIZE, Problem, ProblemError
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int64
+
+_ENDLESS = 1e100
+"""Stands for an endless batch: nothing of order 1/N is left, and no inf minus inf is met."""
+
+_ATTENTION_ALONE = ACTIVATIONS.index("identity")
+
+
+class ProblemArrays(NamedTuple):
+    """Problems as arrays: what the closed forms are functions of.
+
+    Attention alone is the identity in an endlessly wide MLP, so one formula serves both models.
+    """
+
+    vocab: Float[np.ndarray, "*n"]
+    samples: Float[np.ndarray, "*n"]
+    dim: Float[np.ndarray, "*n"]
+    length: Float[np.ndarray, "*n"]
+    width: Float[np.ndarray, "*n"]
+    activation: Int64[np.ndarray, "*n"]  # index into ACTIVATIONS
+    gaussian: Bool[np.ndarray, "*n"]  # lengths of embeddings fluctuate
+    orthogonal: Bool[np.ndarray, "*n"]
+    marked: Bool[np.ndarray, "*n"]  # the trigger is in the values
+
+    @property
+    def per_token(self) -> Float[np.ndarray, "*n"]:
+        """λ = N/V, the samples that show each fact."""
+        return self.samples / self.vocab
+
+    @property
+    def room(self) -> Float[np.ndarray, "*n"]:
+        """The d of the formulas: 1/d is the mean square overlap, so inf for orthogonal ones."""
+        return np.where(self.orthogonal, np.inf, self.dim)
+
+    def take(self, where: Any) -> ProblemArrays:
+        """Some of the problems."""
+        return ProblemArrays(*(field[where] for field in self))
+
+
+def problem_arrays(
+    *,
+    vocab: Any,
+    samples: Any,
+    dim: Any,
+    length: Any,
+    width: Any = None,
+    activation: Any = None,
+    embedding: Any = "sphere",
+    trigger_in_values: Any = False,
+) -> ProblemArrays:
+    """Broadcast sizes and options to arrays of one shape, and check their ranges.
+
+    Names are those of `Problem`. A width of None or infinity is attention alone, whatever the
+    activation. Sizes need not be whole. Numbers become arrays of one element.
+
+    >>> s = problem_arrays(vocab=512, samples=[1e3, 1e4], dim=64, length=32)
+    >>> s.per_token.round(2), s.room
+    (array([ 1.95, 19.53]), array([64., 64.]))
+    """
+    sizes = {
+        name: _sizes(name, value, smallest)
+        for name, value, smallest in (
+            ("vocab", vocab, 2),
+            ("samples", samples, 1),
+            ("dim", dim, 1),
+            ("length", length, 1),
+            ("width", np.inf if width is None else width, 1),
+        )
+    }
+    sizes["samples"] = np.minimum(sizes["samples"], _ENDLESS)
+    codes = _codes(activation)
+    family = np.asarray(embedding)
+    for name in np.unique(family):
+        if name not in FAMILIES:
+            raise ProblemError(
+                f"embedding must be one of {', '.join(FAMILIES)} for a prediction, not {name!s}; "
+                "arrays of your own have no closed form, run them"
+            )
+    alone = np.isinf(sizes["width"])
+    codes = np.where(alone, _ATTENTION_ALONE, codes)
+    arrays = np.broadcast_arrays(
+        *sizes.values(),
+        codes,
+        family == "gaussian",
+        family == "orthogonal",
+        np.asarray(trigger_in_values, dtype=bool),
+    )
+    made = ProblemArrays(*(np.atleast_1d(array) for array in arrays))
+    if np.any(made.orthogonal & (made.dim < made.vocab + 1)):
+        raise ProblemError(
+            "orthogonal embeddings need dim >= vocab + 1 (the trigger needs a direction too)"
+        )
+    return made
+
+
+def arrays_of(problems: Problem | Iterable[Problem]) -> ProblemArrays:
+    """The same from problems.
+
+    >>> arrays_of(Problem(vocab=512, samples=8192, dim=64, length=32)).vocab
+    array([512.])
+    """
+    listed: list[Problem] = [problems] if isinstance(problems, Problem) else list(problems)
+    for problem in listed:
+        if problem.regime != "limit":
+            raise ProblemError(
+                "the closed forms hold in the limit regime (η → 0, γ → ∞), "
+                f"not in the {problem.regime} regime; leave regime, eta and gamma out"
+            )
+    return problem_arrays(
+        **{
+            name: [getattr(problem, name) for problem in listed]
+            for name in ("vocab", "samples", "dim", "length", "embedding", "trigger_in_values")
+        },
+        width=[problem.width or np.inf for problem in listed],
+        activation=[problem.activation or "identity" for problem in listed],
+    )
+
+
+def has_closed_form(problem: Problem) -> bool:
+    """Whether the theory has anything to say: not of other regimes, nor of arrays of one's own.
+
+    >>> has_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
+    True
+    """
+    try:
+        arrays_of(problem)
+    except ProblemError:
+        return False
+    return True
+
+
+def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:
+    try:
+        sizes = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be numbers, not {value!r}") from None
+    endless = name in ("samples", "width")
+    fine = (sizes >= smallest) & ((sizes <= LARGEST_SIZE) | (endless & np.isinf(sizes)))
+    if not np.all(fine):
+        worst = np.atleast_1d(sizes)[~np.atleast_1d(fine)][0]
+        raise ProblemError(
+            f"{name} must be from {smallest} to 2^53{', or inf' if endless else ''}, not {worst:g}"
+        )
+    return sizes
+
+
+def _codes(activation: Any) -> Int64[np.ndarray, "*n"]:
+    names = np.asarray("relu" if activation is None else activation)
+    codes = np.full(names.shape, -1)
+    for code, name in enumerate(ACTIVATIONS):
+        codes[names == name] = code
+    if np.any(codes < 0):
+        wrong = np.atleast_1d(names)[np.atleast_1d(codes) < 0][0]
+        raise ProblemError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {wrong!s}")
+    return codes

@@ -1,0 +1,1 @@
+"""Closed forms against Monte Carlo, decoders against the lower bound."""

@@ -1,0 +1,279 @@
+"""The check: every closed form beside its Monte-Carlo twin, level and slope, with a verdict.
+
+Around one problem each size is halved and doubled. A noise passes if the measured variance agrees
+with the predicted one at all sizes and changes with each size as predicted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.theory import locking
+from recallscope.theory.accuracy import analyse
+from recallscope.theory.capacity import SIZES
+from recallscope.theory.noise import budget
+from recallscope.theory.problem_arrays import arrays_of
+from recallscope.validation.monte_carlo import Term, measure
+
+FACTORS = (0.5, 1.0, 2.0)
+LARGEST_ARRAY = 5e7
+LEVEL_TOLERANCE = math.log(1.5)
+SLOPE_TOLERANCE = 0.25
+"""A wrong exponent is wrong by at least one half."""
+
+NEGLIGIBLE = 0.02
+"""A noise of less than this share of its stage is shown but not judged."""
+
+
+_ROUNDING = 1e-12
+
+
+class CheckOutcome(StrEnum):
+    """What a comparison says of a closed form."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNCLEAR = "unclear"  # the errors of the measurement are too large; take more seeds
+    NEGLIGIBLE = "negligible"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermComparison:
+    """One noise along one size: measured with its standard error over instances, and predicted."""
+
+    stage: str
+    term: str
+    size: str
+    values: list[int]
+    measured: list[float]
+    errors: list[float]
+    predicted: list[float]
+    measured_slope: float
+    slope_error: float
+    predicted_slope: float
+    ratio: float  # measured over predicted, geometric mean over the sizes
+    verdict: CheckOutcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckReport:
+    """All comparisons around one problem."""
+
+    problem: Problem
+    seeds: int
+    comparisons: list[TermComparison]
+
+    @property
+    def failed(self) -> list[Term]:
+        """The stage and name of every closed form that failed along some size."""
+        wrong = [c for c in self.comparisons if c.verdict is CheckOutcome.FAIL]
+        return list(dict.fromkeys((c.stage, c.term) for c in wrong))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "problem": self.problem.to_dict() | {"key": self.problem.key},
+            "seeds": self.seeds,
+            "passed": not self.failed,
+            "failed": [{"stage": stage, "term": term} for stage, term in self.failed],
+            "comparisons": [asdict(c) | {"verdict": str(c.verdict)} for c in self.comparisons],
+        }
+
+
+def check(
+    problem: Problem,
+    seeds: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+) -> CheckReport:
+    """Measure every noise of a problem and around it, and compare it with its closed form.
+
+    Run this first when you have changed the model or a formula. Nine to eleven problems are run at
+    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one.
+
+    >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
+    >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}
+    True
+    """
+    return compare(problem, measure_around(problem, seeds, progress))
+
+
+Measured = dict[Problem, list[dict[Term, float]]]
+"""What was measured of each problem, instance by instance."""
+
+
+def measure_around(
+    problem: Problem, seeds: int = 16, progress: Callable[[int, int], None] | None = None
+) -> Measured:
+    """The twins of a problem and of those with one size halved or doubled."""
+    seeds = whole_number("seeds", seeds, 2)
+    if problem.embedding not in ("sphere", "gaussian", "rademacher"):
+        raise ProblemError(
+            f"the check is for random embeddings, not {problem.embedding!r}; "
+            "over orthogonal ones there are no overlaps to measure"
+        )
+    smallest = {"vocab": 16, "samples": problem.vocab, "dim": 4, "length": 2}
+    for name, size in smallest.items():
+        if getattr(problem, name) < size:
+            raise ProblemError(
+                f"the check needs {name} of at least {size}, not {getattr(problem, name):g}: "
+                "smaller instances have too few facts to tell noises apart"
+            )
+    numbers = _largest_array(problem)
+    if not numbers <= LARGEST_ARRAY:
+        raise ProblemError(
+            f"the check would hold {numbers:.2g} numbers at once and stops at "
+            f"{LARGEST_ARRAY:.0e}; choose a smaller problem"
+        )
+    different = list(dict.fromkeys(_around(problem).values()))
+    measured: Measured = {}
+    for number, one in enumerate(different):
+        measured[one] = []
+        for seed in range(seeds):
+            measured[one].append(measure(one, seed))
+            if progress is not None:
+                progress(number * seeds + seed + 1, len(different) * seeds)
+    return measured
+
+
+def compare(problem: Problem, measured: Measured) -> CheckReport:
+    """Hold what was measured around a problem against the closed forms."""
+    problems = _around(problem)
+    predicted = {one: predicted_terms(one) for one in measured}
+    for one, found in measured.items():
+        if ("lock", "trigger") not in found[0]:
+            continue
+        # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
+        square = float(np.mean([each["lock", "trigger"] for each in found]))
+        score, room = math.sqrt(max(square, 0.0)), arrays_of(one).room
+        predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, room)[0])
+    shares = _shares(predicted[problem])
+    comparisons = [
+        _compare(
+            term,
+            name,
+            [getattr(problems[name, factor], name) for factor in FACTORS],
+            [[found[term] for found in measured[problems[name, factor]]] for factor in FACTORS],
+            [predicted[problems[name, factor]][term] for factor in FACTORS],
+            negligible=shares[term] < NEGLIGIBLE,
+        )
+        for term in measured[problem][0]
+        if term in predicted[problem] and shares[term] > _ROUNDING
+        if all(predicted[one][term] > 0 for one in predicted)
+        for name in dict.fromkeys(name for name, _ in problems)
+    ]
+    return CheckReport(problem=problem, seeds=len(measured[problem]), comparisons=comparisons)
+
+
+def _around(problem: Problem) -> dict[tuple[str, float], Problem]:
+    sizes = [name for name in SIZES if name != "width" or problem.width is not None]
+    return {(name, factor): _scaled(problem, name, factor) for name in sizes for factor in FACTORS}
+
+
+def predicted_terms(problem: Problem) -> dict[Term, float]:
+    """What the theory says of everything that `measure` measures.
+
+    >>> terms = predicted_terms(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(terms["recall", "interference"], 4)
+    0.1494
+    """
+    s = arrays_of(problem)
+    found = analyse(s)
+    named = budget(s, found)
+    terms = {
+        (stage, name): float(variance[0])
+        for stage in ("one_step", "recall")
+        for name, variance in named[stage].items()
+    }
+    # The twin of one step cannot tell these two apart.
+    terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
+    scores = found.locking
+    terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
+    terms["lock", "cross_talk"] = float(locking.cross_talk(scores.signal, s.room)[0])
+    terms["lock", "signal"] = float((scores.signal - scores.remembered)[0])
+    terms["lock", "memorisation"] = float(scores.remembered[0])
+    return terms
+
+
+def _scaled(problem: Problem, name: str, factor: float) -> Problem:
+    smallest = 2 if name in ("vocab", "length") else 1  # one token has nothing to lock
+    return problem.replace(**{name: max(smallest, round(getattr(problem, name) * factor))})
+
+
+def _largest_array(problem: Problem) -> float:
+    """Numbers in the largest array of a twin, when each size is doubled in its turn."""
+    V, N, d, L, m = (
+        float(getattr(problem, name) or 1)
+        for name in ("vocab", "samples", "dim", "length", "width")
+    )
+    return 2 * max(N * V, 2 * V * V, N * L, N * m, N * d, V * m, V * d, m * d)
+
+
+def _shares(terms: dict[Term, float]) -> dict[Term, float]:
+    """Of each noise in the noise of its stage; a signal is all of itself."""
+    signals = ("signal", "memorisation")
+    whole = terms["lock", "signal"] + terms["lock", "memorisation"]
+    shares = {}
+    for (stage, name), value in terms.items():
+        stage_terms = {n: v for (st, n), v in terms.items() if st == stage and n not in signals}
+        total = sum(stage_terms.values())
+        shares[stage, name] = value / whole if name in signals else stage_terms[name] / total
+    return shares
+
+
+def _compare(
+    term: Term,
+    size: str,
+    values: list[int],
+    measured: list[list[float]],
+    predicted: list[float],
+    negligible: bool,
+) -> TermComparison:
+    means = np.mean(measured, axis=1)
+    errors = np.std(measured, axis=1, ddof=1) / math.sqrt(len(measured[0]))
+    steps = np.log(values) - np.log(values).mean()
+    weights = steps / (steps @ steps)  # of a straight line through the logarithms
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.maximum(means, 1e-300))
+        relative = np.where(means > 0, errors / means, np.inf)
+    ratio = logs - np.log(predicted)
+    slope, expected = weights @ logs, weights @ np.log(predicted)
+    slope_error = float(np.sqrt(weights**2 @ np.minimum(relative, 1e3) ** 2))
+    level_error = float(np.sqrt(np.mean(np.minimum(relative, 1e3) ** 2) / len(means)))
+    return TermComparison(
+        stage=term[0],
+        term=term[1],
+        size=size,
+        values=values,
+        measured=means.tolist(),
+        errors=errors.tolist(),
+        predicted=predicted,
+        measured_slope=float(slope),
+        slope_error=slope_error,
+        predicted_slope=float(expected),
+        ratio=float(np.exp(np.mean(ratio))),
+        verdict=_verdict(
+            abs(slope - expected), slope_error, abs(np.mean(ratio)), level_error, negligible
+        ),
+    )
+
+
+def _verdict(
+    slope: float, slope_error: float, level: float, level_error: float, negligible: bool
+) -> CheckOutcome:
+    if negligible:
+        return CheckOutcome.NEGLIGIBLE
+    if slope > SLOPE_TOLERANCE + 2 * slope_error or level > LEVEL_TOLERANCE + 2 * level_error:
+        return CheckOutcome.FAIL
+    # An exponent wrong by one half must not hide in the errors.
+    return (
+        CheckOutcome.UNCLEAR
+        if slope + 2 * slope_error > 2 * SLOPE_TOLERANCE + 0.1
+        else CheckOutcome.PASS
+    )
