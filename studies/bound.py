@@ -51,12 +51,12 @@ def accuracies(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def sweep(problem: Problem) -> tuple[list[int], dict[str, np.ndarray], dict[str, float]]:
-    """Batch sizes, accuracies of shape (batch sizes, seeds), and the mean on an endless batch."""
-    endless = {
+    """Batch sizes, accuracies of shape (batch sizes, seeds), and the mean on the population."""
+    population = {
         name: float(found.mean())
         for name, found in accuracies(problem.replace(samples=math.inf)).items()
     }
-    reach = [name for name, accuracy in endless.items() if accuracy > TARGET]
+    reach = [name for name, accuracy in population.items() if accuracy > TARGET]
     sizes: list[int] = []
     found: list[dict[str, np.ndarray]] = []
     size = float(coverage_samples(problem.vocab, TARGET)) / 2
@@ -67,7 +67,7 @@ def sweep(problem: Problem) -> tuple[list[int], dict[str, np.ndarray], dict[str,
         if len(found) > 1 and all(found[-2][name].mean() > TARGET for name in reach):
             break
         size *= STEP
-    return sizes, {name: np.stack([at[name] for at in found]) for name in endless}, endless
+    return sizes, {name: np.stack([at[name] for at in found]) for name in population}, population
 
 
 def crossing(sizes: list[int], accuracy: np.ndarray) -> float:
@@ -102,7 +102,7 @@ def study(fields: dict[str, int | str]) -> list[dict[str, Any]]:
     problem = Problem(samples=math.inf, **fields)
     limit = bound(problem, TARGET)
     own_features = max(limit.samples, feature_bound(problem))
-    sizes, by_seed, endless = sweep(problem)
+    sizes, by_seed, population = sweep(problem)
     rows = []
     for name in (*DECODERS, THREE_STEPS):
         samples, low, high = crossing_interval(sizes, by_seed[name])
@@ -122,7 +122,7 @@ def study(fields: dict[str, int | str]) -> list[dict[str, Any]]:
                 "high": round(high, 1) if math.isfinite(high) else "inf",
                 "over_bound": round(samples / limit.samples, 2),
                 "over_bound_own_features": round(samples / own_features, 2),
-                "endless_accuracy": round(endless[name], 3),
+                "population_accuracy": round(population[name], 3),
                 "largest_batch": sizes[-1],
                 "seeds": len(SEEDS),
             }
@@ -132,10 +132,10 @@ def study(fields: dict[str, int | str]) -> list[dict[str, Any]]:
 
 def shown(row: dict[str, Any]) -> str:
     """N*, half the width of its interval, and its ratio to the bound."""
-    if row["samples"] == "inf" and row["endless_accuracy"] > TARGET:
+    if row["samples"] == "inf" and row["population_accuracy"] > TARGET:
         return f"> {row['largest_batch']}"
     if row["samples"] == "inf":
-        return f"never ({row['endless_accuracy']:.3f})"
+        return f"never ({row['population_accuracy']:.3f})"
     spread = (row["high"] - row["low"]) / 2 if row["high"] != "inf" else math.inf
     return f"{row['samples']:.0f} ± {spread:.0f} ({row['over_bound_own_features']:.1f})"
 
@@ -159,7 +159,7 @@ def main() -> None:
         rows = study(fields)
         print_rows(rows)
         kept += rows
-    print("Never: below one half even on an endless batch, with that accuracy.")
+    print("Never: below one half even on the population, with that accuracy.")
     print("Three steps use two gradients more and see the mark: they may pass below the bound.")
     with Path(__file__).with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(kept[0]))

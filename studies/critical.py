@@ -1,7 +1,7 @@
 """The batch at which recall crosses one half: solved from closed forms, and found by simulation.
 
     python studies/critical.py             # simulate, write studies/critical.csv, report
-    python studies/critical.py --report    # hold the theory against the file that is there
+    python studies/critical.py --report    # compare the theory with the file that is there
 
 Problems are drawn like those of design.py with V up to 512, and kept if simulation, not theory,
 finds the crossing between N = V and N = 40 V.
@@ -38,7 +38,7 @@ def simulated(problem: Problem) -> tuple[float, float, int] | None:
     """log N*, its standard error and the seeds it took.
 
     Halve in log N with a few seeds, then draw a line through two points about the crossing, with
-    seeds until the error is small. Worlds are shared by all N of a seed, so slopes are paired.
+    seeds until the error is small. Instances are shared by all N of a seed, so slopes are paired.
     """
     torch.set_num_threads(1)
     low, high = math.log(problem.vocab), math.log(MOST_PER_TOKEN * problem.vocab)

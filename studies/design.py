@@ -3,7 +3,7 @@
     python studies/design.py                    # simulate, write studies/design.csv, report
     python studies/design.py holdout            # the same for problems the theory had not seen
     python studies/design.py --processes 2      # sooner
-    python studies/design.py --report           # hold the theory against the file that is there
+    python studies/design.py --report           # compare the theory with the file that is there
 
 The theory was worked out with the problems of `design` at hand; `holdout` was drawn afterwards.
 

@@ -10,7 +10,7 @@ more fresh runs at each of two sizes, 10 % below and above where the searches po
 Uniform grid: one run at each of as many sizes, evenly spaced in the logarithm; N* is the mean of
 the places where the line through the outcomes rises through the target. The same runs are read by
 the posterior of the search too, to tell what comes of where one looks and what of how one reads.
-Bisection: each outcome halves the range, down to 1 %; then it starts anew with fresh seeds until
+Bisection: each outcome halves the range, down to 1 %; then it starts again with fresh seeds until
 the runs are used up, and N* is the geometric mean of where it ended.
 """
 

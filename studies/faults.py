@@ -1,13 +1,13 @@
-"""Inject faults into real sweeps, and hold what is left against an undisturbed one.
+"""Inject faults into real sweeps, and compare what is left with an undisturbed one.
 
     python studies/faults.py --faults 1000 --csv studies/faults.csv
 
 A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
-raylets are killed, drivers are interrupted, shards are torn, disks fill up or become read-only,
-clocks jump and a second driver comes along. After every fault the store is read: no record may be
-lost, doubled or corrupt. When the sweep is complete its records must equal, bit for bit, those of a
-sweep that nothing befell. Kinds that this machine does not allow (mounting a small disk needs root,
-clocks need a C compiler) are left out, and said to be.
+raylets are killed, drivers are interrupted, shards are corrupted, disks fill up or become read-
+only, clocks jump and a second driver comes along. After every fault the store is read: no record
+may be lost, doubled or corrupt. When the sweep is complete its records must equal, bit for bit,
+those of a sweep that nothing befell. Kinds that this machine does not allow (mounting a small disk
+needs root, clocks need a C compiler) are left out, and said to be.
 
 Most drivers are forked from a process that has imported torch already, so that a thousand faults
 take an hour and not a day; every tenth is started by the command line as a user would.
@@ -196,7 +196,7 @@ class Trial:
         self.file.write_text(SWEEP)
         self.log = folder / "log"
         self.seen: set = set()
-        self.torn: set[str] = set()
+        self.corrupt: set[str] = set()
         self.stops: list[float] = []
 
     def driver(self, executor: str | None = None, **more: object) -> Driver:
@@ -204,9 +204,9 @@ class Trial:
         return Driver(self.store, self.file, executor, self.log, **more)
 
     def check(self) -> int:
-        """Read the store, and hold it against what it must be; how many records it has."""
+        """Read the store and check it; how many records it has."""
         found = Store(self.store).verify()
-        if found.duplicated or found.wrong_keys or set(found.torn) - self.torn:
+        if found.duplicated or found.wrong_keys or set(found.corrupt) - self.corrupt:
             raise TroubleError(f"not sound: {found}; {tail(self.log)}")
         have = {}
         for record in Store(self.store).records():
@@ -226,13 +226,13 @@ class Trial:
         driver.wait()
         if driver.code != 0:
             raise TroubleError(f"the last run ended with {driver.code}: {tail(self.log)}")
-        if self.check() != len(self.expected) or Store(self.store).verify().torn:
+        if self.check() != len(self.expected) or Store(self.store).verify().corrupt:
             raise TroubleError("records are missing at the end")
 
     def pause(self, longest: float = 1.2) -> None:
         time.sleep(self.rng.uniform(0, longest))
 
-    # The faults. Each starts a driver, disturbs it, and leaves a store to go on with.
+    # The faults. Each starts a driver, disturbs it, and leaves a store that resumes.
 
     def kill_driver(self) -> None:
         driver = self.driver(fork=self.rng.random() > 0.1)
@@ -285,9 +285,9 @@ class Trial:
             else:
                 content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
                 shard.write_bytes(content)
-            self.counts["shard torn"] += 1
-            self.torn.add(shard.name)
-        self.seen = set()  # what we have torn is lost until it is run again
+            self.counts["shard corrupted"] += 1
+            self.corrupt.add(shard.name)
+        self.seen = set()  # what we have corrupt is lost until it is run again
         self.check()
 
     def jump_clock(self) -> None:
@@ -370,7 +370,7 @@ class Trial:
         self.take_over(disk)
 
     def take_over(self, disk: Path) -> None:
-        """Go on with what the small disk holds."""
+        """Resume with what the small disk holds."""
         shutil.rmtree(self.store)
         shutil.copytree(disk / "store", self.store)
         self.check()

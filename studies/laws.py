@@ -1,4 +1,4 @@
-"""Critical batch sizes along every axis, by simulation alone: the data behind docs/laws.md.
+"""Critical sample sizes along every axis, by simulation alone: the data behind docs/laws.md.
 
     python studies/laws.py                 # search what is not there yet, then report and draw
     python studies/laws.py --report        # fit and draw what is there: docs/laws.png,
@@ -29,11 +29,11 @@ from recallscope.plotting.style import (
     COLOURS,
     LETTERS,
     MARKERS,
+    label_size_axes,
     log_bars,
     new_figure,
     save,
-    sizes_along,
-    tidy,
+    style_axes,
 )
 from recallscope.statistics import power_law as fitted
 from recallscope.statistics.power_law import Collapse, Exponent, collapse, fit_law, read_points
@@ -337,7 +337,7 @@ def report(rows: list[dict[str, Any]]) -> str:
             )
             lines.append(
                 f"{name}, scale {scale}, all axes: {powers}; {law.status} "
-                f"(chance {law.chance:.2g}, scatter {law.scatter:.1%}); "
+                f"(p = {law.p_value:.2g}, scatter {law.scatter:.1%}); "
                 f"rms about one curve against N {found.raw:.3f}, N/N* "
                 f"of the law {found.law:.3f}, of its own {found.own:.3f}; each its own curve "
                 f"{found.seeds:.3f}"
@@ -352,8 +352,8 @@ def report(rows: list[dict[str, Any]]) -> str:
         )
         verdict = "rejected" if law.separable.rejected else "not rejected"
         lines.append(
-            f"{name:11} {law.reached} critical sizes, {powers}; fit {law.status} (chance "
-            f"{law.chance:.2g}); separable law {verdict} (chance {law.separable.chance:.2g})"
+            f"{name:11} {law.reached} critical sizes, {powers}; fit {law.status} (p = "
+            f"{law.p_value:.2g}); separable law {verdict} (p = {law.separable.p_value:.2g})"
         )
     return "\n".join(lines)
 
@@ -409,11 +409,11 @@ def _with_bars(rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _dress(axes: Any, along: str, label: str) -> None:
-    sizes_along(axes, along, "samples")
+    label_size_axes(axes, along, "samples")
     axes.set_ylabel(label, fontsize=8)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda tick, _: f"{tick:g}")
-    tidy(axes)
+    style_axes(axes)
 
 
 def draw_factorial(rows: list[dict[str, Any]]) -> None:
@@ -445,14 +445,14 @@ def draw_factorial(rows: list[dict[str, Any]]) -> None:
         verdict = "rejected" if law.separable.rejected else "not rejected"
         axes.set_title(
             f"{embedding} embeddings\nexponents: {powers}\nN* depends on neither: {verdict} "
-            f"(chance {law.separable.chance:.2g})",
+            f"(p = {law.separable.p_value:.2g})",
             fontsize=7,
         )
         _dress(axes, "length", "N* of recall 0.5")
         axes.legend(fontsize=6.5, frameon=False)
     runs = sum(row["evaluations"] for row in rows if row["law"] in FACTORIAL)
     figure.suptitle(
-        f"Critical batch size of three-step recall, V=512, attention alone. {runs} runs of 4096 "
+        f"Critical sample size of three-step recall, V=512, attention alone. {runs} runs of 4096 "
         "tests in all; bars are 95 % intervals.",
         fontsize=7,
     )

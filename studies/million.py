@@ -2,7 +2,7 @@
 
     python studies/million.py --records 1000000 --csv studies/million.csv
 
-The record of one tiny run is repeated under a million keys, its numbers drawn anew so that they
+The record of one tiny run is repeated under a million keys, its numbers drawn again so that they
 do not compress, and written through the store itself in shards of 20,000. Then, each in a process
 of its own, the store is opened for writing, and a sweep of a thousand problems at a thousand seeds
 is resumed that has nothing left to do.

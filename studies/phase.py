@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, phase_map
-from recallscope.plotting.phase_map import phase_figure
+from recallscope.plotting.phase_map import phase_map_figure
 from recallscope.plotting.style import save
 
 problem = Problem(vocab=4096, samples=200_000, dim=1, length=64, width=1, activation="relu")
@@ -16,4 +16,4 @@ plane = phase_map(
     problem, x=("dim", np.geomspace(16, 2048, 120)), y=("width", np.geomspace(16, 65536, 120))
 )
 title = "Closed forms at V=4096, N=200,000, L=64, ReLU MLP, sphere embeddings"
-save(phase_figure(plane, title), Path(__file__).parents[1] / "docs" / "phase.png")
+save(phase_map_figure(plane.figure_data(), title), Path(__file__).parents[1] / "docs" / "phase.png")

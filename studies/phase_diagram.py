@@ -134,7 +134,7 @@ def main() -> None:
         simulate(arguments.seeds)
         write_csv([row for each in diagrams(load()) for row in each.rows()], TABLE)
     found = from_rows(read_csv(TABLE))
-    save(phase_diagram_figure(found), FIGURE)
+    save(phase_diagram_figure([diagram.to_dict() for diagram in found]), FIGURE)
     for diagram in found:
         report(diagram)
 

@@ -46,7 +46,7 @@ def _claim(name: str, title: str) -> Claim:
     return Claim(
         name=name,
         title=title,
-        statement=f"{title}: the critical batch is a product of powers, not a sum of them.",
+        statement=f"{title}: the critical sample size is a product of powers, not a sum of them.",
         support="The fitted law has a cross term, and its interval lies above 0.2.",
         contradict="A separable law fits as well, or the cross term lies below 0.2.",
         background=(
@@ -107,11 +107,11 @@ def _products() -> Finding:
         ],
         answer=(
             "N* falls as d to the −1.02 and rises as L to the 1.9, e.g. from 64 to 512. A "
-            "separable law is refused (chance below 10⁻⁶).\n\nThe closed forms agree to 7 %."
+            "separable law is refused (p below 10⁻⁶).\n\nThe closed forms agree to 7 %."
         ),
         picture=Picture(
             caption=(
-                "The critical batch along each size, the others held; arrows are bounds. The "
+                "The critical sample size along each size, the others held; arrows are bounds. The "
                 "lines are closed forms, a fitted law and the exponent that the claim names."
             ),
             panels=panels,

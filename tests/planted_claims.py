@@ -187,7 +187,7 @@ SUPPORTING = {
     "orthogonal": lambda p: 0.7 * p.vocab,
     "capacity": lambda p: 0.4 * p.dim**1.7,
     "capacity-one-step": lambda p: 0.3 * p.dim**1.2 * (p.samples / p.length) ** 0.4,
-    "capacity-endless": lambda p: 0.4 * p.dim**1.7,
+    "capacity-population": lambda p: 0.4 * p.dim**1.7,
     "factorial": _factorial,
     "factorial-mlp": _factorial,
     "width": lambda p: 6000 / p.dim,
@@ -198,7 +198,7 @@ SUPPORTING = {
     "training-on": _trained(late=1.0),
     "decoders": _decoders(3.0),
 }
-"""Worlds in which claims are true; the news summary's is told apart below."""
+"""Runs in which claims are true; the news summary's is told apart below."""
 
 NEWS_IS_RIGHT = {
     "random-long": lambda p: 0.2 * p.dim * p.length,
@@ -210,7 +210,7 @@ CONTRADICTING = {
     "directions": {"factorial": lambda p, noise: _factorial(p, noise, samples=-1.0)},
     "two-by-two": {"corners": lambda p: 3 * _closed_forms(p, "samples")},
     "orthogonal": {"orthogonal": lambda p: 0.05 * p.vocab * p.length},
-    "trade-off": {"capacity-endless": lambda p: 0.05 * p.dim**2.5},
+    "trade-off": {"capacity-population": lambda p: 0.05 * p.dim**2.5},
     "short-or-long": {"random-long": lambda p: 0.2 * _closed_forms(p, "samples")},
     "mlp-regimes": {"with-mlp": _with_mlp(+0.2)},
     "first-steps": {"training-on": _trained(late=2.0)},

@@ -69,16 +69,16 @@ def test_all_that_apply():
     assert names == ["embedding", "trigger", "steps", "batch", "gaussian"]
     assert "mlp" in [made.name for made in applicable(MLP)]
     assert "steps" not in [made.name for made in applicable(PROBLEM, "lock_accuracy")]
-    endless = PROBLEM.replace(samples=math.inf, embedding="orthogonal", dim=65)
-    assert [made.name for made in applicable(endless)] == ["trigger", "steps"]
+    population = PROBLEM.replace(samples=math.inf, embedding="orthogonal", dim=65)
+    assert [made.name for made in applicable(population)] == ["trigger", "steps"]
 
 
 def test_what_does_not_apply_is_told():
-    endless = PROBLEM.replace(samples=math.inf)
+    population = PROBLEM.replace(samples=math.inf)
     for name, problem, accuracy, said in [
         ("depth", PROBLEM, "recall_accuracy", "an ablation is one of embedding, mlp, trigger"),
         ("mlp", PROBLEM, "recall_accuracy", "takes the MLP away, and there is none; give a width"),
-        ("batch", endless, "recall_accuracy", "makes the batch endless, and it is so already"),
+        ("batch", population, "recall_accuracy", "samples are inf already"),
         ("steps", PROBLEM, "lock_accuracy", "compares recall after three steps with one step"),
         ("gaussian", PROBLEM.replace(embedding="gaussian"), "recall_accuracy", "are so already"),
         (
@@ -222,7 +222,7 @@ def test_the_figure_says_what_it_shows(tmp_path):
     made, records = pairs([0.3, 0.32, 0.31, 0.3], [0.5, 0.52, 0.51, 0.53])
     found = compare(made, records)
     lost = compare(made, [record(arm.problem, 0, status=Status.FAILED) for arm in made[1:3]])
-    figure = ablation_figure([found, lost])
+    figure = ablation_figure([found.to_dict(), lost.to_dict()])
     caption = figure.get_suptitle().replace("\n", " ")
     assert "V=64, N=256, d=16, L=4, attention alone, sphere embeddings" in caption
     assert "Means over 4 seeds, the same in A and B, each tested on 4096 fresh samples" in caption
@@ -284,16 +284,16 @@ def test_the_command_for_people(monkeypatch, capsys):
 
 
 def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
-    from recallscope.experiment import run as experiment
+    from recallscope.sweeps import jobs
 
-    whole = experiment.run
+    whole = jobs.run
 
     def breaks(problem, seed, **how):
         if problem.samples == math.inf and seed == 1:
             return record(problem, seed, status=Status.FAILED)
         return whole(problem, seed, **how)
 
-    monkeypatch.setattr(experiment, "run", breaks)
+    monkeypatch.setattr(jobs, "run", breaks)
     assert call(["ablate", "batch", *SIZES], monkeypatch) == 1
     assert "batch: 1 pairs with a failed and 0 with an infeasible run" in capsys.readouterr().out
 

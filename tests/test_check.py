@@ -142,7 +142,7 @@ def test_problems_that_cannot_be_checked(fields: dict, sentence: str) -> None:
 def test_the_figure_is_written(tmp_path, suffix: str) -> None:
     report = compare(PROBLEMS["mlp"], measured("mlp"))
     path = tmp_path / f"check.{suffix}"
-    save(check_figure(report), path)
+    save(check_figure(report.to_dict()), path)
     assert path.stat().st_size > 10_000
 
 

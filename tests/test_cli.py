@@ -69,7 +69,7 @@ def test_all_options_reach_the_problem(command):
     assert document["records"][0]["engine"] == "literal"
 
 
-def test_an_endless_batch_and_scientific_notation(command):
+def test_infinite_samples_and_scientific_notation(command):
     done = command("run", *options(samples="inf", vocab="1e2"), "--json")
     assert json.loads(done.stdout)["problem"]["samples"] == "inf"
     assert json.loads(done.stdout)["problem"]["vocab"] == 100

@@ -154,13 +154,13 @@ def test_the_same_run_told_twice_counts_once():
     assert search.evaluations == 1
 
 
-def test_an_endless_batch_is_no_size_to_be_told():
+def test_infinite_samples_are_no_size_to_be_told():
     search = CriticalSearch(PROBLEM)
     with pytest.raises(ProblemError, match="the record is of another problem"):
-        search.tell([endless_record()])
+        search.tell([infinite_record()])
 
 
-def endless_record():
+def infinite_record():
     record = planted_record(TRUTH, PROBLEM, 1, 1)
     fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
     return type(record)(**fields | {"problem": PROBLEM.replace(samples=math.inf)})

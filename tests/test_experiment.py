@@ -203,7 +203,7 @@ def test_progress_counts_every_sample_of_three_passes():
     assert seen == sorted(seen)
 
 
-def test_progress_of_an_endless_batch_counts_hidden_units():
+def test_progress_of_the_population_counts_hidden_units():
     seen = []
     problem = PROBLEM.replace(samples="inf", width=100)
     run(problem, progress=lambda done, total: seen.append((done, total)))

@@ -66,16 +66,16 @@ def test_a_law_that_bends_is_refused_and_one_that_does_not_is_not():
     straight = Points(("dim",), x, 9 - 2 * x[:, 0] + noise, error, np.zeros(12))
     law = fit_law(straight)
     assert law.status is FitStatus.OK
-    assert law.chance > 0.05
-    bent = fit_law(straight._replace(y=straight.y + 0.2 * (x[:, 0] - 4.5) ** 2))
-    assert bent.status is FitStatus.BENT
-    assert bent.scatter > 0.1
-    assert "narrow the ranges" in bent.status.advice
+    assert law.p_value > 0.05
+    curved = fit_law(straight._replace(y=straight.y + 0.2 * (x[:, 0] - 4.5) ** 2))
+    assert curved.status is FitStatus.POOR_FIT
+    assert curved.scatter > 0.1
+    assert "narrow the ranges" in curved.status.advice
 
 
 def test_a_sound_law_is_rarely_refused():
     rng = np.random.default_rng(4)
-    refused = [fit_law(planted(rng, 13)[0]).status is FitStatus.BENT for _ in range(200)]
+    refused = [fit_law(planted(rng, 13)[0]).status is FitStatus.POOR_FIT for _ in range(200)]
     assert np.mean(refused) <= 0.03
 
 

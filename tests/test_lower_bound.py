@@ -319,8 +319,8 @@ def test_extremes_are_numbers():
 
 
 def test_a_bound_is_fit_for_json():
-    endless = bound(Problem(vocab=512, samples=math.inf, dim=64, length=32, width=128), 0.9)
-    plain = json.loads(json.dumps(endless.to_dict(), allow_nan=False))
+    population = bound(Problem(vocab=512, samples=math.inf, dim=64, length=32, width=128), 0.9)
+    plain = json.loads(json.dumps(population.to_dict(), allow_nan=False))
     assert plain["vocab"] == "inf"
     assert plain["samples"] == max(
         plain["gradient_samples"], plain["counting_samples"], plain["coverage_samples"]

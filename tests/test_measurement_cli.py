@@ -8,6 +8,7 @@ import pytest
 
 from recallscope.common.csv_files import read_csv
 from recallscope.measurement.scaling import scaling_from_rows
+from recallscope.plotting.critical import critical_figure
 from recallscope.plotting.scaling import scaling_figure
 
 SMALL = ("--vocab", "64", "--dim", "48", "--length", "4")
@@ -51,7 +52,7 @@ def test_fit_measures_a_law_and_fits_its_table_again(command, tmp_path):
     power = law["exponents"]["length"]
     assert power["low"] < power["value"] < power["high"]
     assert power["theory"] == pytest.approx(power["value"], abs=0.5)
-    assert 0 <= law["goodness"]["chance"] <= 1
+    assert 0 <= law["goodness"]["p_value"] <= 1
     assert law["collapse"]["law"] < law["collapse"]["raw"]
     assert len(law["points"]) == law["goodness"]["reached"] == 4
     again = command("fit", "--from", str(table), "--json")
@@ -142,7 +143,7 @@ def test_a_malformed_table_is_told_in_one_sentence(command, tmp_path, name, text
 
 
 def test_a_law_of_a_size_that_hurts_collapses_too(command, tmp_path):
-    """Accuracy falls as vocab grows; the endless batch comes back from the table."""
+    """Accuracy falls as vocab grows; infinite samples come back from the table."""
     table = tmp_path / "law.csv"
     done = command(
         *("fit", "--for", "vocab", "--samples", "inf", "--dim", "24", "--length", "4"),
@@ -173,10 +174,36 @@ def test_the_figure_of_a_law_says_what_was_measured():
         | {"evaluations": 40, "theory": 10**6 // d}
         for d in (32, 48, 64, 96, 128)
     ]
-    figure = scaling_figure(scaling_from_rows(rows))
+    figure = scaling_figure(scaling_from_rows(rows).figure_data())
     caption = " ".join(figure.get_suptitle().split())
     assert "V=256, L=16, attention alone, sphere embeddings" in caption
     assert "5 critical sizes of recall accuracy 0.5 from 200 runs, with 95 % intervals" in caption
     title = figure.axes[0].get_title()
     assert "measured -1.00 (-1.0" in title
     assert "closed forms -1.00" in title
+    # Drawn from a JSON document as well; a search that bounds nothing is passed over.
+    bound = rows[0] | {"dim": 16, "status": "not_reached", "value": None, "high": None}
+    nothing = bound | {"dim": 20, "low": None}
+    document = json.dumps(scaling_from_rows([bound, nothing, *rows]).figure_data(), allow_nan=False)
+    figure = scaling_figure(json.loads(document))
+    assert "and 1 bounds." in " ".join(figure.get_suptitle().split())
+    assert [len(line.get_xdata()) for line in figure.axes[0].lines[-2:]] == [6, 2]
+
+
+def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, tmp_path):
+    picture = tmp_path / "a.svg"
+    done = command(
+        *("critical", "--for", "samples", "--vocab", "64", "--dim", "48", "--length", "4"),
+        *("--budget", "12", "--json", "--figure", str(picture)),
+    )
+    assert done.returncode == 0, done.stderr
+    assert picture.stat().st_size > 5_000
+    document = json.loads(done.stdout)
+    figure = critical_figure(document)
+    assert "V=64, d=48, L=4, attention alone" in figure.get_suptitle()
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told[0].startswith(f"critical: {document['value']} (")
+    curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
+    figure = critical_figure(document | {"theory_curve": curve})
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told[-1] == f"closed forms, nothing fitted: {document['theory']}"

@@ -193,16 +193,16 @@ def test_stores_here_and_there_are_joined_compacted_and_exported(place, tmp_path
 def test_a_torn_object_is_set_aside_and_its_cells_are_run_again(server, place, folder, undisturbed):
     sweep(CELLS[:10], place, test_samples=64)
     sweep(CELLS[10:], place, test_samples=64)
-    torn = shards(folder)[0]
+    corrupt = shards(folder)[0]
     server.stop()  # it remembers sizes for minutes, and what is on disk is its own
-    os.truncate(torn, torn.stat().st_size // 2)
+    os.truncate(corrupt, corrupt.stat().st_size // 2)
     server.start()
     found = Store(place).verify()
-    assert (found.torn, found.sound) == ([torn.name], False)
+    assert (found.corrupt, found.sound) == ([corrupt.name], False)
     again = sweep(CELLS, place, test_samples=64)
-    assert again.set_aside == [torn.name]
+    assert again.set_aside == [corrupt.name]
     assert again.ran == 18 - found.records
-    assert torn.with_name(f"{torn.name}.torn").exists()
+    assert corrupt.with_name(f"{corrupt.name}.corrupt").exists()
     assert results(Store(place).records()) == undisturbed
     assert Store(place).verify().sound
 

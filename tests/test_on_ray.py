@@ -224,7 +224,7 @@ def test_others_need_the_token(ray: RayExecutor, token: str | None) -> None:
     else:
         assert found.stdout.startswith("refused: the Ray cluster at"), found
         assert time.monotonic() - start < 12
-    assert run(ray, {0: Square(2)})[0].result == 4  # and the cluster goes on
+    assert run(ray, {0: Square(2)})[0].result == 4  # and the cluster still runs
 
 
 def test_a_killed_worker_loses_only_what_it_ran(ray: RayExecutor) -> None:

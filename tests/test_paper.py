@@ -16,7 +16,9 @@ from claims_page import DOCS, page
 from browser import browser
 from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
 from recallscope.paper.evidence import READINGS, Evidence
+from recallscope.paper.provenance import facts_about
 from recallscope.paper.registry import CLAIMS, finding
+from recallscope.paper.report import write_report
 from recallscope.store.store import Store
 
 
@@ -32,12 +34,14 @@ def recallscope(*arguments, folder, **more):
 
 
 @pytest.fixture(scope="module")
-def found():
-    """What the runs of the bundle say of every claim, and how long it took to find out."""
-    started = time.process_time()
-    evidence = Evidence.at(BUNDLE, "full")
-    findings = {name: finding(claim, evidence) for name, claim in CLAIMS.items()}
-    return findings, time.process_time() - started
+def evidence():
+    return Evidence.at(BUNDLE, "full")
+
+
+@pytest.fixture(scope="module")
+def found(evidence):
+    """What the runs of the bundle say of every claim."""
+    return {name: finding(claim, evidence) for name, claim in CLAIMS.items()}
 
 
 # The bundle.
@@ -57,23 +61,21 @@ def test_the_records_of_the_bundle_are_sound():
     assert found.by_status == {"ok": manifest()["runs"]}
 
 
-def test_the_verdicts_follow_from_the_records_in_less_than_a_minute(found):
-    findings, seconds = found
-    assert seconds < 60
+def test_the_verdicts_follow_from_the_records(found):
     written = manifest()["claims"]
-    made = {name: summary(each) for name, each in findings.items()}
+    made = {name: summary(each) for name, each in found.items()}
     assert {name: each["verdict"] for name, each in made.items()} == {
         name: each["verdict"] for name, each in written.items()
     }
     for name, each in made.items():
-        for made_anew, kept in zip(each["evidence"], written[name]["evidence"], strict=True):
+        for rebuilt, kept in zip(each["evidence"], written[name]["evidence"], strict=True):
             for end in ("value", "low", "high"):
-                assert made_anew.pop(end) == pytest.approx(kept.pop(end), rel=1e-6, abs=1e-9)
-            assert made_anew == kept
+                assert rebuilt.pop(end) == pytest.approx(kept.pop(end), rel=1e-6, abs=1e-9)
+            assert rebuilt == kept
 
 
 def test_the_page_of_the_claims_is_that_of_the_records(found):
-    findings = [(CLAIMS[name], each) for name, each in found[0].items()]
+    findings = [(CLAIMS[name], each) for name, each in found.items()]
     assert (DOCS / "claims.md").read_text() == page(findings, manifest())
     assert {path.stem for path in (DOCS / "claims").glob("*.png")} == set(CLAIMS)
 
@@ -169,6 +171,12 @@ def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     )
     assert plotted.returncode == 2
     assert "products is not yet measured; start with recallscope paper run" in plotted.stderr
+    reported = recallscope(
+        "report", "--store", "recallscope-paper", "--size", "smoke", folder=tmp_path
+    )
+    assert reported.returncode == 0, reported.stderr
+    assert CLAIMS["first-steps"].title in (tmp_path / "report.html").read_text()
+    assert {path.stem for path in (tmp_path / "report-figures").iterdir()} == {"first-steps"}
 
 
 def test_a_figure_is_drawn_from_the_bundle(tmp_path):
@@ -179,12 +187,13 @@ def test_a_figure_is_drawn_from_the_bundle(tmp_path):
     assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
 
 
-def test_the_report_in_a_browser(found, tmp_path):
+def test_the_report_in_a_browser(evidence, found, tmp_path):
     """All ten claims, drawn, from the file alone."""
-    done = recallscope("report", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    claims = [(CLAIMS[name], each) for name, each in found.items()]
+    facts = facts_about(evidence, claims, "recallscope-paper", hashes(BUNDLE))
+    write_report(tmp_path / "report.html", claims, facts)
     assert len(list((tmp_path / "report-figures").iterdir())) == 2 * len(CLAIMS)
-    panels = sum(len(each.picture.panels) for each in found[0].values())
+    panels = sum(len(each.picture.panels) for each in found.values())
     shutil.rmtree(tmp_path / "report-figures")  # links for print, not parts of the page
     address = (tmp_path / "report.html").as_uri()
     with browser() as tab:

@@ -259,10 +259,10 @@ def texts(figure):
 
 def test_the_figure_says_what_it_shows(tmp_path, diagram):
     long = phase_diagram(planted(PROBLEM.replace(length=64)), "dim", "samples")
-    figure = phase_diagram_figure([diagram, long])
+    figure = phase_diagram_figure([diagram.to_dict(), long.to_dict()])
     caption, titles, legends, labels = texts(figure)
     assert caption.startswith("V=512, attention alone, sphere embeddings.")
-    assert "mean recall accuracy of 4 seeds a cell, tested on 4096 fresh samples" in caption
+    assert "mean recall accuracy of 4 seeds per cell, tested on 4096 fresh samples" in caption
     assert "95 % intervals" in caption
     assert titles[0] == (
         f"L=16: {diagram.disagreeing} of 18 cells disagree ({diagram.disagreeing / 18:.1%})"
@@ -278,7 +278,7 @@ def test_the_figure_says_what_it_shows(tmp_path, diagram):
 def test_a_figure_of_lost_cells_and_of_no_crossing(tmp_path):
     runs = planted(x=Axis("dim", (16, 24)), seeds=1)
     lost = [broken(runs[0].problem, 0, Status.FAILED), *runs[1:]]
-    figure = phase_diagram_figure([phase_diagram(lost, "dim", "samples")])
+    figure = phase_diagram_figure([phase_diagram(lost, "dim", "samples").to_dict()])
     assert "1 runs failed and are left out." in texts(figure)[0]
     save(figure, tmp_path / "a.png")
 
@@ -333,12 +333,12 @@ def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, 
 
 def test_an_interrupt_stops_the_command(capsys, monkeypatch):
     from recallscope.cli import main as cli
-    from recallscope.experiment import run as experiment
+    from recallscope.sweeps import jobs
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiment, "run", interrupted)
+    monkeypatch.setattr(jobs, "run", interrupted)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL])
     with pytest.raises(SystemExit) as stopped:
         cli.main()
@@ -348,14 +348,14 @@ def test_an_interrupt_stops_the_command(capsys, monkeypatch):
 
 def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
     from recallscope.cli import main as cli
-    from recallscope.experiment import run as experiment
+    from recallscope.sweeps import jobs
 
-    whole = experiment.run
+    whole = jobs.run
 
     def breaks(problem, seed, **how):
         return broken(problem, seed, Status.FAILED) if seed == 3 else whole(problem, seed, **how)
 
-    monkeypatch.setattr(experiment, "run", breaks)
+    monkeypatch.setattr(jobs, "run", breaks)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL, "--seeds", "1", "--json"])
     with pytest.raises(SystemExit) as stopped:
         cli.main()

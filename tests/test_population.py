@@ -1,4 +1,4 @@
-"""The endless batch: finite batches must converge to it, at the root of their size."""
+"""The population: finite batches must converge to it, at the root of their size."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def learnt(problem):
 
 
 def distances(problem, sizes):
-    """For each size the relative distance of V1, α and V2 from those of the endless batch."""
-    endless = learnt(problem)
+    """For each size the relative distance of V1, α and V2 from those of the population."""
+    population = learnt(problem)
     rows = []
     for size in sizes:
         finite = learnt(problem.replace(samples=size))
         rows.append(
             [
                 float((getattr(finite, name) - whole).norm() / whole.norm())
-                for name, whole in vars(endless).items()
+                for name, whole in vars(population).items()
             ]
         )
     return torch.tensor(rows)
@@ -67,11 +67,11 @@ def test_partly_locked_attention_agrees_with_a_huge_batch():
     assert 0.1 < run(problem, SEED, test_samples=20_000).lock_accuracy < 0.95
     finite = Instance.make(problem.replace(samples=2_000_000), SEED)
     with Threads() as threads, torch.no_grad():
-        endless = learn(Instance.make(problem, SEED), threads)
+        population = learn(Instance.make(problem, SEED), threads)
         # The same attention vector on both sides: near a tie it would decide the third step.
         batch = training_batch(finite, threads)
-        V2 = stream.second_value(finite, batch, endless.V1, endless.alpha)
-    assert float((V2 - endless.V2).norm() / endless.V2.norm()) < 0.01
+        V2 = stream.second_value(finite, batch, population.V1, population.alpha)
+    assert float((V2 - population.V2).norm() / population.V2.norm()) < 0.01
 
 
 MLPS = [
@@ -150,26 +150,26 @@ def test_the_expectation_is_that_of_all_samples(vocab, length, trigger, width):
     )
     instance = Instance.make(problem, SEED)
     with Threads() as threads, torch.no_grad():
-        endless = learn(instance, threads)
+        population = learn(instance, threads)
         batch = every_sample(instance, threads)
         V1 = stream.first_value(instance, batch)
         alpha = stream.attention(instance, batch, V1)
-        V2 = stream.second_value(instance, batch, V1, endless.alpha)
+        V2 = stream.second_value(instance, batch, V1, population.alpha)
     exact = 1e-12 if width is None else 1e-3
     terms = sizes_of_terms(instance)
     for ours, theirs, size, tolerance in (
-        (endless.V1, V1, terms[0], exact),
-        (endless.alpha, alpha, terms[1], exact),
-        (endless.V2, V2, terms[2], 1e-12),
+        (population.V1, V1, terms[0], exact),
+        (population.alpha, alpha, terms[1], exact),
+        (population.V2, V2, terms[2], 1e-12),
     ):
         assert (ours - theirs).norm() <= tolerance * theirs.norm() + 1e-14 * size
 
 
-def test_the_record_of_a_huge_batch_is_that_of_the_endless_one():
+def test_the_record_of_a_huge_batch_is_that_of_the_population():
     problem = Problem(vocab=200, samples=math.inf, dim=40, length=8)
-    endless, huge = run(problem, 0), run(problem.replace(samples=4_000_000), 0)
+    population, huge = run(problem, 0), run(problem.replace(samples=4_000_000), 0)
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
-        assert getattr(huge, name) == pytest.approx(getattr(endless, name), abs=0.02)
+        assert getattr(huge, name) == pytest.approx(getattr(population, name), abs=0.02)
     for name in ("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"):
-        assert getattr(huge, name) == pytest.approx(getattr(endless, name), rel=0.01)
-    assert endless.first_value_cosine == pytest.approx(endless.second_value_cosine, abs=1e-9)
+        assert getattr(huge, name) == pytest.approx(getattr(population, name), rel=0.01)
+    assert population.first_value_cosine == pytest.approx(population.second_value_cosine, abs=1e-9)

@@ -40,7 +40,7 @@ def test_key_is_fixed_forever_and_tells_problems_apart():
     assert len({problem.key, *(other.key for other in others)}) == len(others) + 1
 
 
-def test_an_endless_batch_is_written_inf():
+def test_infinite_samples_are_written_inf():
     problem = Problem(**SIZES | {"samples": math.inf})
     assert json.loads(problem.to_json())["samples"] == "inf"
     assert Problem.from_json(problem.to_json()) == problem
@@ -91,7 +91,7 @@ def test_a_width_without_activation_is_relu():
         (
             {"regime": "literal", "eta": 1, "gamma": 1, "samples": math.inf},
             "the literal regime needs a finite number of samples, not inf; the expectation over "
-            "an endless batch is known in the limit regime only",
+            "the population is known in the limit regime only",
         ),
         (
             {"vocabulary": 3},

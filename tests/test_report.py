@@ -20,7 +20,7 @@ from browser import browser
 from made_up_report import FACTS, RUDE, claims
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
-from recallscope.plotting.geometry import in_place
+from recallscope.plotting.geometry import place_marks
 from recallscope.plotting.matplotlib_backend import matplotlib_figure
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.plotly_backend import plotly_figure
@@ -127,7 +127,7 @@ def test_a_report_of_nothing_is_a_page(tmp_path):
 
 def test_open_bars_end_in_arrows_inside_the_axes():
     panel = shown(series=[measured([1, 2], [5, 6], low=[-math.inf, 5], high=[7, math.inf])])
-    drawing = in_place(panel)
+    drawing = place_marks(panel)
     (mark,) = drawing.marks
     assert mark.down.tolist() == [True, False]
     assert mark.up.tolist() == [False, True]
@@ -140,15 +140,15 @@ def test_open_bars_end_in_arrows_inside_the_axes():
 
 def test_a_zero_on_a_log_axis_is_an_arrow_and_says_so():
     panel = shown(log_y=True, series=[measured([1, 2, 3], [0.0, 0.1, 1.0])])
-    (mark,) = in_place(panel).marks
+    (mark,) = place_marks(panel).marks
     assert mark.down.tolist() == [True, False, False]
     assert 0 < mark.y[0] < 0.1
     assert mark.said[0] == "x: 1\ny: 0"
 
 
-def test_one_endless_bar_does_not_squeeze_the_rest():
+def test_one_infinite_bar_does_not_squeeze_the_rest():
     low, high = [0.9, 1.9, 2.9, 3.9], [1.1, 2.1, 3.1, 1e9]
-    drawing = in_place(shown(series=[measured([1, 2, 3, 4], [1, 2, 3, 4], low, high)]))
+    drawing = place_marks(shown(series=[measured([1, 2, 3, 4], [1, 2, 3, 4], low, high)]))
     assert drawing.y.high < 10
     assert drawing.marks[0].up.tolist() == [False, False, False, True]
 
@@ -157,7 +157,7 @@ def test_what_was_not_measured_is_not_drawn():
     series = measured(
         [1, 2, 3], [0.5, math.nan, math.inf], [0.4, math.nan, 0.8], [0.6, 1, math.inf]
     )
-    (mark,) = in_place(shown(series=[series])).marks
+    (mark,) = place_marks(shown(series=[series])).marks
     assert mark.x.tolist() == [1, 3]
     assert mark.y[1] == 0.8  # a bound: the end that is known
     assert mark.up.tolist() == [False, True]
@@ -166,7 +166,7 @@ def test_what_was_not_measured_is_not_drawn():
 def test_names_stand_side_by_side_and_lines_become_steps():
     first, second = measured(["a", "b"], [1, 2]), measured(["b", "c"], [2, 3])
     line = Series(label="line", kind=Kind.THEORY, x=["a", "c"], y=[1, 3])
-    drawing = in_place(shown(series=[first, second, line]))
+    drawing = place_marks(shown(series=[first, second, line]))
     assert drawing.x.names == ["a", "b", "c"]
     assert drawing.marks[0].x.tolist() == [-0.125, 0.875]
     assert drawing.marks[1].x.tolist() == [1.125, 2.125]
@@ -186,7 +186,7 @@ def test_names_stand_side_by_side_and_lines_become_steps():
     ],
 )
 def test_ticks_of_log_axes_are_plain_numbers(values, labels):
-    drawing = in_place(shown(log_x=True, series=[measured(values, values)]))
+    drawing = place_marks(shown(log_x=True, series=[measured(values, values)]))
     assert drawing.x.labels == labels
 
 
@@ -221,7 +221,7 @@ def test_looks_are_shared_by_number():
         Series(label="t", kind=Kind.THEORY, x=[1], y=[1], colour=3),
     ]
     reference = Series(label="r", kind=Kind.REFERENCE, x=[1, 2], y=[1, 1])
-    marks = in_place(shown(series=[*series, reference])).marks
+    marks = place_marks(shown(series=[*series, reference])).marks
     assert marks[0].colour == marks[1].colour != marks[2].colour == "#767676"
 
 

@@ -158,7 +158,7 @@ def test_the_record_does_not_depend_on_threads(threads_here, threads):
     assert torch.get_num_threads() == threads_here
 
 
-def test_an_endless_batch_is_not_cut():
+def test_the_population_is_not_cut():
     problem = MLP.replace(samples="inf")
     executor = Careless(every=1)
     assert sharded(problem, executor, 2).result() == whole(problem)

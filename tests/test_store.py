@@ -116,11 +116,11 @@ def test_a_torn_shard_is_told_of_and_set_aside(store, harm):
         content[len(content) // 3] ^= 1
     shard.write_bytes(content if harm == "flip" else content[: len(content) // 2 * (harm == "cut")])
     found = store.verify()
-    assert (found.torn, found.sound, found.records) == ([shard.name], False, 15 - rows)
+    assert (found.corrupt, found.sound, found.records) == ([shard.name], False, 15 - rows)
     with store.writing() as statuses:
         assert len(statuses) == 15 - rows
         assert store.set_aside == [shard.name]
-    assert shard.with_name(f"{shard.name}.torn").exists()
+    assert shard.with_name(f"{shard.name}.corrupt").exists()
     assert store.verify().sound
 
 
@@ -145,7 +145,7 @@ def test_a_whole_file_that_is_no_shard_is_set_aside(store):
     content = b"not parquet"
     name = f"{store_module._hash(content)}.parquet"
     (store.files.path / name).write_bytes(content)
-    assert store.verify().torn == [name]
+    assert store.verify().corrupt == [name]
 
 
 def test_a_later_format_is_refused(store, monkeypatch):
@@ -306,11 +306,11 @@ def test_a_shard_torn_while_it_is_written_to_is_left_for_the_next_to_open_it(
     with store.writing():
         for each in records[:3]:
             store.append([each])
-        torn = shards_of(store)[0]
-        torn.write_bytes(b"torn")
+        corrupt = shards_of(store)[0]
+        corrupt.write_bytes(b"damaged")
         for each in records[3:]:
             store.append([each])
-    assert store.verify().torn == [torn.name]
+    assert store.verify().corrupt == [corrupt.name]
     with store.writing() as statuses:
         assert len(statuses) == len(records) - 1
 
@@ -340,10 +340,10 @@ def test_merging_tells_of_what_is_better_there(tmp_path, records):
 
 def test_torn_shards_are_not_left_out_in_silence(store, tmp_path):
     shard = shards_of(store)[0]
-    shard.write_bytes(b"torn")
-    with pytest.raises(StoreError, match="has 1 torn shards, whose records would be left out"):
+    shard.write_bytes(b"damaged")
+    with pytest.raises(StoreError, match="has 1 corrupt shards, whose records would be left out"):
         store.export(tmp_path / "all.csv")
-    with pytest.raises(StoreError, match="torn shards"):
+    with pytest.raises(StoreError, match="corrupt shards"):
         Store(tmp_path / "other").merge(store)
     assert not (tmp_path / "other").exists()
 
@@ -473,7 +473,7 @@ def test_a_store_that_would_run_code_does_not(tmp_path):
         pq.write_table(table, file)
     content = (tmp_path / "facts" / "x").read_bytes()
     (tmp_path / "facts" / "x").rename(tmp_path / "facts" / f"{store_module._hash(content)}.parquet")
-    assert len(store.verify().torn) == 2
+    assert len(store.verify().corrupt) == 2
     with store.writing():
         pass
     assert not (tmp_path / "ran").exists()

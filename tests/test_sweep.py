@@ -1,4 +1,4 @@
-"""A sweep runs what the store does not know, on any executor to the same bits, and goes on."""
+"""A sweep runs what the store does not know, on any executor to the same bits, and resumes."""
 
 from __future__ import annotations
 
@@ -434,10 +434,10 @@ def test_cells_that_do_not_run_say_nothing_of_how_long_others_take():
 
 
 def test_the_driver_does_not_read_ahead():
-    """An endless generator of cells is taken from only as fast as they are run."""
+    """A generator of cells without end is taken from only as fast as they are run."""
     taken = []
 
-    def endless():
+    def without_end():
         seed = 0
         while True:
             taken.append(seed)
@@ -445,7 +445,7 @@ def test_the_driver_does_not_read_ahead():
             seed += 1
 
     done = 0
-    for finished in run_cells(endless(), Serial(), HOW, Limits()):
+    for finished in run_cells(without_end(), Serial(), HOW, Limits()):
         done += len(finished.records)
         assert len(taken) <= done + 2 * 1000
         if done > 100:
@@ -514,8 +514,8 @@ def test_searches_of_one_problem_share_what_was_run(tmp_path):
 
 def test_two_searches_that_ask_for_the_same_run_it_once(tmp_path):
     store = Store(tmp_path)
-    twins = [CriticalSearch(PROBLEM.replace(vocab=64, dim=48), budget=8) for _ in range(2)]
-    run_searches(twins, Serial(), HOW, lambda *done: None, store=store)
-    assert twins[0].result() == twins[1].result()
+    equal = [CriticalSearch(PROBLEM.replace(vocab=64, dim=48), budget=8) for _ in range(2)]
+    run_searches(equal, Serial(), HOW, lambda *done: None, store=store)
+    assert equal[0].result() == equal[1].result()
     assert store.verify().records == 8
     assert store.verify().sound

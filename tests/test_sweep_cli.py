@@ -86,9 +86,9 @@ def test_tidying_up(command, file, tmp_path):
     shard.write_bytes(shard.read_bytes()[:-9])
     done = command("records", "--store", stores[1], "verify")
     assert done.returncode == 1
-    assert f"torn: {shard.name}" in done.stdout
+    assert f"corrupt: {shard.name}" in done.stdout
     done = command("sweep", file, "--store", stores[1])
-    assert "torn shards were set aside" in done.stdout
+    assert "corrupt shards were set aside" in done.stdout
     assert results(stores[1]) == results(stores[0])
 
 

@@ -17,7 +17,7 @@ from scipy.stats import poisson
 
 from recallscope import Problem, ProblemError, phase_map, predict, run, solve
 from recallscope.common.csv_files import read_csv
-from recallscope.plotting.phase_map import phase_figure
+from recallscope.plotting.phase_map import phase_map_figure
 from recallscope.plotting.style import save
 from recallscope.record import Status
 from recallscope.theory import hermite
@@ -70,7 +70,7 @@ def test_partial_locking_ends_in_locking() -> None:
     np.testing.assert_allclose(_partly_read(s, found.recall, always), found.locked_accuracy)
 
 
-def test_critical_batches_are_predicted() -> None:
+def test_critical_sizes_are_predicted() -> None:
     """N* at recall one half, simulated by studies/critical.py and solved here."""
     found = ratios()
     assert len(found) == 30
@@ -391,5 +391,5 @@ def test_phase_map_of_width_and_dim(tmp_path: Path) -> None:
     assert {("recall", "mean_bias"), ("recall", "mlp_noise")} <= seen
     assert plane.accuracy.shape == (15, 15)
     assert plane.accuracy[-1, -1] > plane.accuracy[0, 0]
-    save(phase_figure(plane), tmp_path / "phase.pdf")
+    save(phase_map_figure(plane.figure_data()), tmp_path / "phase.pdf")
     assert (tmp_path / "phase.pdf").stat().st_size > 5_000

@@ -2,7 +2,7 @@
 
     python tools/claims_page.py
 
-writes docs/claims.md and the figures beside it. A test holds the page against the runs.
+writes docs/claims.md and the figures beside it. A test compares the page with the runs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _section(claim: Claim, found: Finding) -> str:
 
 {found.answer}
 
-| prediction | measured | 99.5 % interval | must lie | verdict |
+| prediction | measured | 99.5 % interval | expected range | verdict |
 |---|---|---|---|---|
 {rows}
 """

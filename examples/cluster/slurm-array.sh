@@ -7,9 +7,9 @@
 #
 # A store has one writer at a time, so each task has a store of its own. Nothing listens on any
 # port. A minute before the time limit Slurm sends SIGTERM, which the sweep takes for Ctrl-C: it
-# keeps what is done and ends. Submit again, and every task goes on where it was.
+# keeps what is done and ends. Submit again, and every task resumes.
 #
-# When all is done, join the stores; the records that are there already are left alone:
+# When all is done, merge the stores; the records that are there already are left alone:
 #
 #     for task in {1..8}; do recallscope records --store facts merge "facts-$task"; done
 #

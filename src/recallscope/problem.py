@@ -142,7 +142,7 @@ class Problem:
         if math.isinf(self.samples):
             raise ProblemError(
                 "the literal regime needs a finite number of samples, not inf; "
-                "the expectation over an endless batch is known in the limit regime only"
+                "the expectation over the population is known in the limit regime only"
             )
 
     @property
@@ -163,7 +163,7 @@ class Problem:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def replace(self, **changes: Any) -> Problem:
-        """The same problem with some fields changed, checked anew.
+        """The same problem with some fields changed, and checked again.
 
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).replace(dim=128).dim
         128
@@ -171,7 +171,7 @@ class Problem:
         return Problem.from_dict(dataclasses.asdict(self) | changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON: an endless batch is written 'inf'."""
+        """Plain values, fit for JSON: an infinite number of samples is written 'inf'."""
         fields = dataclasses.asdict(self)
         if math.isinf(self.samples):
             fields["samples"] = "inf"

@@ -85,7 +85,7 @@ def ablate(
         from recallscope.plotting.ablation import ablation_figure
         from recallscope.plotting.style import save
 
-        save(ablation_figure(found), picture)
+        save(ablation_figure([comparison.to_dict() for comparison in found]), picture)
     if as_json:
         print_json(
             {

@@ -72,7 +72,7 @@ def critical(
         from recallscope.plotting.critical import critical_figure
         from recallscope.plotting.style import save
 
-        save(critical_figure(found), picture)
+        save(critical_figure(found.figure_data()), picture)
     if as_json:
         print_json(found.to_dict())
     else:

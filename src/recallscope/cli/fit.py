@@ -85,7 +85,7 @@ def fit(
         from recallscope.plotting.scaling import scaling_figure
         from recallscope.plotting.style import save
 
-        save(scaling_figure(found), picture)
+        save(scaling_figure(found.figure_data()), picture)
     if as_json:
         print_json(found.to_dict())
     else:

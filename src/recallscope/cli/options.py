@@ -18,7 +18,7 @@ Samples = Annotated[
 ]
 Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")]
 Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
-Width = Annotated[str | None, typer.Option(metavar="M", help="Width of the MLP; none without.")]
+Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
 Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
 Embedding = Annotated[
     str, typer.Option(metavar="NAME", help=", ".join(FAMILIES) + ", or your own arrays: FILE.npz.")
@@ -54,15 +54,21 @@ Precision = Annotated[
 ]
 Budget = Annotated[str, typer.Option(metavar="COUNT", help="The most runs of one search.")]
 NoTheory = Annotated[
-    bool, typer.Option("--no-theory", help="Look everywhere first, not where theory points.")
+    bool,
+    typer.Option("--no-theory", help="Start from the whole range instead of the predicted size."),
 ]
 Source = Annotated[
-    str | None, typer.Option("--from", metavar="FILE", help="What was measured before; no runs.")
+    str | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Draw or fit what was measured before; run nothing."
+    ),
 ]
 StorePlace = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="PLACE", help="Keep records in a folder or s3://…; none is run twice."
+        "--store",
+        metavar="PLACE",
+        help="Keep records in a folder or s3://…; stored ones are not run again.",
     ),
 ]
 ExecutorName = Annotated[
@@ -73,7 +79,10 @@ WorkerCount = Annotated[
     typer.Option("--workers", metavar="COUNT", help="Threads; one for each core by default."),
 ]
 Address = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; one of our own by default.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Address of a Ray cluster; by default a private one is started."
+    ),
 ]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="paper",
     rich_markup_mode=None,
-    help="The claims of arXiv 2603.15923, each measured, with a verdict and a figure.",
+    help="The claims of arXiv 2603.15923: measurements, verdicts and figures.",
 )
 
 _OWN_RUNS = "recallscope-paper"
@@ -71,7 +71,7 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> int:
     """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
 
-    Interrupt it at any time: the same command goes on where it was. Sizes, with the time for all
+    Interrupt it at any time: the same command resumes. Sizes, with the time for all
     claims on two cores: smoke (a minute), short (four), full (forty; what the verdicts rest on).
 
     \b
@@ -142,7 +142,7 @@ def report(
     store: Runs = None,
     as_json: Json = False,
 ) -> None:
-    """Write one page with all verdicts, figures and numbers, to be opened offline.
+    """Write a self-contained HTML report with all verdicts, figures and numbers.
 
     \b
     Examples:

@@ -65,7 +65,7 @@ def phase(
     figure: Figure = None,
     as_json: Json = False,
 ) -> int:
-    """Measure accuracy over a plane of two sizes, and hold the theory against it.
+    """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has seeds of its own. Exit code 1 if a run failed.
 
@@ -101,7 +101,7 @@ def phase(
         from recallscope.plotting.phase_diagram import phase_diagram_figure
         from recallscope.plotting.style import save
 
-        save(phase_diagram_figure(diagrams), picture)
+        save(phase_diagram_figure([diagram.to_dict() for diagram in diagrams]), picture)
     if as_json:
         documents = [diagram.to_dict() for diagram in diagrams]
         print_json(documents[0] if len(documents) == 1 else {"diagrams": documents})

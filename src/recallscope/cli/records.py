@@ -62,10 +62,10 @@ def list_records(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def verify(context: typer.Context, as_json: Json = False) -> int:
-    """Read every shard, and hold it against its hash, its keys and the others.
+    """Read every shard, and check its hash, its keys and that no record is there twice.
 
-    Exit code 1 if a shard is torn, or a record is there twice or under a wrong key. A sweep sets
-    torn shards aside and runs their cells again.
+    Exit code 1 if a shard is corrupt, or a record is there twice or under a wrong key. A sweep sets
+    corrupt shards aside and runs their cells again.
     """
     store, in_json = _opened(context, as_json)
     found = store.verify()
@@ -87,7 +87,7 @@ def compact(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make few large shards of many small ones.
+    """Merge many small shards into few large ones.
 
     \b
     Examples:

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 @asks_where_to_run()
 def sweep(
     where: dict[str, Any],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep written down in TOML.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
     shards: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="Cut each single cell over so many workers.")
+        str | None,
+        typer.Option(metavar="COUNT", help="Split every single cell over this many workers."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what there is to do, and what it takes.")
+        bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
     ] = False,
     fail_fast: Annotated[
         bool,
@@ -39,7 +40,7 @@ def sweep(
 ) -> int:
     """Run every cell of a sweep that the store has no record of.
 
-    Interrupt it at any time: the same command goes on where it was. Exit code 1 if a cell has no
+    Interrupt it at any time: the same command resumes. Exit code 1 if a cell has no
     record that is ok.
 
     \b

@@ -84,7 +84,7 @@ def bound(
     target: Target = "0.5",
     as_json: Json = False,
 ) -> None:
-    """Say what no reader of the first gradient can do better than.
+    """Lower bound for estimators that see only the first gradient.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def check(
     figure: Figure = None,
     as_json: Json = False,
 ) -> int:
-    """Hold every closed form against its Monte-Carlo twin, around one small problem.
+    """Compare every closed form with Monte Carlo, around one small problem.
 
     Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.
 
@@ -131,7 +131,7 @@ def check(
         from recallscope.plotting.check import check_figure
         from recallscope.plotting.style import save
 
-        save(check_figure(report), path)
+        save(check_figure(report.to_dict()), path)
     if as_json:
         print_json(report.to_dict())
     else:

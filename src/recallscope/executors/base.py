@@ -11,7 +11,7 @@ from recallscope.problem import ProblemError
 
 numbers = itertools.count()
 """Numbers for tasks, none given twice in this process: what is left of work that was broken off may
-still come back from an executor that goes on, and must not be taken for another's."""
+still come back from an executor that still runs, and must not be taken for another's."""
 
 
 class Job(Protocol):

@@ -1,4 +1,4 @@
-"""Limits of time and memory on one piece of job: what exceeds them is told by its limit."""
+"""Limits of time and memory on one job: what exceeds them fails, and the reason names the limit."""
 
 from __future__ import annotations
 

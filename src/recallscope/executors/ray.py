@@ -439,11 +439,18 @@ def _environment(settings: Mapping[str, str | None]) -> Iterator[None]:
         put(before)
 
 
-def _signals_kept() -> contextlib.AbstractContextManager[None]:
-    """Keep what SIGTERM does, for Ray puts its own handler in; and hold back Ctrl-C for a moment.
+@contextlib.contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Keep Ray from handling SIGTERM itself, and hold interrupts back for a moment.
 
     Ray crashes if it is interrupted while it connects to its node, which takes less than a second.
     """
-    from ray._private import worker as ray_worker
+    from ray._private import utils, worker
 
-    return held_back(now=lambda: ray_worker._global_node is not None)
+    rays_own = utils.set_sigterm_handler
+    utils.set_sigterm_handler = lambda handler: None
+    try:
+        with held_back(now=lambda: worker._global_node is not None):
+            yield
+    finally:
+        utils.set_sigterm_handler = rays_own

@@ -121,7 +121,7 @@ def _answers_of_rows(
 
 
 def _cosine(a: Tensor, b: Tensor) -> float | None:
-    """The cosine of the angle between two arrays, or None if one of them is nought."""
+    """The cosine of the angle between two arrays, or None if one of them is zero."""
     a, b = a.double(), b.double()
     number = ((a * b).sum() / (a.norm() * b.norm())).item()
     return number if math.isfinite(number) else None

@@ -57,7 +57,7 @@ def run(
         dtype: 'float64', or 'float32' for half the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        progress: called with (work done, work in all) as learning goes on.
+        progress: called with (work done, work in all) as learning proceeds.
         batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
@@ -160,9 +160,9 @@ def _count_up(
 ) -> Callable[[int], None]:
     if progress is None:
         return lambda done: None
-    # Three passes over the samples; on an endless batch, two over the hidden units.
-    endless = math.isinf(problem.samples)
-    total = 2 * (problem.width or 0) if endless else 3 * int(problem.samples)
+    # Three passes over the samples; of the population, two over the hidden units.
+    population = math.isinf(problem.samples)
+    total = 2 * (problem.width or 0) if population else 3 * int(problem.samples)
     done = 0
 
     def advance(samples: int) -> None:

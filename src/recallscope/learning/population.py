@@ -1,4 +1,4 @@
-"""The limit of three-step learning on an endless batch: expectations instead of sums.
+"""The limit of three-step learning on the population, N = ∞: expectations instead of sums.
 
 Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
 hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and

@@ -1,4 +1,4 @@
-"""The first two steps on an endless batch with an MLP, by quadrature.
+"""The first two steps on the population (N = ∞) with an MLP, by quadrature.
 
 What a hidden unit receives is a sum of L independent numbers, one for each token, so expectations
 over the other tokens are integrals over one number. Its law is a convolution power of the law of

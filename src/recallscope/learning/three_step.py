@@ -75,11 +75,11 @@ def learn(
 def training_batch(
     instance: Instance, threads: Threads, advance: Callable[[int], None] = lambda done: None
 ) -> Batch:
-    """The N samples of the problem; none for an endless batch, whose expectation is known."""
-    endless = math.isinf(instance.problem.samples)
+    """The N samples of the problem; none for the population, whose expectation is known."""
+    population = math.isinf(instance.problem.samples)
     return Batch(
         draw=instance.task.draw,
-        samples=0 if endless else int(instance.problem.samples),
+        samples=0 if population else int(instance.problem.samples),
         tile=tile_size(instance.problem),
         threads=threads,
         device=instance.tokens.device,

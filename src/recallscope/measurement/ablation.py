@@ -235,11 +235,12 @@ def _steps(problem: Problem, accuracy: str) -> Ablation:
 def _batch(problem: Problem, accuracy: str) -> Ablation:
     if math.isinf(problem.samples):
         raise ProblemError(
-            "the batch ablation makes the batch endless, and it is so already; give finite samples"
+            "the batch ablation replaces the batch by the population, and samples are inf already; "
+            "give a finite number"
         )
     other = problem.replace(samples=math.inf)
     label = f"N={problem.samples}"
-    return Ablation("batch", Arm(label, problem, accuracy), Arm("endless batch", other, accuracy))
+    return Ablation("batch", Arm(label, problem, accuracy), Arm("population", other, accuracy))
 
 
 def _gaussian(problem: Problem, accuracy: str) -> Ablation:

@@ -21,7 +21,7 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_numbe
 from recallscope.record import Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import GROWS, SIZES, solve
+from recallscope.theory.capacity import GROWS, SIZES, accuracies_along, solve
 from recallscope.theory.problem_arrays import has_closed_form
 
 _FEWEST_RUNS = 8  # before a search may end
@@ -63,6 +63,23 @@ class CriticalSize:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         sizes = self.problem.to_dict() | {self.quantity: None}
         return fields | {"problem": sizes, "status": str(self.status)}
+
+    def figure_data(self) -> dict[str, Any]:
+        """What `critical_figure` draws: `to_dict`, and `theory_curve`.
+
+        The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
+        that were run and a little beyond; it is empty if there are no closed forms or no runs.
+        """
+        curve: list[dict[str, float]] = []
+        if self.curve and has_closed_form(self.problem):
+            sizes = [point["size"] for point in self.curve]
+            grid = np.geomspace(min(sizes) / 1.2, max(sizes) * 1.2, 200)
+            predicted = getattr(accuracies_along(self.problem, self.quantity, grid), self.accuracy)
+            curve = [
+                {"size": size, "accuracy": accuracy}
+                for size, accuracy in zip(grid.tolist(), predicted.tolist(), strict=True)
+            ]
+        return self.to_dict() | {"theory_curve": curve}
 
     def row(self) -> dict[str, Any]:
         """One flat row for a table of critical sizes; the points of the curve are not in it."""

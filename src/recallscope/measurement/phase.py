@@ -117,7 +117,7 @@ class PhaseDiagram:
 
     @property
     def compared(self) -> int:
-        """How many cells have a measurement that the theory can be held against."""
+        """How many cells have a measurement to compare the theory with."""
         return sum(cell.measured.interval is not None for cell in self.cells)
 
     @property
@@ -256,8 +256,8 @@ def phase_diagram(
 def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) -> list[PhaseDiagram]:
     """The phase diagrams of a table of cells, such as `PhaseDiagram.rows` gives.
 
-    What was measured is taken from the table, and the theory is asked anew; so is the boundary, if
-    another target is given.
+    What was measured is taken from the table. The theory is evaluated again, and so is the boundary
+    if another target is given.
 
     >>> rows = [
     ...     {"vocab": 64, "samples": n, "dim": d, "length": 4, "x": "dim", "y": "samples",

@@ -14,6 +14,7 @@ from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy, check_target
 from recallscope.statistics.power_law import (
     Collapse,
+    FitStatus,
     Law,
     Points,
     check_positive,
@@ -66,9 +67,70 @@ class Scaling:
             | {"collapse": collapsed, "points": [_for_json(row) for row in self.rows]}
         )
 
+    def figure_data(self) -> dict[str, Any]:
+        """What `scaling_figure` draws: `to_dict`, and
+
+        - `panels`, for each `size` that was varied: its critical sizes as `points`, which the law
+          has brought to the mean of the other sizes, each with `x`, `value`, `log_sd`, `bound` and
+          `theory`; and the ends of the law's `line`, of `x` and `value`;
+        - `collapse_points`, for each mean of the runs: the number of its `problem`, the `ratio` of
+          its size to the critical one of the law, and its `accuracy`.
+
+        Without a law, points are where they were measured, and there are no lines.
+        """
+        curve = [] if self.collapse is None else self.curve
+        return self.to_dict() | {
+            "panels": [self._panel(name) for name in self.points.names],
+            "collapse_points": [
+                {
+                    "problem": point.problem,
+                    "ratio": math.exp(point.log_size - self.law.predict(self.rows[point.problem])),
+                    "accuracy": point.accuracy,
+                }
+                for point in curve
+            ],
+        }
+
+    def _panel(self, size: str) -> dict[str, Any]:
+        """The critical sizes and the law against one other size."""
+        points = self.points
+        rows = [row for row in self.rows if _is_point(row)]
+        shifts, line = [0.0] * len(rows), []
+        if self.law.status is not FitStatus.UNDETERMINED:
+            means = np.exp(points.x[points.bound == 0].mean(axis=0))
+            centre = dict(zip(points.names, means.tolist(), strict=True))
+            shifts = [
+                self.law.predict(row) - self.law.predict(centre | {size: row[size]}) for row in rows
+            ]
+            values = [float(row[size]) for row in rows]
+            line = [
+                {"x": end, "value": math.exp(self.law.predict(centre | {size: end}))}
+                for end in (min(values), max(values))
+            ]
+        return {
+            "size": size,
+            "points": [
+                {
+                    "x": float(row[size]),
+                    "value": math.exp(points.y[number] - shift),
+                    "log_sd": float(points.error[number]),
+                    "bound": int(points.bound[number]),
+                    "theory": row["theory"] / math.exp(shift) if row.get("theory") else None,
+                }
+                for number, (row, shift) in enumerate(zip(rows, shifts, strict=True))
+            ],
+            "line": line,
+        }
+
+
+def _is_point(row: Mapping[str, Any]) -> bool:
+    """Whether a row says anything of its critical size; see `read_points`."""
+    bounded = row.get("low") is not None or row.get("high") is not None
+    return row["status"] == "ok" or (row["status"] == "not_reached" and bounded)
+
 
 def _for_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: an endless batch is a word, as in a problem."""
+    """JSON has no infinity: an infinite number of samples is a word, as in a problem."""
     return {name: "inf" if value == math.inf else value for name, value in row.items()}
 
 

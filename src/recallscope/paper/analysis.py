@@ -119,9 +119,9 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> In
     return Interval(slope, slope - reach, slope + reach)
 
 
-def bend_told(found: Law) -> str:
+def poor_fit_note(found: Law) -> str:
     """What a reader must know of powers whose law is refused as a pure power law."""
-    if found.status is not FitStatus.BENT:
+    if found.status is not FitStatus.POOR_FIT:
         return ""
     return " (means over this grid: the law bends, and another grid would give others)"
 
@@ -228,7 +228,7 @@ def grouped(searches: Sequence[CriticalSearch], name: str) -> dict[int, list[Cri
 
 
 def batches_by_length(evidence: Evidence) -> dict[int, list[CriticalSearch]]:
-    """The critical batches of random embeddings, short sequences and long, by their length."""
+    """The critical sample sizes of random embeddings, short sequences and long, by their length."""
     return grouped(
         [*evidence.searches("random-short"), *evidence.searches("random-long")], "length"
     )

@@ -1,6 +1,6 @@
 """The full-size runs that come with the package, and a manifest that says what they are.
 
-Figures and verdicts can be made anew from them in less than a minute, and nothing else is needed.
+Figures and verdicts are rebuilt from them in less than a minute, and nothing else is needed.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Measurement:
 
 
 def read_readings(path: Path) -> list[Measurement]:
-    """The readings in a file; a last line that was torn by a crash is none."""
+    """The readings in a file; a last line that a crash cut short is none."""
     if not path.exists():
         return []
     *lines, last = path.read_text(encoding="utf-8").split("\n")

@@ -21,7 +21,7 @@ from recallscope.sweeps import scheduler
 def run_claim_sweep(
     name: str, size: str, place: Path, executor: Executor, progress: scheduler.ProgressCallback
 ) -> None:
-    """Run one sweep of the claims. Interrupted and called again, it goes on where it was."""
+    """Run one sweep of the claims. Interrupted and called again, it resumes."""
     spec = sweep_of(name, size)
     if name in MEASURES:
         _measure(name, list(spec.cells()), place, executor, progress)

@@ -1,7 +1,8 @@
 """From intervals to verdicts, by one rule for all claims.
 
-A claim makes several predictions, each of a number: where its interval must lie. It is supported
-if all hold, contradicted if one fails, and inconclusive as long as an interval is too wide to tell.
+A claim makes several predictions, each of a number: the expected range of its interval. It is
+supported if all hold, contradicted if one fails, and inconclusive as long as an interval is too
+wide to tell.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ _ADVICE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """One prediction of a claim: a number with its interval, and where it must lie.
+    """One prediction of a claim: a number with its interval, and its expected range.
 
-    `above` and `below` are the ends of where the interval must lie; either may be missing.
+    `above` and `below` are the ends of the expected range; either may be missing.
     """
 
     what: str
@@ -57,7 +58,7 @@ class Judgement:
 
     @property
     def expected(self) -> str:
-        """Where the number must lie, in words."""
+        """The expected range, in words."""
         above, below = (
             None if end is None else format_number(end) for end in (self.above, self.below)
         )
@@ -82,7 +83,7 @@ class Judgement:
 def judge(
     what: str, measured: Interval, *, above: float | None = None, below: float | None = None
 ) -> Judgement:
-    """Hold an interval of level `LEVEL` against where it must lie.
+    """Compare an interval of level `LEVEL` with its expected range.
 
     >>> str(judge("power of d", Interval(-1.4, -1.6, -1.2), below=0).verdict)
     'supported'
@@ -92,7 +93,7 @@ def judge(
     'contradicted'
     """
     if above is None and below is None:
-        raise ValueError("a prediction says above or below what a number must lie")
+        raise ValueError("a prediction needs an expected range: above, below or both")
     too_low = above is not None and measured.high <= above
     too_high = below is not None and measured.low >= below
     high_enough = above is None or measured.low > above

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from recallscope.plotting.style import COLOURS, MARKERS, new_figure, tidy
-from recallscope.validation.compare import CheckOutcome, CheckReport, TermComparison
+from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
+_VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
 _COLUMNS = 4
 _LEGEND = "size that is changed, from half to twice the problem's"
 
 
-def check_figure(report: CheckReport) -> Figure:
-    """One panel for each noise: points with standard errors are measured, lines are predicted."""
-    panels: dict[tuple[str, str], list[TermComparison]] = {}
-    for comparison in report.comparisons:
-        panels.setdefault((comparison.stage, comparison.term), []).append(comparison)
+def check_figure(report: Mapping[str, Any]) -> Figure:
+    """One panel for each noise: points with standard errors are measured, lines are predicted.
+
+    Args:
+        report: as `CheckReport.to_dict` or `recallscope check --json` gives it, with
+
+            - `problem`: its fields, and `seeds`, how many instances there were;
+            - `failed`: the `stage` and `term` of every noise that failed;
+            - `comparisons`: rows of `stage` (one_step, lock or recall), `term`, `size` (the name of
+              the one that is changed), its `values`, and at each of them what was `measured`, its
+              `errors` and what was `predicted`; `verdict` is pass, fail, unclear or negligible.
+    """
+    panels: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for comparison in report["comparisons"]:
+        panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
     ordered = sorted(panels, key=lambda panel: list(_STAGES).index(panel[0]))
-    sizes = list(dict.fromkeys(c.size for c in report.comparisons))
+    sizes = list(dict.fromkeys(comparison["size"] for comparison in report["comparisons"]))
     rows = math.ceil(len(ordered) / _COLUMNS)
     figure = new_figure(7.2, 1.75 * rows + 0.9)
     axes = figure.subplots(rows, _COLUMNS, squeeze=False)
@@ -52,15 +63,16 @@ def check_figure(report: CheckReport) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, comparisons: list[TermComparison], sizes: list[str]) -> None:
+def _draw(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[str]) -> None:
     for comparison in comparisons:
-        place = sizes.index(comparison.size)
+        place = sizes.index(comparison["size"])
         colour, marker = COLOURS[place], MARKERS[place]
-        x = np.array(comparison.values) / comparison.values[len(comparison.values) // 2]
-        axes.plot(x, comparison.predicted, color=colour, linewidth=1)
-        measured, errors = np.array(comparison.measured), np.array(comparison.errors)
+        values = np.array(comparison["values"])
+        x = values / values[len(values) // 2]
+        axes.plot(x, comparison["predicted"], color=colour, linewidth=1)
+        measured, errors = np.array(comparison["measured"]), np.array(comparison["errors"])
         shown = measured > 0  # an estimate of next to nothing may come out below it
-        # Bars that would reach below nought end a decade down.
+        # Bars that would reach below zero end a decade down.
         down = np.minimum(errors, 0.9 * np.maximum(measured, 0))
         axes.errorbar(
             # sizes side by side, not on top of each other
@@ -79,37 +91,27 @@ def _draw(axes: Axes, comparisons: list[TermComparison], sizes: list[str]) -> No
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([0.5, 1, 2], ["½", "1", "2"])
-    verdicts = [comparison.verdict for comparison in comparisons]
-    worst = next(
-        v
-        for v in (
-            CheckOutcome.FAIL,
-            CheckOutcome.UNCLEAR,
-            CheckOutcome.PASS,
-            CheckOutcome.NEGLIGIBLE,
-        )
-        if v in verdicts
-    )
-    stage = _STAGES[comparisons[0].stage]
-    name = comparisons[0].term.replace("_", " ")
+    worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
+    stage = _STAGES[comparisons[0]["stage"]]
+    name = comparisons[0]["term"].replace("_", " ")
     axes.set_title(
         f"{stage}: {name}\n{worst}",
         fontsize=7,
-        color=COLOURS[1] if worst is CheckOutcome.FAIL else "black",
+        color=COLOURS[1] if worst == "fail" else "black",
     )
-    tidy(axes)
+    style_axes(axes)
 
 
-def _caption(report: CheckReport) -> str:
-    p = report.problem
-    model = "attention alone" if p.width is None else f"{p.activation} MLP, m={p.width}"
-    mark = ", trigger in values" if p.trigger_in_values else ""
-    verdict = (
-        "failed: " + ", ".join(f"{s} {t}" for s, t in report.failed) if report.failed else "passed"
-    )
+def _caption(report: Mapping[str, Any]) -> str:
+    p = report["problem"]
+    model = "attention alone" if p["width"] is None else f"{p['activation']} MLP, m={p['width']}"
+    mark = ", trigger in values" if p["trigger_in_values"] else ""
+    failed = ", ".join(f"{noise['stage']} {noise['term']}" for noise in report["failed"])
+    verdict = f"failed: {failed}" if failed else "passed"
     return (
-        f"Check of V={p.vocab}, N={p.samples:g}, d={p.dim}, L={p.length}, {model}, {p.embedding}"
-        f"{mark}\n{verdict}\nPoints: mean over {report.seeds} instances with standard error. "
+        f"Check of V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, {model}, "
+        f"{p['embedding']}{mark}\n{verdict}\n"
+        f"Points: mean over {report['seeds']} instances with standard error. "
         "Lines: closed forms, nothing fitted.\n"
         "Variances in units of the squared signal; of locking, all in units of 1/(V L²)."
     )

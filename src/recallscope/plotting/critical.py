@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.measurement.critical import CriticalSize
-from recallscope.plotting.labels import in_common, kind_of
-from recallscope.plotting.style import COLOURS, LETTERS, MARKERS, new_figure, tidy
-from recallscope.theory.capacity import accuracies_along
-from recallscope.theory.problem_arrays import has_closed_form
+from recallscope.plotting.labels import accuracy_label, describe_common_fields
+from recallscope.plotting.style import COLOURS, LETTERS, MARKERS, new_figure, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def critical_figure(found: CriticalSize) -> Figure:
-    """Means with intervals at every size that was run, the crossing, and what theory says."""
+def critical_figure(found: Mapping[str, Any]) -> Figure:
+    """Means with intervals at every size that was run, the crossing, and what theory says.
+
+    Args:
+        found: as `CriticalSize.figure_data` or `recallscope critical --json` gives it, with
+
+            - `problem`: its fields, of which `embedding` must be there;
+            - `quantity`, `target`, `accuracy`: what was searched for;
+            - `value`, `low`, `high`: the crossing and its ends, None if not known, and `reason`,
+              why there is no value;
+            - `curve`: rows of `size`, `accuracy`, `low`, `high`, `runs` and `tests`;
+            - `evaluations`, `failures`, `infeasible`: how many runs there were, and were lost;
+            - `theory`: the size by closed forms, or None;
+            - `theory_curve`: rows of `size` and `accuracy`; may be left out.
+    """
+    value, low, high = found["value"], found["low"], found["high"]
+    curve, theory_curve = found["curve"], found.get("theory_curve")
     figure = new_figure(4.6, 3.9)
     axes = figure.subplots()
-    size = np.array([point["size"] for point in found.curve], dtype=float)
-    mean = np.array([point["accuracy"] for point in found.curve])
-    ends = np.array([[point["low"], point["high"]] for point in found.curve]).reshape(-1, 2)
-    runs = np.array([point["runs"] for point in found.curve])
-    if found.low is not None and found.high is not None:
-        axes.axvspan(found.low, found.high, color=COLOURS[1], alpha=0.2, linewidth=0)
-    if found.value is not None:
+    if low is not None and high is not None:
+        axes.axvspan(low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
+    if value is not None:
         axes.axvline(
-            found.value,
+            value,
             color=COLOURS[1],
             linewidth=1.2,
-            label=f"critical: {found.value} ({_end(found.low)} to {_end(found.high)})",
+            label=f"critical: {value} ({_end(low)} to {_end(high)})",
         )
-    if len(size):
+    if curve:
+        size = [point["size"] for point in curve]
+        mean = np.array([point["accuracy"] for point in curve])
+        ends = np.array([[point["low"], point["high"]] for point in curve])
         axes.errorbar(
             size,
             mean,
@@ -47,29 +59,29 @@ def critical_figure(found: CriticalSize) -> Figure:
         axes.scatter(
             size,
             mean,
-            s=6 + 6 * runs,
+            s=[6 + 6 * point["runs"] for point in curve],
             color=COLOURS[0],
             marker=MARKERS[0],
             zorder=3,
             label="measured mean",
         )
-    if len(size) and has_closed_form(found.problem):
-        grid = np.geomspace(size.min() / 1.2, size.max() * 1.2, 200)
-        predicted = "none" if found.theory is None else str(found.theory)
+    if theory_curve:
+        predicted = "none" if found["theory"] is None else str(found["theory"])
         axes.plot(
-            grid,
-            getattr(accuracies_along(found.problem, found.quantity, grid), found.accuracy),
+            [point["size"] for point in theory_curve],
+            [point["accuracy"] for point in theory_curve],
             color="black",
             linestyle="--",
             linewidth=1,
             label=f"closed forms, nothing fitted: {predicted}",
         )
-    axes.axhline(found.target, color="0.4", linewidth=0.6)
+    axes.axhline(found["target"], color="0.4", linewidth=0.6)
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
-    axes.set_xlabel(f"{LETTERS[found.quantity]}, {found.quantity}", fontsize=8)
-    axes.set_ylabel(f"{kind_of(found.accuracy)} accuracy", fontsize=8)
-    tidy(axes)
+    quantity = found["quantity"]
+    axes.set_xlabel(f"{LETTERS[quantity]}, {quantity}", fontsize=8)
+    axes.set_ylabel(f"{accuracy_label(found['accuracy'])} accuracy", fontsize=8)
+    style_axes(axes)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False, ncols=1)
     figure.suptitle(_caption(found), fontsize=7)
     return figure
@@ -79,20 +91,20 @@ def _end(size: int | None) -> str:
     return "out of range" if size is None else str(size)
 
 
-def _caption(found: CriticalSize) -> str:
-    reached = found.evaluations - found.failures - found.infeasible
-    tests = {point["tests"] // point["runs"] for point in found.curve}
+def _caption(found: Mapping[str, Any]) -> str:
+    failures, infeasible = found["failures"], found["infeasible"]
+    reached = found["evaluations"] - failures - infeasible
+    tests = {point["tests"] // point["runs"] for point in found["curve"]}
     of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
     sentences = [
-        f"{in_common([found.to_dict()['problem']])}.",
+        f"{describe_common_fields([found['problem']])}.",
         f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
         "more. Bars: 95 % intervals of the mean over seeds.",
-        f"Band: 95 % interval of the {found.quantity} at which the mean crosses {found.target:g}."
-        if found.value is not None
-        else f"Not found: {found.reason}.",
+        f"Band: 95 % interval of the {found['quantity']} at which the mean crosses "
+        f"{found['target']:g}."
+        if found["value"] is not None
+        else f"Not found: {found['reason']}.",
     ]
-    if found.failures or found.infeasible:
-        sentences.append(
-            f"{found.failures} runs failed and {found.infeasible} were infeasible; left out."
-        )
+    if failures or infeasible:
+        sentences.append(f"{failures} runs failed and {infeasible} were infeasible; left out.")
     return fill(" ".join(sentences), 84)

@@ -109,12 +109,12 @@ class _Points:
     said: Sequence[str]
 
 
-def in_place(panel: Panel) -> Drawing:
+def place_marks(panel: Panel) -> Drawing:
     """Work out axes and places of all that a panel shows.
 
     >>> bars = {"low": [1, 4], "high": [2, math.inf]}
     >>> series = Series(label="measured", kind=Kind.MEASURED, x=[8, 16], y=[1, 4], **bars)
-    >>> drawn = in_place(Panel(title="", x="d", y="N*", series=[series], log_x=True))
+    >>> drawn = place_marks(Panel(title="", x="d", y="N*", series=[series], log_x=True))
     >>> list(drawn.x.ticks), drawn.marks[0].up.tolist(), drawn.marks[0].said[1]
     ([8.0, 16.0], [False, True], 'd: 16\\nN*: 4 (above 4)')
     """

@@ -8,10 +8,10 @@ from typing import Any
 from recallscope.plotting.style import LETTERS
 
 
-def described(fields: Mapping[str, Any]) -> dict[str, str]:
+def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """The fields of a problem as words, by name; sizes that are None are left out.
 
-    >>> list(described({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
+    >>> list(describe_fields({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
     ['V=512', 'attention alone', 'sphere embeddings']
     """
     told = {
@@ -29,14 +29,14 @@ def described(fields: Mapping[str, Any]) -> dict[str, str]:
     return told
 
 
-def in_common(many: Iterable[Mapping[str, Any]]) -> str:
+def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
     """What is the same for all problems, as one phrase."""
-    told = [described(fields) for fields in many]
+    told = [describe_fields(fields) for fields in many]
     return ", ".join(
         text for name, text in told[0].items() if all(each.get(name) == text for each in told)
     )
 
 
-def kind_of(accuracy: str) -> str:
+def accuracy_label(accuracy: str) -> str:
     """The name of an accuracy as it is read: one step, lock or recall."""
     return accuracy.removesuffix("_accuracy").replace("_", " ")

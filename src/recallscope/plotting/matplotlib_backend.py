@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from recallscope.common.formatting import format_number
-from recallscope.plotting.geometry import GREY, NOTHING, Drawing, Mark, in_place
+from recallscope.plotting.geometry import GREY, NOTHING, Drawing, Mark, place_marks
 from recallscope.plotting.panels import Kind, Picture
-from recallscope.plotting.style import MARKERS, new_figure, tidy
+from recallscope.plotting.style import MARKERS, new_figure, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def matplotlib_figure(picture: Picture, title: str) -> Figure:
     >>> matplotlib_figure(Picture(caption="Nothing yet."), "Capacity").get_suptitle()
     'Capacity'
     """
-    drawings = [in_place(panel) for panel in picture.panels]
+    drawings = [place_marks(panel) for panel in picture.panels]
     columns = 2 if len(drawings) == 4 else min(max(len(drawings), 1), 3)
     rows = math.ceil(len(drawings) / columns)
     width = max(_PANEL[0] * columns, 3.4)
@@ -86,7 +86,7 @@ def _draw(axes: Axes, drawing: Drawing) -> None:
     axes.set_ylabel(_words(fill(drawing.y.title, 34)), fontsize=7.5)
     _tick(axes.xaxis, drawing.x)
     _tick(axes.yaxis, drawing.y)
-    tidy(axes)
+    style_axes(axes)
     if drawing.x.names is not None:
         axes.grid(False, axis="x")
         if _aslant(drawing.x.names):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -13,9 +13,8 @@ from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.measurement.phase import PhaseDiagram
-from recallscope.plotting.labels import described, in_common, kind_of
-from recallscope.plotting.style import COLOURS, LETTERS, new_figure, sizes_along
+from recallscope.plotting.labels import accuracy_label, describe_common_fields, describe_fields
+from recallscope.plotting.style import COLOURS, LETTERS, label_size_axes, new_figure
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -28,8 +27,22 @@ _BRIGHT = 0.6  # cells above are light enough for black on them
 _SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
 
 
-def phase_diagram_figure(diagrams: Sequence[PhaseDiagram]) -> Figure:
-    """Diagrams side by side: measured accuracy in colour, boundaries and disagreements on it."""
+def phase_diagram_figure(diagrams: Sequence[Mapping[str, Any]]) -> Figure:
+    """Diagrams side by side: measured accuracy in colour, boundaries and disagreements on it.
+
+    Args:
+        diagrams: each as `PhaseDiagram.to_dict` or `recallscope phase --json` gives it, with
+
+            - `problem`: the fields that all cells share, of which `embedding` must be there;
+            - `x` and `y`: the `name` of a size and its `values`, rising;
+            - `accuracy`, `target`, and `seeds`, the runs of a cell;
+            - `cells`: rows, along x first, then along y, of `x`, `y`, the `mean` measured (None if
+              there is none), the accuracy `predicted`, whether it `disagrees`, the `stage` and
+              `term` that bind, `tests` of a run, and how many runs `failed`;
+            - `boundary`: rows of `x` and the `value` of y where the mean crosses the target, with
+              its ends `low` and `high`; all may be None;
+            - `disagreement`: the `count` of cells that disagree, `of` how many.
+    """
     width = 0.9 + 3.15 * len(diagrams)
     figure = new_figure(width, 4.4)
     panels = figure.subplots(1, len(diagrams), sharey=_share(diagrams), squeeze=False)[0]
@@ -38,7 +51,7 @@ def phase_diagram_figure(diagrams: Sequence[PhaseDiagram]) -> Figure:
         axes.set_title(_title(diagram, diagrams), fontsize=7.5)
         axes.label_outer()
     bar = figure.colorbar(mesh, ax=list(panels), aspect=30, pad=0.02)
-    bar.set_label(f"measured {kind_of(diagrams[0].accuracy)} accuracy", fontsize=8)
+    bar.set_label(f"measured {accuracy_label(diagrams[0]['accuracy'])} accuracy", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     bar.outline.set_linewidth(0.5)
     figure.legend(
@@ -54,15 +67,13 @@ def phase_diagram_figure(diagrams: Sequence[PhaseDiagram]) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, diagram: PhaseDiagram) -> QuadMesh:
-    xs, ys = np.array(diagram.x.values, float), np.array(diagram.y.values, float)
-    x_edges, y_edges = _edges(xs), _edges(ys)
-    shape = len(ys), len(xs)
-    means = [cell.measured.interval for cell in diagram.cells]
-    mean = np.array([np.nan if m is None else m.mean for m in means]).reshape(shape)
+def _draw(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
+    x_edges, y_edges = _edges(diagram["x"]["values"]), _edges(diagram["y"]["values"])
+    mean = np.array([cell["mean"] for cell in diagram["cells"]], float)  # None becomes NaN
+    mean = mean.reshape(_shape(diagram))
     axes.set_facecolor("0.85")  # cells without a measurement
     mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap="cividis", vmin=0, vmax=1, rasterized=True)
-    sizes_along(axes, diagram.x.name, diagram.y.name)
+    label_size_axes(axes, diagram["x"]["name"], diagram["y"]["name"])
     _draw_regions(axes, diagram, x_edges, y_edges)
     _draw_disagreements(axes, diagram)
     _draw_boundaries(axes, diagram)
@@ -71,7 +82,11 @@ def _draw(axes: Axes, diagram: PhaseDiagram) -> QuadMesh:
     return mesh
 
 
-def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n+1"]:
+def _shape(diagram: Mapping[str, Any]) -> tuple[int, int]:
+    return len(diagram["y"]["values"]), len(diagram["x"]["values"])
+
+
+def _edges(values: Sequence[float]) -> Float[np.ndarray, " n+1"]:
     """Between the values halfway in the logarithm, and as far beyond the first and the last."""
     logs = np.log(values)
     middles = (logs[1:] + logs[:-1]) / 2
@@ -82,15 +97,14 @@ def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n+1"]:
 
 def _draw_regions(
     axes: Axes,
-    diagram: PhaseDiagram,
+    diagram: Mapping[str, Any],
     x_edges: Float[np.ndarray, " n"],
     y_edges: Float[np.ndarray, " m"],
 ) -> None:
     """Lines between cells bound by different noises, and a name inside each region."""
-    binding = [(cell.stage, cell.term) for cell in diagram.cells]
+    binding = [(cell["stage"], cell["term"]) for cell in diagram["cells"]]
     kinds = sorted(set(binding))
-    shape = len(diagram.y.values), len(diagram.x.values)
-    codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
+    codes = np.array([kinds.index(kind) for kind in binding]).reshape(_shape(diagram))
     upright = [
         [(x_edges[j + 1], y_edges[i]), (x_edges[j + 1], y_edges[i + 1])]
         for i, j in zip(*np.nonzero(np.diff(codes, axis=1)), strict=True)
@@ -106,10 +120,10 @@ def _draw_regions(
             continue
         # The cell that is farthest from all others' regions and from the frame.
         depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
-        i, j = np.unravel_index(np.argmax(depth), shape)
+        i, j = np.unravel_index(np.argmax(depth), depth.shape)
         axes.text(
-            diagram.x.values[j],
-            diagram.y.values[i],
+            diagram["x"]["values"][j],
+            diagram["y"]["values"][i],
             f"{stage}:\n{term}".replace("_", " "),
             ha="center",
             va="center",
@@ -120,19 +134,17 @@ def _draw_regions(
         )
 
 
-def _draw_disagreements(axes: Axes, diagram: PhaseDiagram) -> None:
-    size = min(3.2, 60 / max(len(diagram.x.values), len(diagram.y.values)))
+def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
+    size = min(3.2, 60 / max(_shape(diagram)))
     for light, colour in ((False, "white"), (True, "black")):
         chosen = [
             cell
-            for cell in diagram.cells
-            if cell.measured.interval is not None
-            and cell.disagrees
-            and (cell.measured.interval.mean > _BRIGHT) == light
+            for cell in diagram["cells"]
+            if cell["disagrees"] and (cell["mean"] > _BRIGHT) == light
         ]
         axes.plot(
-            [cell.x for cell in chosen],
-            [cell.y for cell in chosen],
+            [cell["x"] for cell in chosen],
+            [cell["y"] for cell in chosen],
             "x",
             color=colour,
             markersize=size,
@@ -140,33 +152,32 @@ def _draw_disagreements(axes: Axes, diagram: PhaseDiagram) -> None:
         )
 
 
-def _draw_boundaries(axes: Axes, diagram: PhaseDiagram) -> None:
-    shape = len(diagram.y.values), len(diagram.x.values)
-    predicted = np.array([cell.predicted for cell in diagram.cells]).reshape(shape)
+def _draw_boundaries(axes: Axes, diagram: Mapping[str, Any]) -> None:
+    xs, ys = diagram["x"]["values"], diagram["y"]["values"]
+    predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
     # A logit is straighter between cells than an accuracy.
     line = axes.contour(
-        diagram.x.values,
-        diagram.y.values,
+        xs,
+        ys,
         logit(np.clip(predicted, 1e-9, 1 - 1e-9)),
-        levels=[logit(diagram.target)],
+        levels=[logit(diagram["target"])],
         colors=_THEORY,
         linewidths=1.4,
         zorder=4,
     )
     line.set_path_effects([withStroke(linewidth=2.6, foreground="white")])
     known = [
-        (x, crossing.value, crossing.low, crossing.high)
-        for x, crossing in zip(diagram.x.values, diagram.boundary, strict=True)
-        if crossing.value is not None
+        (crossing["x"], crossing["value"], crossing["low"], crossing["high"])
+        for crossing in diagram["boundary"]
+        if crossing["value"] is not None
     ]
     if not known:
         return
-    top, bottom = diagram.y.values[-1], diagram.y.values[0]
     x, value, low, high = zip(*known, strict=True)
     centre = np.array(value)
     # An end that is not known reaches beyond the plane.
-    down = centre - [bottom / 4 if end is None else end for end in low]
-    up = np.array([top * 4 if end is None else end for end in high]) - centre
+    down = centre - [ys[0] / 4 if end is None else end for end in low]
+    up = np.array([ys[-1] * 4 if end is None else end for end in high]) - centre
     axes.errorbar(
         x,
         centre,
@@ -181,8 +192,8 @@ def _draw_boundaries(axes: Axes, diagram: PhaseDiagram) -> None:
     )
 
 
-def _handles(diagram: PhaseDiagram) -> list[Line2D]:
-    along = LETTERS[diagram.y.name]
+def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
+    along = LETTERS[diagram["y"]["name"]]
     stroke = [withStroke(linewidth=2, foreground="0.6")]
     return [
         Line2D(
@@ -192,43 +203,54 @@ def _handles(diagram: PhaseDiagram) -> list[Line2D]:
             marker="o",
             markersize=3.5,
             linewidth=1,
-            label=f"{along} of accuracy {diagram.target:g}, measured",
+            label=f"{along} of accuracy {diagram['target']:g}, measured",
         ),
         Line2D([], [], color=_THEORY, linewidth=1.4, label="the same by closed forms"),
         Line2D(
-            [], [], color="white", linewidth=1, path_effects=stroke, label="border of what binds"
+            [],
+            [],
+            color="white",
+            linewidth=1,
+            path_effects=stroke,
+            label="border between dominant noises",
         ),
         Line2D(
-            [], [], color="black", marker="x", markersize=3.5, linestyle="", label="they disagree"
+            [],
+            [],
+            color="black",
+            marker="x",
+            markersize=3.5,
+            linestyle="",
+            label="theory outside the 95 % interval",
         ),
     ]
 
 
-def _share(diagrams: Sequence[PhaseDiagram]) -> bool:
-    return all(diagram.y == diagrams[0].y for diagram in diagrams)
+def _share(diagrams: Sequence[Mapping[str, Any]]) -> bool:
+    return all(diagram["y"] == diagrams[0]["y"] for diagram in diagrams)
 
 
-def _title(diagram: PhaseDiagram, diagrams: Sequence[PhaseDiagram]) -> str:
+def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:
     """What sets a panel apart from the others, and how much of it disagrees."""
-    told = [set(described(each.shared).values()) for each in diagrams]
+    told = [set(describe_fields(each["problem"]).values()) for each in diagrams]
     common = set.intersection(*told)
-    own = [text for text in described(diagram.shared).values() if text not in common]
-    share = diagram.disagreeing / max(diagram.compared, 1)
-    count = f"{diagram.disagreeing} of {diagram.compared} cells disagree ({share:.1%})"
+    own = [text for text in describe_fields(diagram["problem"]).values() if text not in common]
+    wrong, compared = diagram["disagreement"]["count"], diagram["disagreement"]["of"]
+    count = f"{wrong} of {compared} cells disagree ({wrong / max(compared, 1):.1%})"
     return f"{', '.join(own)}: {count}" if own else count
 
 
-def _caption(diagrams: Sequence[PhaseDiagram], width: int) -> str:
+def _caption(diagrams: Sequence[Mapping[str, Any]], width: int) -> str:
     first = diagrams[0]
-    seeds = " or ".join(map(str, sorted({diagram.seeds for diagram in diagrams})))
-    tests = max(cell.measured.tests for cell in first.cells)
-    failed = sum(diagram.failed for diagram in diagrams)
+    seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
+    tests = max(cell["tests"] for cell in first["cells"])
+    failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
     sentences = [
-        f"{in_common(diagram.shared for diagram in diagrams)}.",
-        f"Colour: mean {kind_of(first.accuracy)} accuracy of {seeds} seeds a cell, tested on "
-        f"{tests} fresh samples each.",
-        f"Points: where it crosses {first.target:g} along {LETTERS[first.y.name]}, with 95 % "
-        "intervals; no point: not within the plane.",
+        f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
+        f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds a cell, "
+        f"tested on {tests} fresh samples each.",
+        f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
+        "95 % intervals; no point: not within the plane.",
         "Line: the same by closed forms, nothing fitted.",
         "Crosses: prediction outside the 95 % interval of the cell's mean, as one in twenty is by "
         "chance.",

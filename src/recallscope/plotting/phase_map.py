@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from recallscope.plotting.labels import kind_of
-from recallscope.plotting.style import COLOURS, new_figure, sizes_along
-from recallscope.theory.capacity import PhaseMap
+from recallscope.plotting.labels import accuracy_label
+from recallscope.plotting.style import COLOURS, label_size_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,15 +18,24 @@ if TYPE_CHECKING:
 _LEVELS = (0.1, 0.5, 0.9)
 
 
-def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
-    """Regions by binding noise, with lines of equal predicted recall."""
-    (x_name, xs), (y_name, ys) = plane.x, plane.y
-    names = [
-        [f"{stage}: {term}".replace("_", " ") for stage, term in zip(*row, strict=True)]
-        for row in zip(plane.stage, plane.term, strict=True)
-    ]
-    kinds = sorted({name for row in names for name in row})
-    codes = np.array([[kinds.index(name) for name in row] for row in names])
+def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
+    """Regions by binding noise, with lines of equal predicted accuracy.
+
+    Args:
+        plane: as `PhaseMap.figure_data` gives it; what `recallscope phase --json` prints will do
+            too. It has
+
+            - `x` and `y`: the `name` of a size and its `values`;
+            - `accuracy`: the name of the one predicted;
+            - `cells`: rows of `predicted`, `stage` and `term`, along x first, then along y.
+        title: a line above the figure.
+    """
+    xs, ys = plane["x"]["values"], plane["y"]["values"]
+    shape = len(ys), len(xs)
+    names = [f"{cell['stage']}: {cell['term']}".replace("_", " ") for cell in plane["cells"]]
+    kinds = sorted(set(names))
+    codes = np.array([kinds.index(name) for name in names]).reshape(shape)
+    predicted = np.array([cell["predicted"] for cell in plane["cells"]]).reshape(shape)
     figure = new_figure(5.4, 3.6)
     axes = figure.subplots()
     axes.pcolormesh(
@@ -40,11 +49,12 @@ def phase_figure(plane: PhaseMap, title: str = "") -> Figure:
         rasterized=True,
     )
     lines = axes.contour(
-        xs, ys, plane.accuracy, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
+        xs, ys, predicted, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
-    sizes_along(axes, x_name, y_name)
-    lines_say = f"Lines: predicted {kind_of(plane.accuracy_name)}. Colours: the noise that binds."
+    label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
+    accuracy = accuracy_label(plane["accuracy"])
+    lines_say = f"Lines: predicted {accuracy}. Colours: the noise that binds."
     figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
     patches = [
         Patch(facecolor=colour, alpha=0.45, label=kind)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.geometry import GREY, NOTHING, Drawing, Mark, in_place
+from recallscope.plotting.geometry import GREY, NOTHING, Drawing, Mark, place_marks
 from recallscope.plotting.panels import Kind, Picture
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plotly_figure(picture: Picture) -> list[dict[str, Any]]:
     >>> figure["data"][0]["y"], figure["layout"]["xaxis"]["ticktext"]
     ([0.2, 0.4], ['8', '16'])
     """
-    drawings = [in_place(panel) for panel in picture.panels]
+    drawings = [place_marks(panel) for panel in picture.panels]
     legend = max(map(_legend_lines, drawings), default=0)  # of one height, or axes do not line up
     return [_figure(drawing, _PLOT_HEIGHT + _LEGEND_LINE * legend) for drawing in drawings]
 

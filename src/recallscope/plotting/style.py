@@ -32,7 +32,7 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def tidy(axes: Axes) -> None:
+def style_axes(axes: Axes) -> None:
     """Small text, no box, a faint grid."""
     axes.tick_params(labelsize=7)
     for side in ("top", "right"):
@@ -40,7 +40,7 @@ def tidy(axes: Axes) -> None:
     axes.grid(True, which="major", linewidth=0.4, alpha=0.4)
 
 
-def sizes_along(axes: Axes, x: str, y: str) -> None:
+def label_size_axes(axes: Axes, x: str, y: str) -> None:
     """Axes of two sizes in powers of two, each with its letter and its name."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
-_NO = 0.01  # a chance below which a law is refused
+_NO = 0.01  # a p-value below which a law is refused
 _TWO_SIDED_95 = 2 * 1.959964
 
 
 class FitStatus(StrEnum):
     """Whether to believe a law.
 
-    >>> print(FitStatus.BENT.advice)
+    >>> print(FitStatus.POOR_FIT.advice)
     Points miss the law by more than their errors; narrow the ranges, or look at the residuals.
     """
 
     OK = "ok"
-    BENT = "bent"
+    POOR_FIT = "poor_fit"
     UNDETERMINED = "undetermined"
 
     @property
@@ -49,7 +49,7 @@ class FitStatus(StrEnum):
 
 _ADVICE = {
     FitStatus.OK: "A power law agrees with every point to within its error.",
-    FitStatus.BENT: "Points miss the law by more than their errors; "
+    FitStatus.POOR_FIT: "Points miss the law by more than their errors; "
     "narrow the ranges, or look at the residuals.",
     FitStatus.UNDETERMINED: "Too few critical sizes were reached to tell; "
     "add values to each axis, or widen the range searched.",
@@ -81,12 +81,12 @@ class Exponent(NamedTuple):
 class Separable:
     """The rival law, in which the critical size does not depend on these sizes at all.
 
-    `chance` is that of a difference as large as seen if the rival were true (an F test of reached
+    `p_value` is that of a difference as large as seen if the rival were true (an F test of reached
     points); below 1 % it is rejected.
     """
 
     names: tuple[str, ...]
-    chance: float
+    p_value: float
     rejected: bool
 
 
@@ -94,15 +94,16 @@ class Separable:
 class Law:
     """A fitted power law.
 
-    `chance` is that of points as far from the law as these, if their errors were all there is
-    (a χ² test); below 1 % the status is `bent`. `scatter` is the standard deviation beyond errors.
+    `p_value` is that of points as far from the law as these, if their errors were all there is
+    (a χ² test); below 1 % the status is `poor_fit`. `scatter` is the standard deviation beyond
+    errors.
     """
 
     status: FitStatus
     exponents: dict[str, Exponent]
     constant: float
     scatter: float
-    chance: float
+    p_value: float
     reached: int
     bounds: int
     separable: Separable | None
@@ -126,13 +127,13 @@ class Law:
             "constant": _finite(self.constant),
             "scatter": _finite(self.scatter),
             "goodness": {
-                "chance": _finite(self.chance),
+                "p_value": _finite(self.p_value),
                 "reached": self.reached,
                 "bounds": self.bounds,
             },
             "separable": None
             if rival is None
-            else {"names": rival.names, "chance": rival.chance, "rejected": rival.rejected},
+            else {"names": rival.names, "p_value": rival.p_value, "rejected": rival.rejected},
         }
 
 
@@ -238,7 +239,9 @@ def fit_law(points: Points, confidence: float = 0.95) -> Law:
     sds = np.sqrt(np.array([np.diag(fit.covariance) for fit in fits]))
     coefficients = weight @ means
     residual = (points.y - design @ fits[0].mean)[reached]
-    chance = float(stats.chi2.sf(np.sum((residual / points.error[reached]) ** 2), count - unknowns))
+    p_value = float(
+        stats.chi2.sf(np.sum((residual / points.error[reached]) ** 2), count - unknowns)
+    )
     ends = ((1 - confidence) / 2, (1 + confidence) / 2)
     exponents = {
         name: Exponent(
@@ -248,11 +251,11 @@ def fit_law(points: Points, confidence: float = 0.95) -> Law:
         for k, name in enumerate(points.names, start=1)
     }
     return Law(
-        status=FitStatus.OK if chance >= _NO else FitStatus.BENT,
+        status=FitStatus.OK if p_value >= _NO else FitStatus.POOR_FIT,
         exponents=exponents,
         constant=float(coefficients[0] - coefficients[1:] @ centre[1:]),
         scatter=float(weight @ _SCATTERS * typical),
-        chance=chance,
+        p_value=p_value,
         reached=count,
         bounds=len(points.y) - count,
         separable=_separable(design[reached], points, reached),
@@ -266,7 +269,7 @@ def _undetermined(points: Points, count: int) -> Law:
         exponents=dict.fromkeys(points.names, unknown),
         constant=math.nan,
         scatter=math.nan,
-        chance=math.nan,
+        p_value=math.nan,
         reached=count,
         bounds=len(points.y) - count,
         separable=None,
@@ -348,8 +351,8 @@ def _separable(
     free = len(y) - design.shape[1]
     more = design.shape[1] - 1
     ratio = (squares[0] - squares[1]) / more / max(squares[1] / free, 1e-300)
-    chance = float(stats.f.sf(ratio, more, free))
-    return Separable(names=points.names, chance=chance, rejected=chance < _NO)
+    p_value = float(stats.f.sf(ratio, more, free))
+    return Separable(names=points.names, p_value=p_value, rejected=p_value < _NO)
 
 
 class Collapse(NamedTuple):

@@ -36,6 +36,7 @@ _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
 _MOST_GRIDS = 40
 _OUTSIDE = 0.1  # the share of the prior on either side of the range
+_HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
 _THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
 
 
@@ -184,8 +185,9 @@ def _log_likelihood(
     spread: Float[np.ndarray, " r"],
 ) -> Float[np.ndarray, "c s bends r"]:
     total = np.zeros((len(crossing), len(slope), len(_BENDS), len(spread)))
+    spare = [np.empty_like(total) for _ in range(4)]
     for group in groups:
-        away = _bent(slope * (group.x - crossing)[:, None])
+        away = _curved(slope * (group.x - crossing)[:, None])
         mean = np.clip(expit(target + away), _TINY, 1 - _TINY)
         # The variance of a rate between seeds, in units of mean (1 − mean): the line's and theirs.
         variance = (_MISTRUST * away) ** 2 * mean * (1 - mean)
@@ -196,18 +198,53 @@ def _log_likelihood(
         empty = gammaln(concentration) - gammaln(a) - gammaln(b)
         for tests in np.unique(group.tests):  # most often the same for all
             same = group.tests == tests
-            total += group.times[same].sum() * (empty - gammaln(concentration + tests))
+            seen = float(group.times[same].sum())
+            total += seen * empty
+            total -= _times_log_gamma(seen, concentration, tests, spare)
             for right, times in zip(group.right[same], group.times[same], strict=True):
-                total += times * (gammaln(a + right) + gammaln(b + tests - right))
+                total += _times_log_gamma(times, a, right, spare)
+                total += _times_log_gamma(times, b, tests - right, spare)
     return total
 
 
-def _bent(straight: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s bends"]:
-    """The line, bent towards a plateau above (a bend over 0) or below (under 0) the target."""
+def _times_log_gamma(
+    times: float,
+    known: Float[np.ndarray, "c s bends r"],
+    count: float,
+    spare: Sequence[Float[np.ndarray, "c s bends r"]],
+) -> Float[np.ndarray, "c s bends r"]:
+    """times · ln Γ(known + count), in one of four spare arrays.
+
+    Nearly all the time of a search is spent here. From ten on Stirling's series is good to 13
+    digits, and without a new array at every step it takes a quarter of the time of `gammaln`.
+    """
+    result, x, inverse, square = spare
+    np.add(known, count, out=x)
+    if count < 10:
+        gammaln(x, out=result)
+    else:
+        np.log(x, out=result)
+        result -= 1
+        np.divide(1, x, out=inverse)
+        x -= 0.5
+        result *= x
+        np.multiply(inverse, inverse, out=square)
+        np.multiply(square, -1 / 1680, out=x)
+        for coefficient, factor in ((1 / 1260, square), (-1 / 360, square), (1 / 12, inverse)):
+            x += coefficient
+            x *= factor
+        result += x
+        result += _HALF_LOG_2PI - 0.5
+    result *= times
+    return result
+
+
+def _curved(straight: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s bends"]:
+    """The line, curved towards a plateau above (a bend over 0) or below (under 0) the target."""
     line = straight[..., None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        bent = (1 - np.exp(-_BENDS * line)) / _BENDS
-    return np.where(_BENDS * line > 0, bent, line)
+        curved = (1 - np.exp(-_BENDS * line)) / _BENDS
+    return np.where(_BENDS * line > 0, curved, line)
 
 
 def _log_prior(

@@ -209,7 +209,7 @@ class ObjectStore:
         """A lock made of puts and listings alone.
 
         Each driver puts an object of its own and then looks for others: of two that come at the
-        same time at least one sees the other and gives way. The object is put anew every few
+        same time at least one sees the other and gives way. The object is put again every few
         seconds; one that does not change while a newcomer watches belongs to a dead driver. No
         clock is compared with another.
 

@@ -1,6 +1,6 @@
 """Records on disk: immutable Parquet shards, each named by the hash of its content.
 
-A shard appears whole or not at all, and a shard that was torn later does not match its name. One
+A shard appears whole or not at all, and a shard that was damaged later does not match its name. One
 process at a time writes, under a lock; anybody may read at any time.
 """
 
@@ -57,15 +57,15 @@ class StoreCheck:
     shards: int
     records: int
     by_status: dict[str, int]
-    torn: list[str] = field(default_factory=list)
+    corrupt: list[str] = field(default_factory=list)
     duplicated: int = 0
     wrong_keys: int = 0
     strange: list[str] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is torn, duplicated or under a key that is not its own."""
-        return not (self.torn or self.duplicated or self.wrong_keys)
+        """Whether nothing is corrupt, duplicated or under a key that is not its own."""
+        return not (self.corrupt or self.duplicated or self.wrong_keys)
 
 
 class Store:
@@ -83,7 +83,7 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         self.files: Files = files_at(place)
-        self.set_aside: list[str] = []  # shards found torn when the store was opened for writing
+        self.set_aside: list[str] = []  # shards found corrupt when the store was opened for writing
         self._small: set[str] = set()
         self._check_lock: Callable[[], None] | None = None
 
@@ -113,8 +113,8 @@ class Store:
         return dict(sorted(Counter(_texts(self.table(["status"])["status"])).items()))
 
     def verify(self) -> StoreCheck:
-        """Read everything and hold it against what it should be."""
-        shards, torn = self.read()
+        """Read everything and check it."""
+        shards, corrupt = self.read()
         keys, statuses = Counter[bytes](), Counter[str]()
         makers: dict[Settings, Callable[..., bytes]] = {}
         wrong = 0
@@ -131,7 +131,7 @@ class Store:
             shards=len(shards),
             records=keys.total(),
             by_status=dict(sorted(statuses.items())),
-            torn=torn,
+            corrupt=corrupt,
             duplicated=keys.total() - len(keys),
             wrong_keys=wrong,
             strange=strange,
@@ -164,19 +164,19 @@ class Store:
         """Hold the lock; gives the statuses of all records, by key, for the writer to keep up.
 
         What a crash left behind is put right first: shards that a compaction had replaced are
-        removed, and torn ones are set aside, so that their cells are run again.
+        removed, and corrupt ones are set aside, so that their cells are run again.
         """
         with self.files.lock() as self._check_lock:
             try:
-                shards, torn = self.read(["key", "status"])
-                for name in torn:
-                    self._do(self.files.rename, name, f"{name}.torn")
+                shards, corrupt = self.read(["key", "status"])
+                for name in corrupt:
+                    self._do(self.files.rename, name, f"{name}.corrupt")
                 present = {shard.name for shard in shards}
                 for name in self._shard_names():
-                    if name not in present and name not in torn:
+                    if name not in present and name not in corrupt:
                         self._do(self.files.remove, name)
                 self._small = {shard.name for shard in shards if shard.table.num_rows < _LARGE}
-                self.set_aside = torn
+                self.set_aside = corrupt
                 yield _statuses(shards)
             finally:
                 self._check_lock = None
@@ -241,7 +241,7 @@ class Store:
                 name = names.pop()
                 try:
                     tables.append(self._shard(name, None).table)
-                except (_TornError, FileNotFoundError):
+                except (_CorruptError, FileNotFoundError):
                     self._small.discard(name)  # left for whoever opens the store next
                 else:
                     whole.append(name)
@@ -291,34 +291,34 @@ class Store:
         return [name for name in names if _NAME.fullmatch(name)]
 
     def read(self, columns: Sequence[str] | None = None) -> tuple[list[Shard], list[str]]:
-        """All shards that count, and the names of torn ones."""
+        """All shards that count, and the names of corrupt ones."""
         if not self.files.exists():
             raise StoreError(f"there is no store at {self.place!r}")
         shards: dict[str, Shard] = {}
-        torn: list[str] = []
+        corrupt: list[str] = []
         for turn in range(_TRIES):
             # Listed once more at the least: a listing made while a compaction puts a new shard for
             # old ones may have neither.
-            fresh = set(self._shard_names()) - set(shards) - set(torn)
+            fresh = set(self._shard_names()) - set(shards) - set(corrupt)
             if turn and not fresh:
                 break
             for name in sorted(fresh):
                 try:
                     shards[name] = self._shard(name, columns)
-                except _TornError:
-                    torn.append(name)
+                except _CorruptError:
+                    corrupt.append(name)
                 except FileNotFoundError:
                     continue  # what replaces it is in the next listing
         replaced = frozenset[str]().union(*(shard.replaces for shard in shards.values()))
-        return [shard for name, shard in shards.items() if name not in replaced], torn
+        return [shard for name, shard in shards.items() if name not in replaced], corrupt
 
     def _whole(self) -> list[Shard]:
-        """All shards, none of which may be torn."""
-        shards, torn = self.read()
-        if torn:
+        """All shards, none of which may be corrupt."""
+        shards, corrupt = self.read()
+        if corrupt:
             raise StoreError(
-                f"the store {self.place!r} has {len(torn)} torn shards, whose records would be "
-                "left out; run its sweep again, which mends it, or remove them"
+                f"the store {self.place!r} has {len(corrupt)} corrupt shards, whose records would "
+                "be left out; run its sweep again, which repairs it, or remove them"
             )
         return shards
 
@@ -330,7 +330,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"the store {self.place!r} cannot be read: {error}") from None
         if name != f"{_hash(content)}.parquet":
-            raise _TornError(name)
+            raise _CorruptError(name)
         try:
             file = pq.ParquetFile(pa.BufferReader(content))
             about = json.loads(file.schema_arrow.metadata[b"recallscope"])
@@ -339,7 +339,7 @@ class Store:
         except (pa.ArrowException, KeyError, TypeError, ValueError):
             ours = False
         if not ours:
-            raise _TornError(name)  # whole, and still not a shard
+            raise _CorruptError(name)  # whole, and still not a shard
         if about["format"] != _FORMAT:
             raise StoreError(
                 f"the store {self.place!r} has shards of format {about['format']}, and this "
@@ -349,7 +349,7 @@ class Store:
         return Shard(name, file.read(columns, use_threads=False), replaces)
 
 
-class _TornError(Exception):
+class _CorruptError(Exception):
     pass
 
 

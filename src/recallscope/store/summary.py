@@ -35,7 +35,7 @@ class StoreSummary(NamedTuple):
     records: int
     by_status: dict[str, int]
     shards: int
-    torn: int
+    corrupt: int
     """Shards that are not as they were written; a sweep sets them aside and runs their cells."""
     problems: int
     shown: list[ProblemSummary]
@@ -53,7 +53,7 @@ class StoreSummary(NamedTuple):
 
 def store_summary(store: Store) -> StoreSummary:
     """Count the records of a store, and summarise those of its first problems."""
-    shards, torn = store.read()
+    shards, corrupt = store.read()
     table = joined([shard.table for shard in shards])
     groups = by_problem(table)
     shown = []
@@ -75,7 +75,7 @@ def store_summary(store: Store) -> StoreSummary:
         records=table.num_rows,
         by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
         shards=len(shards),
-        torn=len(torn),
+        corrupt=len(corrupt),
         problems=len(groups),
         shown=shown,
     )

@@ -45,7 +45,7 @@ def run_cells(
 ) -> Iterator[Finished]:
     """Records of cells as they come, in any order.
 
-    `cells` may be endless, and may give None where the next cell depends on records still to come.
+    `cells` may never end, and may give None where the next cell depends on records still to come.
     While nothing comes, nothing is given now and then, for whoever shows progress. `seconds` are
     those predicted for all cells, if that is known: the last tasks are made short, so that no
     worker waits long for the others.

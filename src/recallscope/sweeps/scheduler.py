@@ -95,7 +95,7 @@ def run_searches(
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
         def cells() -> Iterator[Cell | None]:
-            """What the searches ask for, as long as one of them goes on."""
+            """What the searches ask for, as long as one of them is not done."""
             while not all(each.search.done for each in running):
                 unsent = [(each, cell) for each in running for cell in each.take_unsent()]
                 for each, cell in unsent:
@@ -138,7 +138,7 @@ class _RunningSearch:
         return unsent
 
     def answer(self, cell: Cell, record: Record) -> None:
-        """Take a record in; when all that was asked for is there, the search goes on."""
+        """Take a record in; when all that was asked for is there, the search continues."""
         self._records[cell] = record
         self._continue()
 
@@ -183,6 +183,6 @@ def _cache(store: Store | None, settings: Settings) -> Iterator[_RecordCache]:
 
     with (
         store.writing() as statuses,
-        RecordWriter(store, settings, statuses, remember=True) as keeper,
+        RecordWriter(store, settings, statuses, remember=True) as writer,
     ):
-        yield keeper
+        yield writer

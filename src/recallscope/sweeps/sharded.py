@@ -163,7 +163,7 @@ def run_sharded(
 ) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
-    An endless batch has nothing to cut: it is computed here.
+    The population (N = ∞) has nothing to cut: it is computed here.
 
     >>> from recallscope.executors.base import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)

@@ -56,7 +56,7 @@ class SweepResult(NamedTuple):
     by_status: dict[str, int]
     """Of all the sweep's cells that now have a record."""
     set_aside: list[str]
-    """Shards found torn, whose cells were run again."""
+    """Shards found corrupt, whose cells were run again."""
     seconds: float
 
 
@@ -89,7 +89,7 @@ def sweep(
 ) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
-    Interrupted at any moment and called again, it goes on where it was.
+    Interrupted at any moment and called again, it resumes.
 
     Args:
         cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
@@ -139,7 +139,7 @@ def sweep(
         if plan.pending:
             with (
                 cell_workers(executor, workers, address) as pool,
-                RecordWriter(store, settings, statuses) as keeper,
+                RecordWriter(store, settings, statuses) as writer,
             ):
                 state.workers = pool.workers
                 if shards is None:
@@ -152,7 +152,7 @@ def sweep(
 
                     results = _in_shards(plan.pending, pool, settings, shards, part_done)
                 for done in results:
-                    keeper.keep(done)
+                    writer.keep(done)
                     account(state, done, cost)
                     found.update(str(record.status) for record in done.records)
                     progress(state)

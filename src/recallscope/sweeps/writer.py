@@ -62,7 +62,7 @@ class RecordWriter:
         return next(to_records(self._tables[name].slice(row, 1)))
 
     def keep(self, done: Finished) -> None:
-        """Take records in; they are safe some seconds later, or when the keeper is left."""
+        """Take records in; they are safe some seconds later, or when the writer is left."""
         for cell, record in zip(done.cells, done.records, strict=True):
             key = self._key_of(cell)
             if key not in self._statuses:

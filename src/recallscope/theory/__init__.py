@@ -1,1 +1,1 @@
-"""Closed forms: what the experiments should give, each held against simulation."""
+"""Closed forms: what the experiments should give, each compared with simulation."""

@@ -69,7 +69,7 @@ class Prediction:
 
     @property
     def in_tested_range(self) -> bool:
-        """Whether problems of such sizes were held against simulation: V ≥ 256, d ≥ 16, m ≥ 64."""
+        """Whether problems of such sizes were compared with simulation: V ≥ 256, d ≥ 16, m ≥ 64."""
         p = self.problem
         return p.vocab >= 256 and p.dim >= 16 and (p.width is None or p.width >= 64)
 
@@ -101,7 +101,7 @@ def predict(problem: Problem) -> Prediction:
 
 
 def _rounded(variance: float) -> float:
-    """A variance as it is shown: what an endless batch leaves of order 1/N is 0."""
+    """A variance as it is shown: what the population leaves of order 1/N is 0."""
     return float(variance) if variance > 1e-60 else 0.0
 
 
@@ -319,6 +319,30 @@ class PhaseMap:
             for i, y in enumerate(ys)
             for j, x in enumerate(xs)
         ]
+
+    def figure_data(self) -> dict[str, Any]:
+        """What `phase_map_figure` draws, as plain values.
+
+        `x` and `y` have the `name` of a size and its `values`, `accuracy` is the name of the one
+        predicted, and `cells` has a row of `x`, `y`, `predicted`, `stage` and `term` for each
+        point, along x first.
+        """
+        (x_name, xs), (y_name, ys) = self.x, self.y
+        return {
+            "x": {"name": x_name, "values": xs},
+            "y": {"name": y_name, "values": ys},
+            "accuracy": self.accuracy_name,
+            "cells": [
+                {
+                    "x": row[x_name],
+                    "y": row[y_name],
+                    "predicted": row[self.accuracy_name],
+                    "stage": row["stage"],
+                    "term": row["term"],
+                }
+                for row in self.rows()
+            ],
+        }
 
 
 def phase_map(

@@ -214,7 +214,7 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
     pulled = mean_bias(V, N, d, L, g.bias)
     wide = gradient_noise(V, N, d, L, g.drift, g.direct, g.scatter)
     root = np.sqrt(stretch)
-    chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
+    met_by_chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
     few_units = mlp_noise(V, N, d, L, m, g.pull, g.single)
     # With the trigger in the values, labels that met by chance are remembered with it.
     met = (others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V)) * g.drift**2
@@ -222,9 +222,9 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
     counts = 2 / V * (keep * V / N * g.signal + remembered) ** 2 + 2 / d * remembered**2
     drawn = c * (g.drift * others / N) ** 2
     curved = (keep * g.curvature / L) ** 2 * V / (N * d**3)
-    # Facts overlap in tokens and in outputs, each by 1/√d: this stays in an endless batch.
+    # Facts overlap in tokens and in outputs, each by 1/√d: this stays in the population.
     overlaps = 2 * (g.signal / d) ** 2
-    trigger = stretch * pulled.trigger + chance.trigger + few_units.trigger + overlaps
+    trigger = stretch * pulled.trigger + met_by_chance.trigger + few_units.trigger + overlaps
     trigger = trigger + curved + counts + np.where(s.marked, drawn, 0)
     return Locking(
         signal=signal,
@@ -234,7 +234,7 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
             "mean_bias": pulled.tokens,
             "mlp_noise": few_units.tokens
             + (stretch - 1) * pulled.tokens
-            + (chance.tokens - wide.tokens),
+            + (met_by_chance.tokens - wide.tokens),
         },
         trigger_variance=trigger + np.where(s.gaussian, 2 * signal**2 / s.dim, 0),
     )

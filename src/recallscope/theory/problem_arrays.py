@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
 
 _ENDLESS = 1e100
-"""Stands for an endless batch: nothing of order 1/N is left, and no inf minus inf is met."""
+"""Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
 
@@ -21,7 +21,7 @@ _ATTENTION_ALONE = ACTIVATIONS.index("identity")
 class ProblemArrays(NamedTuple):
     """Problems as arrays: what the closed forms are functions of.
 
-    Attention alone is the identity in an endlessly wide MLP, so one formula serves both models.
+    Attention alone is the identity in an infinitely wide MLP, so one formula serves both models.
     """
 
     vocab: Float[np.ndarray, "*n"]
@@ -146,12 +146,12 @@ def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:
         sizes = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ProblemError(f"{name} must be numbers, not {value!r}") from None
-    endless = name in ("samples", "width")
-    fine = (sizes >= smallest) & ((sizes <= LARGEST_SIZE) | (endless & np.isinf(sizes)))
+    infinite = name in ("samples", "width")
+    fine = (sizes >= smallest) & ((sizes <= LARGEST_SIZE) | (infinite & np.isinf(sizes)))
     if not np.all(fine):
         worst = np.atleast_1d(sizes)[~np.atleast_1d(fine)][0]
         raise ProblemError(
-            f"{name} must be from {smallest} to 2^53{', or inf' if endless else ''}, not {worst:g}"
+            f"{name} must be from {smallest} to 2^53{', or inf' if infinite else ''}, not {worst:g}"
         )
     return sizes
 

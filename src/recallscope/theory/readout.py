@@ -31,7 +31,7 @@ def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:
     """Superposition: V associations share d² numbers. Equation (14).
 
     (1 + V/N) (1 + V/d) / d, times the squared share of the kernel's signal that is linear (`gain`,
-    1 for attention alone). It stays when the batch is endless.
+    1 for attention alone). It stays in the population, N = ∞.
 
     >>> interference(512, 8192, 64).round(4)
     np.float64(0.1494)
@@ -181,10 +181,10 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
     signal = c["square"] - mean
     # a_3² ρ³ goes along with a_1² ρ, as ρ⁴ has a mean; a_2² ρ² bends the kernel.
     linear = (a[..., 1] ** 4 + 6 * (a[..., 1] * a[..., 3]) ** 2 / (s.dim + 2)) / s.dim
-    bent = a[..., 2] ** 4 * (overlap4 - overlap2**2)
+    curved = a[..., 2] ** 4 * (overlap4 - overlap2**2)
     lengths = np.where(s.gaussian, a[..., 0] ** 2 * a[..., 2] ** 2 / s.dim, 0)
     mlp = c["square"] * (c["square"] - a[..., 0] ** 2)
-    variance = np.where(s.orthogonal, 0, linear + bent + lengths) + mlp / s.width
+    variance = np.where(s.orthogonal, 0, linear + curved + lengths) + mlp / s.width
     share = np.divide(mlp / s.width, variance, out=np.zeros_like(variance), where=variance > 0)
     # A token whose features are long has more signal, and as much more noise.
     token = (
@@ -199,7 +199,7 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
             s.orthogonal,
             0,
             c["log_slopes"][..., 1] * linear
-            + c["log_slopes"][..., 2] * bent
+            + c["log_slopes"][..., 2] * curved
             + c["log_slopes"][..., 0] * lengths,
         )
         + 0.5 * mlp / s.width * c["square_slope"] / c["square"],
@@ -210,7 +210,7 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
     token = token + np.where(s.gaussian, 2 / s.dim * (1 + (signal_slope - noise_slope) ** 2), 0)
     return {
         "linear": linear / signal**2,
-        "curved": (bent + lengths) / signal**2,
+        "curved": (curved + lengths) / signal**2,
         "mlp": mlp / signal**2,
         "bias": mean / signal,
         "bare_bias": np.ones_like(s.vocab),

@@ -1,4 +1,4 @@
-"""The check: every closed form beside its Monte-Carlo twin, level and slope, with a verdict.
+"""The check: every closed form compared with Monte Carlo, level and slope, with a verdict.
 
 Around one problem each size is halved and doubled. A noise passes if the measured variance agrees
 with the predicted one at all sizes and changes with each size as predicted.
@@ -111,7 +111,7 @@ Measured = dict[Problem, list[dict[Term, float]]]
 def measure_around(
     problem: Problem, seeds: int = 16, progress: Callable[[int, int], None] | None = None
 ) -> Measured:
-    """The twins of a problem and of those with one size halved or doubled."""
+    """Monte Carlo of a problem and of those with one size halved or doubled."""
     seeds = whole_number("seeds", seeds, 2)
     if problem.embedding not in ("sphere", "gaussian", "rademacher"):
         raise ProblemError(
@@ -143,7 +143,7 @@ def measure_around(
 
 
 def compare(problem: Problem, measured: Measured) -> CheckReport:
-    """Hold what was measured around a problem against the closed forms."""
+    """Compare what was measured around a problem with the closed forms."""
     problems = _around(problem)
     predicted = {one: predicted_terms(one) for one in measured}
     for one, found in measured.items():
@@ -191,7 +191,7 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
         for stage in ("one_step", "recall")
         for name, variance in named[stage].items()
     }
-    # The twin of one step cannot tell these two apart.
+    # Monte Carlo of one step cannot tell these two apart.
     terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
     scores = found.locking
     terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
@@ -207,7 +207,7 @@ def _scaled(problem: Problem, name: str, factor: float) -> Problem:
 
 
 def _largest_array(problem: Problem) -> float:
-    """Numbers in the largest array of a twin, when each size is doubled in its turn."""
+    """Numbers in the largest array of a simulation, when each size is doubled in its turn."""
     V, N, d, L, m = (
         float(getattr(problem, name) or 1)
         for name in ("vocab", "samples", "dim", "length", "width")

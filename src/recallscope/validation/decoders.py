@@ -1,6 +1,6 @@
 """Decoders: guesses of the permutation from the first gradient and the frozen weights alone.
 
-They are there to be held against the lower bound of `theory.lower_bound`, which none may beat.
+They are compared with the lower bound of `theory.lower_bound`, which none may beat.
 
 - hebbian: the gradient is used as value matrix, as if learning stopped after the first step.
 - whitened: the matched filter, the gradient against what each pair of a token and a label would
@@ -268,7 +268,7 @@ def _inverse_root(covariance: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
 def _thin_svd(
     matrix: Float[Tensor, "V m"],
 ) -> tuple[Float[Tensor, "V k"], Float[Tensor, " k"], Float[Tensor, "m k"]]:
-    """The singular vectors and values that are not nought."""
+    """The singular vectors and values that are not zero."""
     left, sizes, right = torch.linalg.svd(matrix, full_matrices=False)
     kept = sizes > _NOUGHT * sizes.max()
     return left[:, kept], sizes[kept], right[kept].T

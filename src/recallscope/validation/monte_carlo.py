@@ -1,11 +1,11 @@
-"""Monte-Carlo twins: each noise of the theory measured on its own, on the same problem.
+"""Monte Carlo: each noise of the theory measured on its own, on the same problem.
 
-A closed form and its twin take the same problem and speak of the same variance. The twin draws a
-instance, computes logits and scores densely from their definitions, and takes the noises apart by
-drawing anew only what one noise comes from:
+A closed form and its simulation take the same problem and give the same variance. The simulation
+draws an instance, computes logits and scores densely from their definitions, and takes the noises
+apart by drawing again only what one noise comes from:
 
 - distractors drawn twice for the same marked tokens: what differs is gradient noise;
-- hidden weights drawn twice: what differs is MLP noise, what stays is the endlessly wide MLP;
+- hidden weights drawn twice: what differs is MLP noise, what stays is the infinitely wide MLP;
 - the overlaps of tokens, their mean and the trigger: noises along these are found by regression.
 
 Nothing here shares code with the engines or the theory, but for embeddings, task and activations.

@@ -96,14 +96,14 @@ def print_law(found: Scaling) -> None:
         print(f"{lost} searches failed or were infeasible and are left out.")
     if fitted:
         print(
-            f"Chance of points this far from a law: {law.chance:.2g}; "
+            f"Goodness of fit: p = {law.p_value:.2g}; "
             f"scatter beyond their errors: {law.scatter:.1%}."
         )
     if law.separable is not None:
         verdict = "rejected" if law.separable.rejected else "not rejected"
         print(
             f"That {found.quantity} depends on none of these: {verdict} "
-            f"(chance {law.separable.chance:.2g})."
+            f"(p = {law.separable.p_value:.2g})."
         )
     if found.collapse is not None:
         raw, by_law, own, seeds = found.collapse

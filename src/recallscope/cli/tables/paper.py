@@ -34,7 +34,7 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     if found is None:
         return
     interval_of = f"{100 * LEVEL:g} % interval"
-    table = Table("prediction", "measured", interval_of, "must lie", "verdict")
+    table = Table("prediction", "measured", interval_of, "expected range", "verdict")
     for each in found.judgements:
         mean, low, high = each.measured
         interval = format_range(low, high)

@@ -18,8 +18,11 @@ def print_store_summary(found: StoreSummary) -> None:
         f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
         f"shard{'' if found.shards == 1 else 's'}{': ' if counts else ''}{counts}."
     )
-    if found.torn:
-        print(f"{found.torn} shards are torn and left out; the sweep that wrote them mends that.")
+    if found.corrupt:
+        print(
+            f"{found.corrupt} shards are corrupt and left out; "
+            "the sweep that wrote them runs their cells again."
+        )
     if not found.shown:
         return
     first = found.shown[0].fields()
@@ -52,12 +55,12 @@ def print_store_summary(found: StoreSummary) -> None:
 
 def print_store_check(place: str, found: StoreCheck) -> None:
     print(f"{place}: {found.records} records in {found.shards} shards.")
-    for shard in found.torn:
-        print(f"torn: {shard}")
+    for shard in found.corrupt:
+        print(f"corrupt: {shard}")
     if found.duplicated:
         print(f"{found.duplicated} records are there more than once.")
     if found.wrong_keys:
         print(f"{found.wrong_keys} records are not under their own key.")
     for name in found.strange:
         print(f"not a shard, and left alone: {name}")
-    print("Everything is as it was written." if found.sound else "NOT SOUND.")
+    print("Store OK." if found.sound else "Store NOT OK.")

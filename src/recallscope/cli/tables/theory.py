@@ -37,7 +37,7 @@ def print_prediction(found: Prediction) -> None:
         f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
     )
     if not found.in_tested_range:
-        print("Not held against simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
+        print("Not compared with simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
 
 
 def print_solution(found: Solution) -> None:

@@ -143,7 +143,7 @@ CLAIM = Claim(
     "longer sequences L lower it.",
     support="Over a full factorial design, one step up of N, d or m raises recall on average, and "
     "one step up of V or L lowers it, for attention alone and with an MLP.",
-    contradict="An average change on the wrong side of nought for any of them.",
+    contradict="An average change on the wrong side of zero for any of them.",
     background="The direction of each effect is the least that a theory of capacity must get "
     "right. Every size is changed at every combination of the others, so that no effect hides "
     "behind another.",

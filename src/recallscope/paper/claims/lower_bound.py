@@ -11,13 +11,13 @@ import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
 from recallscope.paper.analysis import (
-    bend_told,
     factor,
     law,
     mean_over,
     measured_series,
     moved,
     over_dimensions,
+    poor_fit_note,
     powers,
     shown,
 )
@@ -58,7 +58,7 @@ class Decoded(NamedTuple):
         )
 
     def over_bound(self, level: float) -> Interval:
-        """The critical batch over the bound."""
+        """The critical sample size over the bound."""
         return factor(moved(self.log_samples(level), -math.log(self.bound)))
 
     def row(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def analyse(evidence: Evidence) -> Finding:
             f"The smallest batch of any decoder is {shown(lowest)} times the bound. That of the "
             f"best decoder is at most {shown(farthest)} times the bound; it goes as d to the "
             f"{shown(measured['dim'])} and L to the {shown(measured['length'])}"
-            f"{bend_told(best_law)}. Over the same problems the bound has the powers "
+            f"{poor_fit_note(best_law)}. Over the same problems the bound has the powers "
             f"{own['dim'].mean:.2f} and {own['length'].mean:.2f}, so that the decoder's differ "
             f"from them by {shown(beside['dim'])} and {shown(beside['length'])}; {_SAME:g} was "
             "allowed.".replace("-", "−")
@@ -198,9 +198,9 @@ CLAIM = Claim(
     statement="Any estimator that sees only the gradient at initialisation needs a batch that "
     "depends on the same product of sizes: the product is a property of the problem, not of one "
     "algorithm.",
-    support="No decoder of the first gradient has a critical batch below our lower bound; the best "
-    f"of five is within a factor {_CLOSE:g} of it everywhere; and its powers of d and L are those "
-    f"of the bound to within {_SAME:g}.",
+    support="No decoder of the first gradient has a critical sample size below our lower bound; "
+    f"the best of five is within a factor {_CLOSE:g} of it everywhere; and its powers of d and L "
+    f"are those of the bound to within {_SAME:g}.",
     contradict="A decoder below the bound, a best decoder more than that factor away, or powers "
     "that differ by more.",
     background="The first gradient is a matrix of d × d numbers, so it can carry only so much "

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from recallscope.paper.analysis import (
     UNKNOWN,
-    bend_told,
     critical_series,
     law,
     mean_over,
     measured_series,
     over_dimensions,
+    poor_fit_note,
     powers,
     row,
     shown,
@@ -56,8 +56,8 @@ def analyse(evidence: Evidence) -> Finding:
             + ", ".join(
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
-            + " of the three. From an endless batch, where MLP noise is what "
-            f"width must beat, m* goes as d to the {shown(power)}{bend_told(width_law)}: "
+            + " of the three. From the population (N = ∞), where MLP noise is what "
+            f"width must beat, m* goes as d to the {shown(power)}{poor_fit_note(width_law)}: "
             f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
             f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
             f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
@@ -178,7 +178,7 @@ CLAIM = Claim(
     "an MLP that does not hurt at the smallest batch or not help at the largest.",
     background="A random MLP makes features that overlap less, but it adds a mean common to all "
     "tokens (mean bias) and the randomness of its own weights (MLP noise) to the noise of a finite "
-    "batch (gradient noise). By our derivation a ReLU, whose mean is not nought, has more mean "
+    "batch (gradient noise). By our derivation a ReLU, whose mean is not zero, has more mean "
     "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
     sweeps=("width", "noises", "without-mlp", "with-mlp"),
     analyse=analyse,

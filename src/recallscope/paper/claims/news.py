@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import (
-    bend_told,
     critical_series,
     grouped,
     law,
     log_size,
     moved,
     over_dimensions,
+    poor_fit_note,
     powers,
     row,
     shown,
@@ -47,9 +47,9 @@ def analyse(evidence: Evidence) -> Finding:
         judgements=judgements,
         answer=(
             f"Samples needed go as d to the {shown(needed['dim'])} and L to the "
-            f"{shown(needed['length'])}{bend_told(batch_law)}. Facts stored from the same batch "
-            f"go as d to the {shown(stored['dim'])} and L to the {shown(stored['length'])}"
-            f"{bend_told(stored_law)}. The power that is farther from one misses it by "
+            f"{shown(needed['length'])}{poor_fit_note(batch_law)}. Facts stored from the same "
+            f"batch go as d to the {shown(stored['dim'])} and L to the {shown(stored['length'])}"
+            f"{poor_fit_note(stored_law)}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
         picture=Picture(

@@ -56,7 +56,7 @@ def analyse(evidence: Evidence) -> Finding:
         judgements=judgements,
         answer=(
             f"Random embeddings need {shown(over)} times the samples of orthogonal ones. Over "
-            "orthogonal embeddings the critical batch goes as d to the "
+            "orthogonal embeddings the critical sample size goes as d to the "
             f"{shown(found['orthogonal']['dim'])} and L to the "
             f"{shown(found['orthogonal']['length'])}. Over random ones, at fewer dimensions than "
             f"tokens, the powers are {shown(found['random']['dim'])} and "
@@ -77,7 +77,7 @@ CLAIM = Claim(
     statement="With orthogonal embeddings the sizes separate: the batch needed depends on neither "
     "dimension nor length. Taken over to fewer dimensions than tokens, this promises a capacity "
     "that random embeddings do not have.",
-    support=f"Orthogonal: powers of d and L in N* within {_FLAT:g} of nought. Random, at d < V: "
+    support=f"Orthogonal: powers of d and L in N* within {_FLAT:g} of zero. Random, at d < V: "
     "powers beyond a quarter, and on average over the grid at least 1.25 times as many samples "
     "as with orthogonal embeddings at the same lengths.",
     contradict="An orthogonal power outside that range, a random one inside a quarter, or random "

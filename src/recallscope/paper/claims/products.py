@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from recallscope.common.formatting import format_number
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import (
-    bend_told,
     critical_series,
     grouped,
     law,
     over_dimensions,
+    poor_fit_note,
     power_within,
     powers,
     row,
@@ -58,7 +58,7 @@ def analyse(evidence: Evidence) -> Finding:
             ],
         ),
         Panel(
-            title="one step: facts half of which are told",
+            title="one step: facts of which half are right",
             x="N/L, samples over length",
             y="V*, facts",
             log_x=True,
@@ -70,23 +70,23 @@ def analyse(evidence: Evidence) -> Finding:
         ),
     ]
     rival = batch_law.separable
-    chance = "unknown" if rival is None else format_number(rival.chance, 1)
+    p_value = "unknown" if rival is None else format_number(rival.p_value, 1)
     return Finding(
         judgements=judgements,
         answer=(
             f"The batch needed goes as d to the {shown(needed['dim'])} and L to the "
             f"{shown(needed['length'])}. This is after three steps on long sequences, for half of "
-            f"the facts{bend_told(batch_law)}; if N* depended on neither, a fit as much better as "
-            f"this would have the chance {chance}. Read from the first gradient, the facts stored "
+            f"the facts{poor_fit_note(batch_law)}; that N* depends on neither is rejected "
+            f"with p = {p_value}. Read from the first gradient, the facts stored "
             f"go as N/L to the {shown(capacity['ratio'])} and d to the {shown(capacity['dim'])}"
-            f"{bend_told(stored_law)}; at equal N/L and d, length has the power "
+            f"{poor_fit_note(stored_law)}; at equal N/L and d, length has the power "
             f"{shown(at_equal_ratio)}."
         ),
         picture=Picture(
-            caption="Left: the critical batch over d, for the shortest and the longest of the long "
-            "sequences; lines are closed forms with nothing fitted. Right: facts stored over N/L. "
-            "Several points of a colour above one another have the same N/L and different L: the "
-            "closer they lie, the less L matters but through N/L. Bars are 95 %.",
+            caption="Left: the critical sample size over d, for the shortest and the longest of "
+            "the long sequences; lines are closed forms with nothing fitted. Right: facts stored "
+            "over N/L. Several points of a colour above one another have the same N/L and "
+            "different L: the closer they lie, the less L matters but through N/L. Bars are 95 %.",
             panels=panels,
         ),
         rows=batches + stored,
@@ -112,11 +112,11 @@ CLAIM = Claim(
     statement="Under random embeddings, how much a transformer can store depends on the number of "
     "samples N, the dimension d and the sequence length L through products of them, not through a "
     "condition on each alone.",
-    support="The critical batch N* falls with d and rises with L over the same grid (powers beyond "
-    "a quarter either way), and the capacity read from the first gradient depends on N and L only "
-    "through N/L (power of L at equal N/L within 0.15 of nought), growing with N/L (power above a "
-    "quarter) and with d (above a half).",
-    contradict="A power of d or L in N* that lies inside a quarter of nought, or on the other "
+    support="The critical sample size N* falls with d and rises with L over the same grid (powers "
+    "beyond a quarter either way), and the capacity read from the first gradient depends on N and "
+    "L only through N/L (power of L at equal N/L within 0.15 of zero), growing with N/L (power "
+    "above a quarter) and with d (above a half).",
+    contradict="A power of d or L in N* that lies inside a quarter of zero, or on the other "
     "side of it; or a capacity that changes with L at equal N/L by more than a power of 0.15, or "
     "grows less with N/L or d.",
     background="Public summaries speak of products without naming powers, so none is tested: only "

@@ -64,7 +64,7 @@ def analyse(evidence: Evidence) -> Finding:
             panels=[
                 Panel(
                     title=f"half of {vocab} facts",
-                    x="V/d², facts a parameter",
+                    x="V/d², facts per parameter",
                     y="N*, samples",
                     log_x=True,
                     log_y=True,
@@ -80,13 +80,13 @@ CLAIM = Claim(
     name="short-or-long",
     title="Short sequences have both, long ones must choose",
     statement="With short sequences dense storage and a small batch go together. With long ones "
-    "there is a choice: more dimensions, so fewer facts a parameter, or more samples.",
+    "there is a choice: more dimensions, so fewer facts per parameter, or more samples.",
     support="At the smallest dimension, V log V samples are enough for short sequences and not "
     "enough for long ones; at the largest dimension they are enough for long ones too.",
     contradict="Any of the three the other way round.",
     background="V log V samples are about what it takes to see every fact once, whatever the "
     "model, so it is a natural measure of a small batch. The grid's smallest dimension "
-    "stores several times as many facts a parameter as its largest.",
+    "stores several times as many facts per parameter as its largest.",
     sweeps=("random-short", "random-long"),
     analyse=analyse,
 )

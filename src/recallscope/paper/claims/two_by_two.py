@@ -1,4 +1,4 @@
-"""Small or large dimension, short or long sequences: predicted and observed critical batches."""
+"""Small or large dimension, short or long sequences: N* as predicted and as observed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def analyse(evidence: Evidence) -> Finding:
         + "; ".join(f"{d} d, {at} L: {_both(search)}" for (d, at), search in corners.items())
         + ".",
         picture=Picture(
-            caption="Critical batches for half of the facts at the shortest and longest sequences. "
+            caption="Samples needed for half of the facts at the shortest and longest sequences. "
             "What is judged are the corners, from runs of their own; the points between are there "
             "to be seen. Lines are our closed forms with nothing fitted. Bars are 95 %.",
             panels=[
@@ -104,7 +104,7 @@ CLAIM = Claim(
     title="Four corners: small or large d, short or long L",
     statement="Which batch is needed depends on the corner of the plane of dimension and length: "
     "few dimensions and long sequences are the costly one, and theory says how costly each is.",
-    support="In each of the four corners the observed critical batch lies within a factor "
+    support="In each of the four corners the observed critical sample size lies within a factor "
     f"{_CLOSE:g} of the one our closed forms predict; at small d long sequences need more samples "
     "than short ones, and for long sequences small d needs more than large d.",
     contradict="A corner that is off by more than this factor, or an order that is reversed.",

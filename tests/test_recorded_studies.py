@@ -1,4 +1,7 @@
-"""What the studies of measurement found, held to what the pages say of it."""
+"""What studies recorded says what the pages say; a search that got worse is caught elsewhere.
+
+Live checks of coverage are in test_critical.py, test_law.py and test_ablation.py.
+"""
 
 from __future__ import annotations
 
