@@ -247,7 +247,7 @@ def _caption(diagrams: Sequence[Mapping[str, Any]], width: int) -> str:
     failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
     sentences = [
         f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
-        f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds a cell, "
+        f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
         f"tested on {tests} fresh samples each.",
         f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
         "95 % intervals; no point: not within the plane.",
