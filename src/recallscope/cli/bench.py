@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from recallscope.cli.inputs import problem_from
 from recallscope.cli.options import Device, Dim, Dtype, Json, Length, Samples, Vocab
+from recallscope.cli.parsing import problem_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.run import print_bench
 

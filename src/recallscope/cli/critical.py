@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recallscope.cli.inputs import (
-    closed_form_problem,
-    csv_path,
-    figure_path,
-    fill_in,
-    search_from,
-    settings_from,
-)
+from recallscope.cli.execution import place_from, resumable
 from recallscope.cli.options import (
     Csv,
     Dtype,
@@ -23,7 +16,14 @@ from recallscope.cli.options import (
     asks_for_a_search,
     asks_where_to_run,
 )
-from recallscope.cli.place import place_from, resumable
+from recallscope.cli.parsing import (
+    closed_form_problem,
+    csv_path,
+    figure_path,
+    fill_in,
+    search_from,
+    settings_from,
+)
 from recallscope.cli.tables.measurement import print_critical
 from recallscope.cli.tables.output import print_json
 

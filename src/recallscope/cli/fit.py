@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.inputs import (
-    closed_form_problem,
-    csv_path,
-    figure_path,
-    fill_in,
-    search_from,
-    settings_from,
-)
+from recallscope.cli.execution import place_from, resumable
 from recallscope.cli.options import (
     Csv,
     Dtype,
@@ -25,7 +18,14 @@ from recallscope.cli.options import (
     asks_for_a_search,
     asks_where_to_run,
 )
-from recallscope.cli.place import place_from, resumable
+from recallscope.cli.parsing import (
+    closed_form_problem,
+    csv_path,
+    figure_path,
+    fill_in,
+    search_from,
+    settings_from,
+)
 from recallscope.cli.tables.measurement import print_law
 from recallscope.cli.tables.output import print_json
 from recallscope.problem import ProblemError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recallscope.cli.execution import executor_from
 from recallscope.cli.options import Json, asks_where_to_run
-from recallscope.cli.place import executor_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 from recallscope.problem import ProblemError

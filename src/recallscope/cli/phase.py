@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.inputs import (
-    closed_form_problem,
-    csv_path,
-    figure_path,
-    fill_in,
-    seeds_from,
-    settings_from,
-)
+from recallscope.cli.execution import place_from, resumable
 from recallscope.cli.options import (
     Csv,
     Dtype,
@@ -27,7 +20,14 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_where_to_run,
 )
-from recallscope.cli.place import place_from, resumable
+from recallscope.cli.parsing import (
+    closed_form_problem,
+    csv_path,
+    figure_path,
+    fill_in,
+    seeds_from,
+    settings_from,
+)
 from recallscope.cli.tables.measurement import print_phase
 from recallscope.cli.tables.output import print_json
 from recallscope.common.csv_files import number_or_text

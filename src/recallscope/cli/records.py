@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recallscope.cli.execution import store_from
 from recallscope.cli.options import Json
-from recallscope.cli.place import store_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recallscope.cli.inputs import own_arrays, problem_from, seeds_from
 from recallscope.cli.options import (
     Device,
     Dtype,
@@ -15,6 +14,7 @@ from recallscope.cli.options import (
     TestSamples,
     asks_for_a_problem,
 )
+from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.run import print_run
 from recallscope.common.csv_files import number_or_text

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recallscope.cli.execution import executor_from, resumable, store_from, workers_from
 from recallscope.cli.options import Json, asks_where_to_run
-from recallscope.cli.place import executor_from, resumable, store_from, workers_from
 from recallscope.cli.tables.measurement import print_searches
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.sweeps import print_estimate, print_sweep

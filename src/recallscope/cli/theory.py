@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from recallscope.cli.inputs import closed_form_problem, figure_path, fill_in
 from recallscope.cli.options import (
     Accuracy,
     Figure,
@@ -14,6 +13,7 @@ from recallscope.cli.options import (
     Target,
     asks_for_a_problem,
 )
+from recallscope.cli.parsing import closed_form_problem, figure_path, fill_in
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.theory import (
     print_bound,
@@ -120,7 +120,7 @@ def check(
       recallscope check --width 256 --trigger-in-values --json
     """
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.validation.compare import check as run_check
+    from recallscope.validation.check import check as run_check
 
     problem = closed_form_problem(options)
     count = whole_number("seeds", number_or_text(seeds), 2)

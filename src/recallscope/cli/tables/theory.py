@@ -14,7 +14,7 @@ from recallscope.problem import Problem
 if TYPE_CHECKING:
     from recallscope.theory.capacity import Prediction, Solution
     from recallscope.theory.lower_bound import Bound
-    from recallscope.validation.compare import CheckReport
+    from recallscope.validation.check import CheckReport
 
 
 def print_prediction(found: Prediction) -> None:
