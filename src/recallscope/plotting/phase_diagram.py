@@ -14,7 +14,7 @@ from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.plotting.labels import accuracy_label, describe_common_fields, describe_fields
-from recallscope.plotting.style import COLOURS, LETTERS, label_size_axes, new_figure
+from recallscope.plotting.style import COLOUR_MAP, COLOURS, LETTERS, label_size_axes, new_figure
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -72,7 +72,7 @@ def _draw(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
     mean = np.array([cell["mean"] for cell in diagram["cells"]], float)  # None becomes NaN
     mean = mean.reshape(_shape(diagram))
     axes.set_facecolor("0.85")  # cells without a measurement
-    mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap="cividis", vmin=0, vmax=1, rasterized=True)
+    mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap=COLOUR_MAP, vmin=0, vmax=1, rasterized=True)
     label_size_axes(axes, diagram["x"]["name"], diagram["y"]["name"])
     _draw_regions(axes, diagram, x_edges, y_edges)
     _draw_disagreements(axes, diagram)

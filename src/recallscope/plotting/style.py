@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 FORMATS = (".pdf", ".png", ".svg")

@@ -46,7 +46,7 @@ def measure(problem: Problem, seed: int) -> dict[Term, float]:
 
 
 class _Draw(NamedTuple):
-    """A instance with its labels renamed after their tokens, and one batch."""
+    """An instance with its labels renamed after their tokens, and one batch."""
 
     problem: Problem
     tokens: Float[Tensor, "V d"]
