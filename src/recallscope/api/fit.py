@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from recallscope.cell import Settings
 from recallscope.executors.base import Executor
-from recallscope.measurement.axis import Axis
+from recallscope.measurement.axis import Axis, check_varied
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.scaling import Scaling, one_at_a_time, scaling_of
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import Problem
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.scheduler import ProgressCallback, run_searches
 
@@ -47,9 +47,7 @@ def fit(
     >>> [row["dim"] for row in found.rows]
     [48, 32, 64]
     """
-    for axis in axes:
-        if axis.name == quantity:
-            raise ProblemError(f"{quantity} is the size sought; vary another")
+    check_varied(axes, quantity)
     searches = [
         CriticalSearch(
             each,

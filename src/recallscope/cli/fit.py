@@ -104,13 +104,14 @@ def _measure(
     """Search for the critical size of every problem about the one given."""
     from recallscope.api.fit import fit as measure
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.measurement.axis import parse_axis
+    from recallscope.measurement.axis import check_varied, parse_axis
 
     if quantity is None or not vary:
         raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
     axes = [parse_axis(each) for each in vary]
+    check_varied(axes, quantity)
     for axis in axes:
-        if axis.name != quantity and options[axis.name] is None:
+        if options[axis.name] is None:
             raise ProblemError(
                 f"sizes are varied one at a time about a problem; give --{axis.name} too"
             )

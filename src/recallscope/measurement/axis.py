@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,13 @@ def parse_axis(text: str) -> Axis:
         if len(values) > _MOST_VALUES:
             raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
     return Axis(name, tuple(values))
+
+
+def check_varied(axes: Iterable[Axis], quantity: str) -> None:
+    """Raise if the size sought is among those varied."""
+    for axis in axes:
+        if axis.name == quantity:
+            raise ProblemError(f"{quantity} is the size sought; vary another")
 
 
 def sizes_between(low: float, high: float, count: int) -> list[int]:

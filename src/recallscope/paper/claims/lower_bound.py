@@ -37,7 +37,7 @@ _CLOSE = 10.0
 class Decoded(NamedTuple):
     """The logarithm of the batch at which a decoder tells half the facts, in each instance.
 
-    An instance in which it does so before the smallest batch, or not by the largest, has the batch's
+    One in which it does so before the smallest batch, or not by the largest, has the batch's
     end instead, and the interval is open there.
     """
 
