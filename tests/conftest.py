@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +11,8 @@ import pytest
 import torch
 from hypothesis import settings
 from xdist.scheduler.loadscope import LoadScopeScheduling
+
+from recallscope.cli.main import main
 
 # Files whose tests share something that takes long to make: one worker has all of its tests.
 SHARING = ("tests/test_check.py", "tests/test_paper.py")
@@ -39,16 +43,25 @@ def threads():
     torch.set_num_threads(before)
 
 
+def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line; in this process, as the import of torch takes seconds in another.
+
+    The pages are run as a user would, in processes of their own: see blocks.py.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    argv, sys.argv = sys.argv, ["recallscope", *arguments]
+    code: Any = 0
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as stopped:
+        code = stopped.code
+    finally:
+        sys.argv = argv
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
 @pytest.fixture
 def command() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the command line as a user would, in a process of its own."""
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "recallscope", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-
-    return call
+    """The command line."""
+    return recallscope

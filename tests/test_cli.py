@@ -193,7 +193,6 @@ def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
     assert done.stdout == ""
 
 
-@pytest.mark.alone
 def test_an_interrupt_stops_a_run_that_would_take_hours():
     command = [sys.executable, "-m", "recallscope", "run", *options(samples="1e11", seeds="3")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -24,8 +24,6 @@ from recallscope.store import files
 from recallscope.store.files import StoreError
 from recallscope.sweeps.jobs import RunCells
 
-pytestmark = pytest.mark.alone
-
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
 SWEEP = """

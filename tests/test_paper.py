@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -14,6 +15,7 @@ import pytest
 from claims_page import DOCS, page
 
 from browser import browser
+from conftest import recallscope as command_line
 from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
 from recallscope.paper.evidence import READINGS, Evidence
 from recallscope.paper.provenance import facts_about
@@ -22,15 +24,9 @@ from recallscope.paper.report import write_report
 from recallscope.store.store import Store
 
 
-def recallscope(*arguments, folder, **more):
-    return subprocess.run(
-        [sys.executable, "-m", "recallscope", "paper", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=300,
-        **more,
-    )
+def recallscope(*arguments, folder):
+    with contextlib.chdir(folder):
+        return command_line("paper", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -171,20 +167,28 @@ def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     )
     assert plotted.returncode == 2
     assert "products is not yet measured; start with recallscope paper run" in plotted.stderr
+    drawn = recallscope(
+        "plot",
+        "first-steps",
+        "--store",
+        "recallscope-paper",
+        "--size",
+        "smoke",
+        "--to",
+        "here",
+        "--json",
+        folder=tmp_path,
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    figures = json.loads(drawn.stdout)["figures"]
+    assert figures == [str(Path("here") / f"first-steps.{kind}") for kind in ("pdf", "png")]
+    assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
     reported = recallscope(
         "report", "--store", "recallscope-paper", "--size", "smoke", folder=tmp_path
     )
     assert reported.returncode == 0, reported.stderr
     assert CLAIMS["first-steps"].title in (tmp_path / "report.html").read_text()
     assert {path.stem for path in (tmp_path / "report-figures").iterdir()} == {"first-steps"}
-
-
-def test_a_figure_is_drawn_from_the_bundle(tmp_path):
-    done = recallscope("plot", "short-or-long", "--to", "here", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)["figures"]
-    assert figures == [str(Path("here") / f"short-or-long.{kind}") for kind in ("pdf", "png")]
-    assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
 
 
 def test_the_report_in_a_browser(evidence, found, tmp_path):

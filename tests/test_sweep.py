@@ -30,8 +30,6 @@ from recallscope.sweeps.dispatch import run_cells
 from recallscope.sweeps.jobs import RunCells
 from recallscope.sweeps.scheduler import run_all, run_searches
 
-pytestmark = pytest.mark.alone
-
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM.replace(dim=dim), seed) for dim in (8, 16, 24) for seed in range(6)]
 HOW = Settings(test_samples=64)

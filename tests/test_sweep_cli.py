@@ -15,8 +15,6 @@ import pytest
 
 from recallscope import Store
 
-pytestmark = pytest.mark.alone
-
 SWEEP = """
 seeds = 3
 test_samples = 64

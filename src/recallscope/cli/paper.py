@@ -82,10 +82,11 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.paper.presets import check_size
     from recallscope.paper.registry import claims_named
-    from recallscope.paper.runner import run_claim_sweep
 
     claims, folder = claims_named(name), _runs_in(where["store"], size)
     check_size(size)
+    from recallscope.paper.runner import run_claim_sweep  # with torch, after what may be mistaken
+
     sweeps = list(dict.fromkeys(sweep for claim in claims for sweep in claim.sweeps))
     with executor_from(where) as executor:
         for number, sweep in enumerate(sweeps, start=1):

@@ -195,7 +195,11 @@ def _log_likelihood(
         concentration = 1 / share - 1
         a = mean[..., None] * concentration
         b = concentration - a
-        empty = gammaln(concentration) - gammaln(a) - gammaln(b)
+        # ln Γ(a + b) − ln Γ(a) − ln Γ(b), each from Γ(x) = Γ(x + 6) / (x (x + 1) … (x + 5))
+        empty = np.log(_rising(a) * _rising(b) / _rising(concentration))
+        empty += _times_log_gamma(1, concentration, 6, spare)
+        empty -= _times_log_gamma(1, a, 6, spare)
+        empty -= _times_log_gamma(1, b, 6, spare)
         for tests in np.unique(group.tests):  # most often the same for all
             same = group.tests == tests
             seen = float(group.times[same].sum())
@@ -215,12 +219,12 @@ def _times_log_gamma(
 ) -> Float[np.ndarray, "c s bends r"]:
     """times · ln Γ(known + count), in one of four spare arrays.
 
-    Nearly all the time of a search is spent here. From ten on Stirling's series is good to 13
+    Nearly all the time of a search is spent here. From six on Stirling's series is good to ten
     digits, and without a new array at every step it takes a quarter of the time of `gammaln`.
     """
     result, x, inverse, square = spare
     np.add(known, count, out=x)
-    if count < 10:
+    if count < 6:
         gammaln(x, out=result)
     else:
         np.log(x, out=result)
@@ -237,6 +241,15 @@ def _times_log_gamma(
         result += _HALF_LOG_2PI - 0.5
     result *= times
     return result
+
+
+def _rising(x: Float[np.ndarray, "c s bends r"]) -> Float[np.ndarray, "c s bends r"]:
+    """x (x + 1) … (x + 5)."""
+    product, factor = x.copy(), x + 1
+    for _ in range(5):
+        product *= factor
+        factor += 1
+    return product
 
 
 def _curved(straight: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s bends"]:

@@ -17,7 +17,7 @@ def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
 
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> key = key_maker(Settings())
-    >>> key(Cell(problem, 0)) == key(Cell(problem.replace(dim=32), 0)) != key(Cell(problem, 1))
+    >>> key((problem, 0)) == key((problem.replace(dim=32), 0)) != key((problem, 1))
     True
     """
     from recallscope.learning.cost import choose_engine  # with torch, which reading does not need
