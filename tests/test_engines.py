@@ -158,7 +158,7 @@ def test_the_record_does_not_depend_on_shards(problem, engine):
 
 
 @pytest.mark.parametrize(("problem", "engine"), CASES[:2] + CASES[4:6] + CASES[-1:], ids=str)
-@pytest.mark.parametrize("size", [1, 7, 4096])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 4096])
 def test_even_the_size_of_the_tile_changes_rounding_alone(problem, engine, size):
     whole = result_of(problem, training_batch, engine)
     other = result_of(problem, in_tiles(size), engine)

@@ -239,10 +239,20 @@ def test_the_summary_leaves_out_what_is_not_ok():
     assert summarise([bad]) == {}
 
 
+LEAST = {2: 0.87, 4: 0.90, 16: 0.92}
+
+
 @pytest.mark.parametrize("truth", [0.3, 0.9])
-@pytest.mark.parametrize("spread", [0.0, 0.03, 0.15])
-@pytest.mark.parametrize(("seeds", "least"), [(2, 0.87), (4, 0.90), (16, 0.92)])
-def test_intervals_over_seeds_cover_the_planted_truth(truth, spread, seeds, least):
+@pytest.mark.parametrize(
+    ("spread", "seeds"),
+    [
+        *((0.0, seeds) for seeds in (2, 4)),
+        *((0.15, seeds) for seeds in (2, 4, 16)),
+        *(pytest.param(0.03, seeds, marks=pytest.mark.slow) for seeds in (2, 4, 16)),
+        pytest.param(0.0, 16, marks=pytest.mark.slow),
+    ],
+)
+def test_intervals_over_seeds_cover_the_planted_truth(truth, spread, seeds):
     """The bounds lie two standard errors below what was measured."""
     rng = np.random.default_rng(0)
     trials, covered = 200, 0
@@ -253,7 +263,7 @@ def test_intervals_over_seeds_cover_the_planted_truth(truth, spread, seeds, leas
             rates = rng.beta(truth * concentration, (1 - truth) * concentration, seeds)
         _, low, high = mean_interval(rng.binomial(1000, rates) / 1000, [1000] * seeds)
         covered += low <= truth <= high
-    assert covered / trials >= least
+    assert covered / trials >= LEAST[seeds]
     if spread == 0.15 and seeds == 16:
         assert covered / trials <= 0.98
 

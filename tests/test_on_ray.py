@@ -21,8 +21,6 @@ from proc import listening, living, tree
 from recallscope.executors.base import Done
 from recallscope.executors.ray import RayExecutor
 
-pytestmark = pytest.mark.alone
-
 UNAUTHENTICATED = "16"
 
 

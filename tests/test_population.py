@@ -106,7 +106,7 @@ def test_the_quadrature_of_the_mlp_is_of_second_order(change, monkeypatch):
         assert fine < coarse / 2, name
 
 
-@pytest.mark.parametrize("length", [2, 16, 256])
+@pytest.mark.parametrize("length", [2, 16, pytest.param(256, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "quadratic"])
 def test_the_quadrature_errs_by_less_than_one_in_ten_thousand(length, activation, monkeypatch):
     problem = Problem(

@@ -35,6 +35,7 @@ def test_a_search_has_half_the_error_of_a_grid_and_of_bisection(kind):
         assert found["search"][1] <= 0.5 * found[other][1]
 
 
+@pytest.mark.slow
 def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
     found = laws.along_axes(read_csv(laws.RESULTS))
     # One step and lock along V, d, L; trigger in values along V, d; one step, longer along L.

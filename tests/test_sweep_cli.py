@@ -185,8 +185,9 @@ def test_mistakes_are_one_sentence(arguments, message, file, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("executor", ["serial", "processes"])
+@pytest.mark.parametrize(
+    ("executor", "by"), [("serial", signal.SIGTERM), ("processes", signal.SIGINT)]
+)
 def test_ctrl_c_is_obeyed_and_leaves_a_store_to_resume(executor, by, tmp_path):
     path, store = tmp_path / "long.toml", tmp_path / "facts"
     path.write_text(LONG)
