@@ -128,7 +128,7 @@ def test_only_one_file_imports_ray() -> None:
         for path in sources
         if re.search(r"^\s*(import|from) ray\b", path.read_text(), re.MULTILINE)
     ]
-    assert importing == ["on_ray.py"]
+    assert importing == ["ray.py"]
 
 
 def test_it_works_on_all_its_workers(ray: RayExecutor) -> None:
