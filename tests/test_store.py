@@ -20,7 +20,7 @@ import pytest
 
 from recallscope import Problem, ProblemError, Status, Store, run
 from recallscope.cell import Cell, Settings
-from recallscope.experiment.run import failed
+from recallscope.experiment.run import failed_record
 from recallscope.store import files as files_module
 from recallscope.store import store as store_module
 from recallscope.store.files import StoreError
@@ -45,7 +45,7 @@ def kept(problem, seed):
 def kept_failed(problem, seed):
     how = {"engine": "auto", "dtype": "float32", "device": "cpu"}
     key = key_maker(Settings(test_samples=64))(Cell(problem, seed))
-    return KeyedRecord(key, failed(problem, seed, "lost", **how))
+    return KeyedRecord(key, failed_record(problem, seed, "lost", **how))
 
 
 @pytest.fixture(scope="module")
