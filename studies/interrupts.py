@@ -44,11 +44,11 @@ SEARCH = "critical --for samples --vocab 512 --dim 96 --length 16 --budget 4000 
 
 # What is started, the folder of its records below its store, and the latest moment to interrupt.
 COMMANDS: dict[str, tuple[str, str, float]] = {
-    "serial": ("sweep sweep.toml --executor serial --store {store}", "", 8.0),
-    "processes": ("sweep sweep.toml --executor processes --store {store}", "", 8.0),
-    "ray": ("sweep sweep.toml --executor ray --store {store}", "", 15.0),
-    "searches": (SEARCH + " --executor processes --store {store}", "", 8.0),
-    "claims": ("paper run all --size short --store {store}", "short/records", 12.0),
+    "serial": ("sweep sweep.toml --executor serial --store {store}", "", 6.0),
+    "processes": ("sweep sweep.toml --executor processes --store {store}", "", 6.0),
+    "ray": ("sweep sweep.toml --executor ray --store {store}", "", 11.0),
+    "searches": (SEARCH + " --executor processes --store {store}", "", 6.0),
+    "claims": ("paper run all --size short --store {store}", "short/records", 7.0),
 }
 
 

@@ -7,6 +7,7 @@ user can read, has no dashboard and sends no usage statistics.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import os
@@ -16,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from pathlib import Path
@@ -29,7 +31,7 @@ from recallscope.executors.ray_guard import kill_cluster, start_guard
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TICK = 0.1  # seconds between looks at the cluster's health; Ctrl-C is seen this soon
 BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
@@ -252,6 +254,7 @@ class _LocalCluster:
         self._folder: Path | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._vital: list[subprocess.Popen[bytes]] = []
+        self._starter: _Starter | None = None
 
     def start(self) -> tuple[int, float]:
         self._folder = Path(tempfile.mkdtemp(prefix="recallscope-ray-"))  # of mode 0700
@@ -278,7 +281,8 @@ class _LocalCluster:
             from ray._private import worker as ray_worker
 
             _read_settings(loopback=True)
-            ray.init(
+            self._starter = _Starter(
+                ray.init,
                 address="local",
                 num_cpus=self._cpus,
                 num_gpus=0,
@@ -288,6 +292,7 @@ class _LocalCluster:
                 log_to_driver=False,
                 _temp_dir=str(self._folder / "ray"),  # Ray opens this folder to everybody
             )
+            self._starter.wait()
             ray_worker._worker_logs_enabled = False  # no messages of dead workers on our terminal
             node = ray_worker._global_node
             self._vital = [node.all_processes[kind][0].process for kind in ("raylet", "gcs_server")]
@@ -312,8 +317,9 @@ class _LocalCluster:
         )
         try:
             # Ray leaves at once if only its control server is still there, and else takes seconds.
+            broken_off = self._starter is not None and self._starter.busy
             kill_cluster(folder, guard | gcs)
-            _leave_ray()
+            _leave_ray(broken_off)
         finally:
             kill_cluster(folder, guard)
             shutil.rmtree(folder, ignore_errors=True)
@@ -330,6 +336,7 @@ class _JoinedCluster:
 
     def __init__(self, address: str) -> None:
         self._address = address
+        self._starter: _Starter | None = None
 
     def start(self) -> tuple[int, float]:
         if "://" in self._address:
@@ -340,7 +347,10 @@ class _JoinedCluster:
 
             address, loopback = self._knock()
             _read_settings(loopback)
-            ray.init(address=address, logging_level="ERROR", log_to_driver=False)
+            self._starter = _Starter(
+                ray.init, address=address, logging_level="ERROR", log_to_driver=False
+            )
+            self._starter.wait()
             ray_worker._worker_logs_enabled = False
         found = ray.cluster_resources()
         if found.get("CPU", 0) < 1:
@@ -381,7 +391,7 @@ class _JoinedCluster:
         return True
 
     def stop(self) -> None:
-        _leave_ray()
+        _leave_ray(self._starter is not None and self._starter.busy)
 
 
 QUIET = {
@@ -401,10 +411,40 @@ def _read_settings(loopback: bool) -> None:
     ray_constants.ENABLE_RAY_CLUSTER = not loopback
 
 
-def _leave_ray() -> None:
+class _Starter:
+    """Ray's start, in a thread: it waits for seconds at a time and does not see an interrupt."""
+
+    def __init__(self, start: Callable[..., Any], **how: Any) -> None:
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(start, how), daemon=True)
+        self._thread.start()
+
+    def _run(self, start: Callable[..., Any], how: Mapping[str, Any]) -> None:
+        try:
+            start(**how)
+        except BaseException as error:
+            self._error = error
+
+    def wait(self) -> None:
+        """Until it is done; raises what it raised."""
+        while self.busy:
+            self._thread.join(TICK)
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def busy(self) -> bool:
+        return self._thread.is_alive()
+
+
+def _leave_ray(broken_off: bool) -> None:
     import ray
 
-    with _signals_kept():
+    if broken_off:
+        # Interrupted as it starts. Ray cannot be left now, nor does it let the interpreter end.
+        atexit.register(os._exit, 130)
+        return
+    with held_back():
         ray.shutdown()
     _read_settings(loopback=False)
 
@@ -441,16 +481,12 @@ def _environment(settings: Mapping[str, str | None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Keep Ray from handling SIGTERM itself, and hold interrupts back for a moment.
-
-    Ray crashes if it is interrupted while it connects to its node, which takes less than a second.
-    """
-    from ray._private import utils, worker
+    """Keep Ray from handling SIGTERM itself."""
+    from ray._private import utils
 
     rays_own = utils.set_sigterm_handler
     utils.set_sigterm_handler = lambda handler: None
     try:
-        with held_back(now=lambda: worker._global_node is not None):
-            yield
+        yield
     finally:
         utils.set_sigterm_handler = rays_own
