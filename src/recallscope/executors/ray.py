@@ -317,15 +317,17 @@ class _LocalCluster:
         )
         try:
             # Ray leaves at once if only its control server is still there, and else takes seconds.
-            broken_off = self._starter is not None and self._starter.busy
+            started = self._starter is None or self._starter.done
             kill_cluster(folder, guard | gcs)
-            _leave_ray(broken_off)
+            _leave_ray(started)
         finally:
             kill_cluster(folder, guard)
             shutil.rmtree(folder, ignore_errors=True)
             if self._guard is not None:
                 self._guard.kill()
                 self._guard.wait()
+        if self._starter is not None:
+            self._starter.let_go()
         self._folder, self._guard, self._vital = None, None, []
 
 
@@ -391,7 +393,9 @@ class _JoinedCluster:
         return True
 
     def stop(self) -> None:
-        _leave_ray(self._starter is not None and self._starter.busy)
+        _leave_ray(self._starter is None or self._starter.done)
+        if self._starter is not None:
+            self._starter.let_go()
 
 
 QUIET = {
@@ -412,35 +416,44 @@ def _read_settings(loopback: bool) -> None:
 
 
 class _Starter:
-    """Ray's start, in a thread: it waits for seconds at a time and does not see an interrupt."""
+    """Ray's start, in a thread: it waits for seconds at a time and does not see an interrupt.
+
+    The thread stays until it is let go, as Ray's processes end with the thread that started them.
+    """
 
     def __init__(self, start: Callable[..., Any], **how: Any) -> None:
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(start, how), daemon=True)
-        self._thread.start()
+        self._started, self._let_go = threading.Event(), threading.Event()
+        threading.Thread(target=self._run, args=(start, how), daemon=True).start()
 
     def _run(self, start: Callable[..., Any], how: Mapping[str, Any]) -> None:
         try:
             start(**how)
         except BaseException as error:
             self._error = error
+        self._started.set()
+        self._let_go.wait()
 
     def wait(self) -> None:
         """Until it is done; raises what it raised."""
-        while self.busy:
-            self._thread.join(TICK)
+        while not self._started.wait(TICK):
+            pass
         if self._error is not None:
             raise self._error
 
     @property
-    def busy(self) -> bool:
-        return self._thread.is_alive()
+    def done(self) -> bool:
+        return self._started.is_set()
+
+    def let_go(self) -> None:
+        """End the thread, and with it what is left of the processes it started."""
+        self._let_go.set()
 
 
-def _leave_ray(broken_off: bool) -> None:
+def _leave_ray(started: bool) -> None:
     import ray
 
-    if broken_off:
+    if not started:
         # Interrupted as it starts. Ray cannot be left now, nor does it let the interpreter end.
         atexit.register(os._exit, 130)
         return
