@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SIZES = ["--vocab", "2048", "--samples", "32768", "--dim", "128", "--length", "32"]
+SIZES = ["--vocab", "1024", "--samples", "16384", "--dim", "128", "--length", "32"]
 HERE = Path(__file__).parents[1]
 
 
