@@ -17,7 +17,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import deque
 from pathlib import Path
@@ -28,10 +27,11 @@ from recallscope.common.machine import available_cores, machine_memory
 from recallscope.executors.base import Done, Job, attempt
 from recallscope.executors.process_worker import load
 from recallscope.executors.ray_guard import kill_cluster, start_guard
+from recallscope.executors.ray_starter import RayStarter
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 TICK = 0.1  # seconds between looks at the cluster's health; Ctrl-C is seen this soon
 BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
@@ -254,7 +254,7 @@ class _LocalCluster:
         self._folder: Path | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._vital: list[subprocess.Popen[bytes]] = []
-        self._starter: _Starter | None = None
+        self._starter: RayStarter | None = None
 
     def start(self) -> tuple[int, float]:
         self._folder = Path(tempfile.mkdtemp(prefix="recallscope-ray-"))  # of mode 0700
@@ -281,7 +281,7 @@ class _LocalCluster:
             from ray._private import worker as ray_worker
 
             _read_settings(loopback=True)
-            self._starter = _Starter(
+            self._starter = RayStarter(
                 ray.init,
                 address="local",
                 num_cpus=self._cpus,
@@ -338,7 +338,7 @@ class _JoinedCluster:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._starter: _Starter | None = None
+        self._starter: RayStarter | None = None
 
     def start(self) -> tuple[int, float]:
         if "://" in self._address:
@@ -349,7 +349,7 @@ class _JoinedCluster:
 
             address, loopback = self._knock()
             _read_settings(loopback)
-            self._starter = _Starter(
+            self._starter = RayStarter(
                 ray.init, address=address, logging_level="ERROR", log_to_driver=False
             )
             self._starter.wait()
@@ -413,41 +413,6 @@ def _read_settings(loopback: bool) -> None:
     ray._raylet.Config.initialize("")
     ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
     ray_constants.ENABLE_RAY_CLUSTER = not loopback
-
-
-class _Starter:
-    """Ray's start, in a thread: it waits for seconds at a time and does not see an interrupt.
-
-    The thread stays until it is let go, as Ray's processes end with the thread that started them.
-    """
-
-    def __init__(self, start: Callable[..., Any], **how: Any) -> None:
-        self._error: BaseException | None = None
-        self._started, self._let_go = threading.Event(), threading.Event()
-        threading.Thread(target=self._run, args=(start, how), daemon=True).start()
-
-    def _run(self, start: Callable[..., Any], how: Mapping[str, Any]) -> None:
-        try:
-            start(**how)
-        except BaseException as error:
-            self._error = error
-        self._started.set()
-        self._let_go.wait()
-
-    def wait(self) -> None:
-        """Until it is done; raises what it raised."""
-        while not self._started.wait(TICK):
-            pass
-        if self._error is not None:
-            raise self._error
-
-    @property
-    def done(self) -> bool:
-        return self._started.is_set()
-
-    def let_go(self) -> None:
-        """End the thread, and with it what is left of the processes it started."""
-        self._let_go.set()
 
 
 def _leave_ray(started: bool) -> None:
