@@ -60,23 +60,16 @@ def clean_up_needed() -> Iterator[None]:
 
 
 @contextmanager
-def held_back(now: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Hold interrupts back while `now` says so; they reach their own handler at the end."""
+def held_back() -> Iterator[None]:
+    """Hold interrupts back; they reach their own handler at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        handler = before[signal.Signals(number)]
-        if not now() and callable(handler):
-            handler(number, frame)
-        came.append(number)
-
-    for number in numbers:
-        signal.signal(number, handle)
+    before = {
+        number: signal.signal(number, lambda number, frame: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
