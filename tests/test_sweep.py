@@ -217,23 +217,23 @@ def test_workers_that_cannot_start_are_told_of(tmp_path, monkeypatch):
 
 def test_workers_end_with_their_driver():
     code = (
-        "import sys, time\n"
-        "from recallscope.executors.processes import Processes\n"
-        "from recallscope.executors.limits import Limits\n"
-        "from recallscope.cell import *\n"
-        "from recallscope.sweeps.jobs import *\n"
-        "pool = Processes(1)\n"
+        "import time\n"
         "from recallscope import Problem\n"
+        "from recallscope.cell import *\n"
+        "from recallscope.executors.limits import Limits\n"
+        "from recallscope.executors.processes import Processes\n"
+        "from recallscope.sweeps.jobs import *\n"
+        "pool = Processes(1, preload=['recallscope.sweeps.jobs'])\n"
         "long = Problem(vocab=2000, samples=10**9, dim=32, length=16)\n"
         "pool.submit(0, RunCells((Cell(long, 0),), Settings(), Limits()))\n"
         "while not pool._pool[0].ready: pool.finished(0.1)\n"
-        "print(pool._pool[0].process.pid, flush=True); time.sleep(60)\n"
+        "print(pool._pool[0].process.pid, flush=True); time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as driver:
         worker = int(driver.stdout.readline())
         os.kill(worker, 0)
         driver.kill()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60  # of hours of work; how soon is not promised
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
