@@ -26,7 +26,7 @@ PROBLEMS = {
     "tanh": Problem(**BASE, width=64, activation="tanh"),
 }
 PROBLEMS["quadratic"] = Problem(
-    vocab=192, samples=4096, dim=20, length=8, width=512, activation="quadratic"
+    vocab=192, samples=4096, dim=20, length=8, width=256, activation="quadratic"
 )
 SEEDS = {"quadratic": 8}
 

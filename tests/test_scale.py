@@ -10,10 +10,7 @@ import pytest
 
 from recallscope import Problem, predict_cost
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 
 SCRIPT = """
 import json, re, sys

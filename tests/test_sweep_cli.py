@@ -171,13 +171,9 @@ def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
         (("phase", "--from", ".", "--x", "dim=1,2", "--y", "samples"), "a store has values of its"),
     ],
 )
-def test_mistakes_are_one_sentence(arguments, message, file, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "recallscope", *(file if a == "FILE" else a for a in arguments)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
+def test_mistakes_are_one_sentence(arguments, message, file, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = command(*(file if a == "FILE" else a for a in arguments))
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("recallscope:")]
     assert len(lines) == 1

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, expit  # type: ignore[import-untyped]
+from scipy.special import expit  # type: ignore[import-untyped]
+
+from recallscope.statistics.log_gamma import add_log_gamma
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -72,14 +74,22 @@ def _posterior(
     root = (np.arange(_SPREADS) + 0.5) / _SPREADS
     spread = root**2  # finer where groups hardly differ
     concentration = spread**-2.0 - 1
-    a, b = mean[:, None] * concentration, (1 - mean)[:, None] * concentration
+    a = mean[:, None] * concentration
+    b = concentration - a
     prior = root / (spread + 0.05)  # root: the points are not evenly spaced
     prior = np.where((a < 1) & (b < 1), _TWO_HUMPS * prior, prior)
-    likelihood = -len(sizes) * betaln(a, b)
     pairs, times = np.unique(np.stack([successes, sizes]), axis=1, return_counts=True)
+    likelihood, common = np.zeros_like(a), np.zeros_like(concentration)
+    spare, spare_row = np.empty((3, *a.shape)), np.empty((3, *concentration.shape))
+    groups = len(sizes)
+    add_log_gamma(common, groups, concentration, 0, spare_row)
+    add_log_gamma(likelihood, -groups, a, 0, spare)
+    add_log_gamma(likelihood, -groups, b, 0, spare)
     for (count, size), repeated in zip(pairs.T, times, strict=True):
-        likelihood += repeated * betaln(a + count, b + size - count)
-    likelihood = np.where(np.isfinite(likelihood), likelihood, -np.inf)
+        add_log_gamma(common, -repeated, concentration, size, spare_row)
+        add_log_gamma(likelihood, repeated, a, count, spare)
+        add_log_gamma(likelihood, repeated, b, size - count, spare)
+    likelihood += common
     posterior = np.exp(likelihood - likelihood.max()) * prior
     weight: Float[np.ndarray, " cells"] = posterior.sum(axis=1)
     weight *= mean * (1 - mean)  # flat in the mean, not in its logit

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
-from scipy.special import log_ndtr  # type: ignore[import-untyped]
+from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
 from recallscope.problem import ProblemError
 
@@ -320,11 +320,16 @@ def _log_likelihood(
     z = (points.y - design @ mean) / sd
     outward = -points.bound * z  # of a bound: how far on the right side of it the law lies
     log_chance = log_ndtr(outward)
-    ratio = np.exp(stats.norm.logpdf(outward) - log_chance)
-    value = np.where(reached, stats.norm.logpdf(z) - np.log(sd), log_chance).sum()
+    ratio = np.exp(_log_density(outward) - log_chance)
+    value = np.where(reached, _log_density(z) - np.log(sd), log_chance).sum()
     pull = np.where(reached, z, points.bound * ratio) / sd
     stiffness = np.where(reached, 1.0, ratio * (ratio + outward)) / sd**2
     return float(value), design.T @ pull, design.T @ (stiffness[:, None] * design)
+
+
+def _log_density(z: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+    """Of the normal law; that of `scipy.stats` takes twenty times as long for few points."""
+    return -(z**2) / 2 - 0.5 * math.log(2 * math.pi)
 
 
 def _quantile(
@@ -335,7 +340,7 @@ def _quantile(
 ) -> float:
     """Of a mixture of normal laws."""
     low, high = float((mean - 12 * sd).min()), float((mean + 12 * sd).max())
-    return float(brentq(lambda x: weight @ stats.norm.cdf((x - mean) / sd) - share, low, high))
+    return float(brentq(lambda x: weight @ ndtr((x - mean) / sd) - share, low, high))
 
 
 def _separable(

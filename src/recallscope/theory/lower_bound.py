@@ -13,6 +13,7 @@ counts; the derivation, with the numbers of its equations, is in docs/lower-boun
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -212,16 +213,20 @@ def largest_vocab(
     (513, inf)
     """
 
-    def allowed(vocab: int) -> bool:
-        return bool(smallest_samples(vocab, dim, length, width, accuracy) <= samples)
+    def allowed(vocab: Iterable[int]) -> NDArray[np.bool_]:
+        return smallest_samples(list(vocab), dim, length, width, accuracy) <= samples
 
     _from("samples", samples, 1)
-    if allowed(LARGEST_SIZE):
+    if allowed([LARGEST_SIZE])[0]:
         return math.inf
     low, high = 1, LARGEST_SIZE
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if allowed(middle) else (low, middle)
+    while high - low > 1:  # many at once: one costs as much
+        between = range(low + 1, high, max(1, (high - low) // 256))
+        reached = int(np.count_nonzero(allowed(between)))
+        low, high = (
+            between[reached - 1] if reached else low,
+            between[reached] if reached < len(between) else high,
+        )
     return low
 
 
