@@ -15,7 +15,12 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from recallscope.cli.main import main
 
 # Files whose tests share something that takes long to make: one worker has all of its tests.
-SHARING = ("tests/test_check.py", "tests/test_on_ray.py", "tests/test_paper.py")
+SHARING = (
+    "tests/test_check.py",
+    "tests/test_claims.py",
+    "tests/test_on_ray.py",
+    "tests/test_paper.py",
+)
 
 # Begun first, so that no worker is left alone with a long one at the end.
 LONGEST = ("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py")

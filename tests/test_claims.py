@@ -59,7 +59,7 @@ def is_fit_to_be_told(found, tmp_path, name):
     assert "inf" not in told.replace("infeasible", "")
     assert len(found.answer) < 3000  # no number is told with three hundred digits
     plotly_figure(found.picture)
-    assert write_figure(CLAIMS[name], found, tmp_path)
+    assert write_figure(CLAIMS[name], found, tmp_path, ["png"])
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -36,7 +36,7 @@ def measured(problem):
 def test_memory_does_not_grow_with_the_batch():
     peaks = [
         measured(Problem(vocab=1024, samples=samples, dim=64, length=16))
-        for samples in (10**5, 10**7)
+        for samples in (10**5, 3 * 10**6)
     ]
     assert peaks[1] < 1.05 * peaks[0]
 
@@ -49,7 +49,7 @@ def test_memory_does_not_grow_with_the_batch():
         Problem(vocab=4096, samples=4096, dim=64, length=16, regime="literal", eta=1, gamma=1),
         Problem(vocab=1024, samples=8192, dim=128, length=16, width=4096, activation="gelu"),
         Problem(vocab=4096, samples="inf", dim=128, length=16, width=1024),
-        Problem(vocab=1024, samples=64, dim=16, length=100_000),
+        Problem(vocab=1024, samples=64, dim=16, length=30_000),
     ],
     ids=str,
 )
