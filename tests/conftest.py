@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,6 +44,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingSched
     """Called by pytest -n."""
     return SharingScheduling(config, log)
 
+
+# Where tests run in the background Ctrl-C may be ignored, and so it would be by what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("exact")
