@@ -32,8 +32,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from recallscope import Problem, Store, sweep
+from one_product import OneProduct
+
+from recallscope import Store
 from recallscope.common.csv_files import write_csv
+from recallscope.executors.base import Done, Executor, Job, numbers
 from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.spec import read_sweep
@@ -78,7 +81,6 @@ samples = 64
 [grid]
 vocab = [64, 200000]
 """
-ONE_PRODUCT = Problem(vocab=20_000, samples=float("inf"), dim=2500, length=4)
 MEMORY = 900 * 10**6  # bytes
 PATIENCE = 120.0  # seconds that a driver may take to end
 LATEST = 2.0  # seconds after its limit that a cell may still run
@@ -196,6 +198,14 @@ class Driver:
                 if any(word in lines.get(child, "") for word in words):
                     found.append(child)
         return found
+
+
+def wait_for(workers: Executor, job: Job, seconds: float) -> Done:
+    """What comes of one task with a limit of time."""
+    workers.submit(next(numbers), job, seconds)
+    while not (done := workers.finished(1.0)):
+        pass
+    return done[0]
 
 
 def tail(log: Path) -> str:
@@ -327,21 +337,16 @@ class Trial:
         self.be_late("ray")
 
     def be_late(self, executor: str) -> None:
-        """A cell is in the midst of one long product when its time is over."""
-        small = Problem(vocab=64, samples=64, dim=16, length=4)
+        """A worker is in the midst of one long product when its time is over."""
         with cell_workers(executor, 1) as workers:
-            for seed in range(2):
-                limit = self.rng.uniform(2.0, 4.0)
-                first, kept = self.folder / f"first {limit}", self.folder / f"late {limit}"
-                sweep([(small, 0)], first, executor=workers, time_limit=60)  # the worker is up
+            for _ in range(2):
+                wait_for(workers, OneProduct(16), 60)  # the worker is up
+                limit = self.rng.uniform(0.5, 2.0)
                 started = time.monotonic()
-                sweep([(ONE_PRODUCT, seed)], kept, executor=workers, time_limit=limit)
+                done = wait_for(workers, OneProduct(10_000), limit)
                 self.late.append(time.monotonic() - started - limit)
-                (record,) = Store(kept).records()
-                if record.reason != f"took longer than the limit of {limit:g} s":
-                    raise TroubleError(f"past its limit: {record}")
-                if self.late[-1] > LATEST:
-                    raise TroubleError(f"{self.late[-1]:.1f} s past its limit on {executor}")
+                if not done.timed_out or self.late[-1] > LATEST:
+                    raise TroubleError(f"{self.late[-1]:.1f} s late on {executor}: {done}")
                 self.counts[f"limit outlived, {executor}"] += 1
 
     def small_memory(self) -> None:
