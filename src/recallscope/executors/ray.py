@@ -109,8 +109,7 @@ class RayExecutor:
             self._drivers.append(driver)
             try:
                 driver.channel.send((self._cluster.address, self._cluster.workers, self._preload))
-                if not driver.channel.poll(LONGEST_START):
-                    raise TimeoutError(f"it took longer than {LONGEST_START:g} s")
+                self._await(driver)
                 kind, *what = driver.channel.recv()
             except (EOFError, OSError) as error:
                 output.seek(0)
@@ -120,6 +119,14 @@ class RayExecutor:
             raise _error(kind, *what)
         self.workers, memory = what
         self.memory = self._cluster.started(memory)
+
+    def _await(self, driver: Child) -> None:
+        """Wait for the first message; what Ray has started by then may die, or be stopped."""
+        end = time.monotonic() + LONGEST_START
+        while not driver.channel.poll(1.0):
+            self._cluster.look()
+            if time.monotonic() > end or not self._cluster.alive():
+                raise TimeoutError("it died, or took too long")
 
     def _stop(self) -> None:
         while self._drivers:
@@ -207,13 +214,14 @@ class _LocalCluster:
             "RAY_TMPDIR": str(self._folder),  # Ray opens a folder in it to everybody
         }
 
+    def look(self) -> None:
+        """Find the raylet and the control server."""
+        for pid, command in cluster_processes(str(self._folder)).items():
+            if command.split("\0")[0].endswith(("/raylet", "/gcs_server")):
+                self._vital.setdefault(pid, Stop())
+
     def started(self, memory: float) -> float:
-        names = ("/raylet", "/gcs_server")
-        self._vital = {
-            pid: Stop()
-            for pid, command in cluster_processes(str(self._folder)).items()
-            if command.split("\0")[0].endswith(names)
-        }
+        self.look()
         return memory_left() - CLUSTER_MEMORY
 
     def alive(self) -> bool:
@@ -269,6 +277,9 @@ class _JoinedCluster:
         elif _answers(host, port):
             return False
         raise ProblemError(f"there is no Ray cluster at {self.address}")
+
+    def look(self) -> None:
+        pass
 
     def started(self, memory: float) -> float:
         return memory
