@@ -4,10 +4,11 @@
 
 A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
 raylets are killed, drivers are interrupted, shards are corrupted, disks fill up or become read-
-only, clocks jump and a second driver comes along. After every fault the store is read: no record
+only, clocks jump and a second driver comes along; workers are stopped, cells outlive their limit of
+time, and a sweep has 900 MB. After every fault the store is read: no record
 may be lost, doubled or corrupt. When the sweep is complete its records must equal, bit for bit,
 those of a sweep that nothing befell. Kinds that this machine does not allow (mounting a small disk
-needs root, clocks need a C compiler) are left out, and said to be.
+and making a control group need root, clocks need a C compiler) are left out, and said to be.
 
 Most drivers are forked from a process that has imported torch already, so that a thousand faults
 take an hour and not a day; every tenth is started by the command line as a user would.
@@ -20,18 +21,24 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from one_product import OneProduct
+
 from recallscope import Store
 from recallscope.common.csv_files import write_csv
+from recallscope.executors.base import Done, Executor, Job, numbers
 from recallscope.sweeps import dispatch, writer
+from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.spec import read_sweep
 
 SWEEP = """
@@ -64,7 +71,19 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return failed;
 }
 """
+SMALL_SWEEP = """
+seeds = 4
+test_samples = 256
+[problem]
+dim = 256
+length = 4
+samples = 64
+[grid]
+vocab = [64, 200000]
+"""
+MEMORY = 900 * 10**6  # bytes
 PATIENCE = 120.0  # seconds that a driver may take to end
+LATEST = 2.0  # seconds after its limit that a cell may still run
 
 
 class TroubleError(AssertionError):
@@ -181,6 +200,14 @@ class Driver:
         return found
 
 
+def wait_for(workers: Executor, job: Job, seconds: float) -> Done:
+    """What comes of one task with a limit of time."""
+    workers.submit(next(numbers), job, seconds)
+    while not (done := workers.finished(1.0)):
+        pass
+    return done[0]
+
+
 def tail(log: Path) -> str:
     return log.read_text(errors="replace")[-600:] if log.exists() else ""
 
@@ -198,6 +225,7 @@ class Trial:
         self.seen: set = set()
         self.corrupt: set[str] = set()
         self.stops: list[float] = []
+        self.late: list[float] = []
 
     def driver(self, executor: str | None = None, **more: object) -> Driver:
         executor = executor or self.rng.choice(["serial", "serial", "processes"])
@@ -268,6 +296,77 @@ class Trial:
                 f"killed workers ended the driver with {driver.code}: {tail(self.log)}"
             )
         self.check()
+
+    def stop_workers(self) -> None:
+        self.stop_and_wait("processes", {"worker stopped": ("executors.process_worker",)})
+
+    def stop_ray(self) -> None:
+        targets = {
+            "Ray worker stopped": ("ray::",),
+            "raylet stopped": ("raylet/raylet",),
+            "GCS stopped": ("gcs_server",),
+            "driver of Ray stopped": ("executors.ray_driver",),
+        }
+        self.stop_and_wait("ray", targets)
+
+    def stop_and_wait(self, executor: str, targets: dict[str, tuple[str, ...]]) -> None:
+        """Stop processes, for ever; the sweep must come to its end nevertheless."""
+        shutil.rmtree(self.store)  # all is to be run again, so that there is time for it
+        self.store.mkdir()
+        self.seen = set()
+        driver = self.driver(executor)
+        for _ in range(self.rng.randint(1, 3)):
+            while driver.code is None and not driver.family("process_worker", "ray::"):
+                time.sleep(0.05)
+            self.pause(3.0)
+            name = self.rng.choice(list(targets))
+            for pid in driver.family(*targets[name])[:1]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+                    self.counts[name] += 1
+            time.sleep(self.rng.choice([1.0, 4.0]))
+        driver.wait()
+        if driver.code != 0:
+            raise TroubleError(f"stopped processes: {driver.code}: {tail(self.log)}")
+        self.check()
+
+    def outlive_limit(self) -> None:
+        self.be_late(self.rng.choice(["serial", "processes"]))
+
+    def outlive_limit_on_ray(self) -> None:
+        self.be_late("ray")
+
+    def be_late(self, executor: str) -> None:
+        """A worker is in the midst of one long product when its time is over."""
+        with cell_workers(executor, 1) as workers:
+            for _ in range(2):
+                wait_for(workers, OneProduct(16), 60)  # the worker is up
+                limit = self.rng.uniform(0.5, 2.0)
+                started = time.monotonic()
+                done = wait_for(workers, OneProduct(10_000), limit)
+                self.late.append(time.monotonic() - started - limit)
+                if not done.timed_out or self.late[-1] > LATEST:
+                    raise TroubleError(f"{self.late[-1]:.1f} s late on {executor}: {done}")
+                self.counts[f"limit outlived, {executor}"] += 1
+
+    def small_memory(self) -> None:
+        """What does not fit into a container is said to be infeasible, and the rest is run."""
+        executor = self.rng.choice(["serial", "processes"])
+        file, kept = self.folder / "small.toml", self.folder / f"small {self.rng.random()}"
+        file.write_text(SMALL_SWEEP)
+        command = ["sweep", str(file), "--store", str(kept), "--executor", executor]
+        with small_group(MEMORY) as join, self.log.open("ab") as output:
+            code = subprocess.run(
+                [sys.executable, "-m", "recallscope", *command],
+                stdout=output,
+                stderr=output,
+                preexec_fn=join,
+                timeout=PATIENCE,
+            ).returncode
+        statuses = Counter((r.problem.vocab, str(r.status)) for r in Store(kept).records())
+        if code != 1 or statuses != {(64, "ok"): 4, (200_000, "infeasible"): 4}:
+            raise TroubleError(f"in 900 MB: {code}, {statuses}: {tail(self.log)}")
+        self.counts[f"900 MB, {executor}"] += 1
 
     def tear_shard(self) -> None:
         driver = self.driver("serial")
@@ -396,9 +495,7 @@ class Trial:
         if self.rng.random() < 0.5:
             self.counts["driver on Ray killed"] += driver.send(signal.SIGKILL)
         driver.wait()
-        # Ray itself ends a driver whose raylet dies just as the driver is joining it.
-        ended_by_ray = driver.code == 1 and "core_worker_process.cc" in tail(self.log)
-        if driver.code not in (0, -signal.SIGKILL) and not ended_by_ray:
+        if driver.code not in (0, -signal.SIGKILL):
             raise TroubleError(f"a sweep on Ray ended with {driver.code}: {tail(self.log)}")
         self.check()
 
@@ -431,6 +528,34 @@ class small_disk:  # noqa: N801
         subprocess.run(["umount", "-l", self.path], check=True)
 
 
+class small_group:  # noqa: N801
+    """A control group with little memory, of either version; gives what a process calls to join."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        top = Path("/sys/fs/cgroup")
+        old = (top / "memory").is_dir()
+        self.path = (top / "memory" if old else top) / f"recallscope-{os.getpid()}"
+        self.limit = "memory.limit_in_bytes" if old else "memory.max"
+
+    def __enter__(self) -> Callable[[], None]:
+        try:
+            self.path.mkdir()
+            (self.path / self.limit).write_text(str(self.memory))
+        except OSError as error:
+            with suppress(OSError):
+                self.path.rmdir()
+            raise PermissionError("no control group can be made") from error
+        return lambda: (self.path / "cgroup.procs").write_text(str(os.getpid())) and None
+
+    def __exit__(self, *exception: object) -> None:
+        for _ in range(100):
+            with suppress(OSError):  # its processes are still ending
+                self.path.rmdir()
+                return
+            time.sleep(0.05)
+
+
 def mount(options: str, disk: Path, check: bool = True) -> bool:
     done = subprocess.run(["mount", "-o", options, disk], capture_output=True)
     if check and done.returncode:
@@ -450,6 +575,11 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
         "fill_disk": 3,
         "make_read_only": 3,
         "kill_ray": 1,
+        "stop_workers": 1,
+        "stop_ray": 1,
+        "outlive_limit": 1,
+        "outlive_limit_on_ray": 1,
+        "small_memory": 1,
     }
     out = []
     if shutil.which("cc") is None:
@@ -460,8 +590,13 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
                 pass
         except (PermissionError, FileNotFoundError):
             out += ["fill_disk", "make_read_only"]
+    try:
+        with small_group(MEMORY):
+            pass
+    except PermissionError:
+        out.append("small_memory")
     if not with_ray:
-        out.append("kill_ray")
+        out += ["kill_ray", "stop_ray", "outlive_limit_on_ray"]
     return {name: weight for name, weight in weights.items() if name not in out}, out
 
 
@@ -496,6 +631,7 @@ def main() -> None:
         weights = dict.fromkeys(given.only, 1)
     counts: Counter[str] = Counter()
     stops: list[float] = []
+    late: list[float] = []
     started, trials, runs = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as top:
         first = Path(top) / "undisturbed"
@@ -518,6 +654,7 @@ def main() -> None:
                 runs += 1
             trial.finish()
             stops += trial.stops
+            late += trial.late
             trials += 1
             shutil.rmtree(folder)
             print(
@@ -546,6 +683,11 @@ def main() -> None:
                 "fault": "longest stop after Ctrl-C, ms",
                 "injected": round(1000 * longest),
             }
+        )
+    if late:
+        print(
+            f"Cells past their limit were ended {statistics.median(late):.2f} s (median), "
+            f"{max(late):.2f} s at most, after it."
         )
     if given.csv:
         write_csv(rows, given.csv)

@@ -13,7 +13,7 @@ import weakref
 
 import pytest
 
-from recallscope.common.interrupts import clean_up_needed, held_back, interrupts_obeyed
+from recallscope.common.interrupts import clean_up_needed, interrupts_obeyed
 
 
 @pytest.fixture(autouse=True)
@@ -106,24 +106,13 @@ def test_outside_of_the_main_thread_nothing_changes():
     found = []
 
     def enter():
-        with interrupts_obeyed(), held_back():
+        with interrupts_obeyed():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
     assert found == [signal.default_int_handler]
-
-
-def test_held_back_it_comes_at_the_end():
-    steps = []
-    with pytest.raises(KeyboardInterrupt), interrupts_obeyed():
-        with held_back():
-            signal.raise_signal(signal.SIGINT)
-            work(0.25)
-            steps.append("held back")
-        steps.append("never")
-    assert steps == ["held back"]
 
 
 COMMAND = """

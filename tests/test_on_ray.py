@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import recallscope
+from plain_jobs import OneLongCall
 from proc import listening, living, tree
 from recallscope.executors.base import Done
 from recallscope.executors.ray import RayExecutor
+from recallscope.executors.ray_guard import cluster_processes
 
 UNAUTHENTICATED = "16"
 
@@ -72,7 +74,7 @@ def drain(executor: RayExecutor, count: int, timeout: float = 120) -> dict[int, 
 def under_way(executor: RayExecutor, count: int) -> None:
     """Wait until so many tasks are with the workers."""
     end = time.monotonic() + 120
-    while sum(len(worker.tasks) for worker in executor._workers) < count:
+    while len(executor._begun) < count:
         assert time.monotonic() < end
         assert executor.finished(0.2) == []
 
@@ -115,20 +117,34 @@ def folder_of(executor: RayExecutor) -> Path:
     return folder
 
 
-def gcs_of() -> Any:
-    from ray._private import worker
+def process_of(executor: RayExecutor, name: str) -> tuple[int, str]:
+    """The number and the command of Ray's raylet or control server."""
+    found = cluster_processes(str(folder_of(executor)))
+    return next(one for one in found.items() if one[1].split("\0")[0].endswith("/" + name))
 
-    return worker._global_node
+
+def gcs_address(executor: RayExecutor) -> str:
+    found = re.search(r"--gcs-address=([0-9.:]+)", process_of(executor, "raylet")[1])
+    assert found is not None
+    return found[1]
 
 
-def test_only_one_file_imports_ray() -> None:
+def test_only_one_file_imports_ray_and_only_what_is_public() -> None:
     sources = Path(recallscope.__file__).parent.rglob("*.py")
     importing = [
-        path.name
+        path
         for path in sources
         if re.search(r"^\s*(import|from) ray\b", path.read_text(), re.MULTILINE)
     ]
-    assert importing == ["ray.py"]
+    assert [path.name for path in importing] == ["ray_driver.py"]
+    assert not re.search(r"\bray(\.\w+)*\._|\b_private|\b_raylet", importing[0].read_text())
+
+
+def test_the_process_that_drives_ray_has_no_torch(ray: RayExecutor) -> None:
+    run(ray, {0: Pid()})
+    loaded = Path(f"/proc/{ray._drivers[0].process.pid}/maps").read_text()
+    assert "_raylet" in loaded
+    assert "libtorch" not in loaded
 
 
 def test_it_works_on_all_its_workers(ray: RayExecutor) -> None:
@@ -182,16 +198,17 @@ def test_all_sockets_are_on_loopback_and_want_the_token(ray: RayExecutor) -> Non
     found = listening(pids)
     assert len(found) >= 5  # control server, raylet (2), workers, driver
     assert {address for _, address, _ in found} == {"127.0.0.1"}
-    node = gcs_of()
-    gcs, raylet = int(node.gcs_address.rsplit(":")[-1]), node.node_manager_port
     token = (folder_of(ray) / "token").read_text()
-    for port, method in [
-        (gcs, "/ray.rpc.NodeInfoGcsService/CheckAlive"),
-        (raylet, "/ray.rpc.NodeManagerService/GetNodeStats"),
+    for name, method in [
+        ("gcs_server", "/ray.rpc.NodeInfoGcsService/CheckAlive"),
+        ("raylet", "/ray.rpc.NodeManagerService/GetNodeStats"),
     ]:
+        ports = [port for _, _, port in listening([process_of(ray, name)[0]])]
+        answers = [call(port, method, token) for port in ports]
+        assert "0" in answers
+        port = ports[answers.index("0")]
         assert call(port, method, None) == UNAUTHENTICATED
         assert call(port, method, "f" * 64) == UNAUTHENTICATED
-        assert call(port, method, token) == "0"
 
 
 JOIN = """
@@ -208,12 +225,13 @@ else:
     executor.submit(0, Square(7))
     print("joined:", executor.workers, executor.finished(0.5))
     executor.close()
+assert "ray" not in sys.modules
 """
 
 
 @pytest.mark.parametrize("token", [None, "wrong", "right"])
 def test_others_need_the_token(ray: RayExecutor, token: str | None) -> None:
-    program = JOIN.format(path=[str(Path(__file__).parent)], address=gcs_of().gcs_address)
+    program = JOIN.format(path=[str(Path(__file__).parent)], address=gcs_address(ray))
     given = (folder_of(ray) / "token").read_text() if token == "right" else "f" * 64
     environment = {} if token is None else {"RAY_AUTH_TOKEN": given}
     start = time.monotonic()
@@ -249,14 +267,47 @@ def test_a_killed_worker_loses_only_what_it_ran(ray: RayExecutor) -> None:
     print(lost, time.monotonic() - start)
 
 
-@pytest.mark.parametrize("victim", ["raylet", "gcs_server"])
-def test_a_killed_cluster_comes_back(ray: RayExecutor, victim: str) -> None:
+def test_a_late_task_is_ended_in_the_midst_of_a_call(ray: RayExecutor) -> None:
+    for number, job in enumerate([OneLongCall(), Square(3), Square(4), Square(5)]):
+        ray.submit(number, job, 0.5 if number == 0 else 60)
+    done = drain(ray, 4)
+    assert done[0].timed_out
+    assert (done[0].result, done[0].lost) == (None, "took longer than the limit of 0.5 s")
+    assert [(done[i].result, done[i].lost) for i in (1, 2, 3)] == [
+        (9, None),
+        (16, None),
+        (25, None),
+    ]
+
+
+def test_a_stopped_worker_is_replaced(ray: RayExecutor) -> None:
+    pid = run(ray, {0: Pid()})[0].result[0]
+    for i in range(2):
+        ray.submit(i, Square(i, 1.0))
+    os.kill(pid, signal.SIGSTOP)
+    lost = [one for one in drain(ray, 2).values() if one.lost]
+    assert [(one.lost, one.timed_out) for one in lost] == [
+        ("its worker was stopped for 2 s", False)
+    ]
+    assert lost[0].worker.endswith(f":{pid}")
+
+
+@pytest.mark.parametrize(
+    ("victim", "by"),
+    [
+        ("raylet", signal.SIGKILL),
+        ("gcs_server", signal.SIGKILL),
+        pytest.param("gcs_server", signal.SIGSTOP, marks=pytest.mark.slow),
+        ("driver", signal.SIGSTOP),
+    ],
+)
+def test_a_lost_cluster_comes_back(ray: RayExecutor, victim: str, by: signal.Signals) -> None:
     before = folder_of(ray)
     for i in range(2):
         ray.submit(i, Square(i, 600))
     under_way(ray, 2)  # what still waits is not lost with the cluster, but run by the next
     pids = tree(os.getpid())
-    gcs_of().all_processes[victim][0].process.send_signal(signal.SIGKILL)
+    os.kill(ray._drivers[0].process.pid if victim == "driver" else process_of(ray, victim)[0], by)
     start = time.monotonic()
     done = drain(ray, 2)
     print(f"back after {time.monotonic() - start:.1f} s")

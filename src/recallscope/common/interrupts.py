@@ -59,26 +59,6 @@ def clean_up_needed() -> Iterator[None]:
         _Asker.to_clean_up -= 1
 
 
-@contextmanager
-def held_back() -> Iterator[None]:
-    """Hold interrupts back; they reach their own handler at the end."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, frame: came.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
-
-
 class _Asker:
     """Raises KeyboardInterrupt in the main thread until it is seen to be on its way."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from recallscope.common.machine import machine_memory
@@ -29,6 +30,8 @@ class Done(NamedTuple):
     result: Any
     lost: str | None = None
     """Why there is no result: how the worker ended, or the error that the work raised."""
+    timed_out: bool = False
+    """Whether the worker was ended because the task took longer than it might."""
 
 
 def attempt(job: Job) -> tuple[Any, str | None]:
@@ -45,14 +48,18 @@ def attempt(job: Job) -> tuple[Any, str | None]:
 
 
 class Executor(Protocol):
-    """Threads that are given numbered tasks and hand back their results in any order."""
+    """Workers that are given numbered tasks and hand back their results in any order."""
 
     workers: int
     memory: float
     """Bytes that all workers share."""
 
-    def submit(self, number: int, job: Job) -> None:
-        """Take a task; returns at once."""
+    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
+        """Take a task; returns at once.
+
+        With `seconds`, its worker is killed soon after it has worked on the task for so long, and
+        the task comes back as timed out.
+        """
 
     def finished(self, timeout: float) -> list[Done]:
         """Wait for at least one task to finish, but no longer than so many seconds."""
@@ -62,24 +69,39 @@ class Executor(Protocol):
 
 
 class Serial:
-    """No workers but this process."""
+    """No workers but this process; tasks with a limit of time are done by one other process.
 
-    def __init__(self) -> None:
+    This process could not kill itself and continue. `preload` is for the other one.
+    """
+
+    def __init__(self, preload: Sequence[str] = ()) -> None:
         self.workers = 1
         self.memory = machine_memory()
+        self._preload = preload
         self._queue: deque[tuple[int, Job]] = deque()
+        self._other: Executor | None = None
 
-    def submit(self, number: int, job: Job) -> None:
+    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
         """Put a task at the end of the queue."""
-        self._queue.append((number, job))
+        if seconds is None:
+            self._queue.append((number, job))
+            return
+        if self._other is None:
+            from recallscope.executors.processes import Processes
+
+            self._other = Processes(1, self._preload, one_thread=False)
+        self._other.submit(number, job, seconds)
 
     def finished(self, timeout: float) -> list[Done]:
-        """Do the next task, however long it takes."""
-        if not self._queue:
-            return []
-        number, job = self._queue.popleft()
-        return [Done(number, "this process", *attempt(job))]
+        """Do the next task, however long it takes; wait for one with a limit."""
+        if self._queue:
+            number, job = self._queue.popleft()
+            return [Done(number, "this process", *attempt(job))]
+        return [] if self._other is None else self._other.finished(timeout)
 
     def close(self) -> None:
         """Forget what was not done."""
         self._queue.clear()
+        if self._other is not None:
+            self._other.close()
+            self._other = None

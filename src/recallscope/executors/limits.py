@@ -49,7 +49,7 @@ class Limits:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Raise `LimitError` in the midst of work that exceeds a limit."""
-        with _alarm(self.seconds, self._too_long), _ceiling(self.memory):
+        with _alarm(self.seconds), _ceiling(self.memory):
             try:
                 yield
             except MemoryError:
@@ -60,31 +60,36 @@ class Limits:
     def exceeded(self, reason: str) -> str | None:
         """The limit that lies behind an error which the work has caught itself, if one does."""
         if LimitError.__name__ in reason:
-            return self._too_long
+            return too_long(self.seconds)
         if self.memory is not None and any(sign in reason for sign in _NO_MEMORY):
             return self._too_large
         return None
-
-    @property
-    def _too_long(self) -> str:
-        return f"took longer than the limit of {self.seconds or 0:g} s"
 
     @property
     def _too_large(self) -> str:
         return f"needed more than the limit of {format_bytes(self.memory or 0)} of memory"
 
 
+def too_long(seconds: float | None) -> str:
+    """Why a task that took longer than it might has failed."""
+    return f"took longer than the limit of {seconds or 0:g} s"
+
+
 @contextmanager
-def _alarm(seconds: float | None, message: str) -> Iterator[None]:
-    """Raise in the midst of the work when its time is up."""
-    if seconds is None:
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """Raise in the midst of the work when its time is up.
+
+    That waits for the end of a call into torch, and not every system has it. But it is cheaper than
+    the end of the worker, which comes if this does not.
+    """
+    if seconds is None or not hasattr(signal, "SIGALRM"):
         yield
         return
     if threading.current_thread() is not threading.main_thread():
         raise ProblemError("a limit of time holds in the main thread only; leave it out here")
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise LimitError(message)
+        raise LimitError(too_long(seconds))
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,8 +1,4 @@
-"""A worker process: runs the jobs that its driver sends, until the driver ends.
-
-It is started as `python -c` with the number of one end of a socket pair, so that a user's script is
-not imported a second time, and nothing listens anywhere.
-"""
+"""A worker process: runs the jobs that its driver sends, until the driver ends."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
@@ -19,23 +16,25 @@ from typing import Any
 from recallscope.executors.base import attempt
 
 
-def serve(channel: int, preload: Iterable[str]) -> None:
+def serve(channel: int, one_thread: bool, preload: Iterable[str]) -> None:
     """Work until the driver closes its end, or dies."""
     driver: Connection[Any, Any] = Connection(channel)
-    load(preload)
-    driver.send(None)  # ready
+    load(preload, one_thread)
+    driver.send(("ready",))
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(driver, jobs), daemon=True).start()
     while True:
-        number, job = jobs.get()
-        driver.send((number, *attempt(job)))
+        number, job, timed = jobs.get()
+        if timed:  # all processes of a machine have one monotonic clock
+            driver.send(("begun", number, time.monotonic()))
+        driver.send(("done", number, *attempt(job)))
 
 
-def load(modules: Iterable[str]) -> None:
+def load(modules: Iterable[str], one_thread: bool = True) -> None:
     """Import what jobs will need, and have torch use one thread if it is among that."""
     for name in modules:
         importlib.import_module(name)
-    if "torch" in sys.modules:
+    if one_thread and "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 

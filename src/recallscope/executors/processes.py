@@ -1,54 +1,45 @@
-"""Threads that are processes of this machine, from the standard library alone."""
+"""Workers that are processes of this machine, from the standard library alone."""
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Sequence
-from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.connection import wait
+from typing import Any, NamedTuple
 
-from recallscope.common.machine import available_cores, machine_memory
+from recallscope.common.machine import available_cores, memory_left
 from recallscope.executors.base import Done, Job
+from recallscope.executors.child import GRACE, Child, Deadline, Watchdog
+from recallscope.executors.limits import too_long
 
 _AT_ONCE = 2  # tasks a worker is given: the one it does, and the next
 _BAD_STARTS = 3  # of workers in a row that end by themselves, before it is no accident
 _KILLED_STARTS = 30  # of workers in a row that are killed as they start
 _START = (
     "import sys; from recallscope.executors.process_worker import serve; "
-    "serve(int(sys.argv[1]), sys.argv[2:])"
+    "serve(int(sys.argv[1]), sys.argv[2] == 'one thread', sys.argv[3:])"
 )
 
 
-class _Worker:
-    """A process, the channel to it, and what it was given."""
+class _Task(NamedTuple):
+    number: int
+    job: Job
+    seconds: float | None
 
-    def __init__(self, preload: Sequence[str]) -> None:
-        ours, theirs = socket.socketpair()
-        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        with theirs:
-            # A session of its own: Ctrl-C in the terminal is for the driver to deal with.
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), *preload],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env=os.environ
-                | one_thread
-                | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
-        self.channel: Connection[Any, Any] = Connection(ours.detach())
-        self.tasks: deque[tuple[int, Job]] = deque()
+
+class _Worker(Child):
+    """A process, and what it was given."""
+
+    def __init__(self, preload: Sequence[str], one_thread: bool) -> None:
+        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS") if one_thread else ()
+        threads = "one thread" if one_thread else "all threads"
+        super().__init__(_START, [threads, *preload], dict.fromkeys(names, "1"))
+        self.tasks: deque[_Task] = deque()
         self.ready = False
 
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.channel.close()
+    def send(self, task: _Task) -> None:
+        self.tasks.append(task)
+        self.channel.send((task.number, task.job, task.seconds is not None))
 
     @property
     def name(self) -> str:
@@ -58,23 +49,34 @@ class _Worker:
 class Processes:
     """So many processes, each of one thread; those that are lost are replaced.
 
-    `preload` names modules that a worker imports before it is ready for its first job.
+    `preload` names modules that a worker imports before it is ready for its first job. Without
+    `one_thread`, a worker uses as many as torch would in this process.
     """
 
-    def __init__(self, workers: int | None = None, preload: Sequence[str] = ()) -> None:
-        self._preload = preload
+    def __init__(
+        self,
+        workers: int | None = None,
+        preload: Sequence[str] = (),
+        *,
+        one_thread: bool = True,
+    ) -> None:
+        self._preload, self._one_thread = preload, one_thread
         self.workers = workers or available_cores()
-        self.memory = machine_memory()
+        self.memory = memory_left()
         self._bad_starts = 0
-        self._queue: deque[tuple[int, Job]] = deque()
+        self._queue: deque[_Task] = deque()
         self._lost: list[Done] = []
-        self._pool: list[_Worker] = []  # started with the first task, if there is one
+        self._pool: list[_Worker] = []
+        self._watchdog: Watchdog | None = None
 
-    def submit(self, number: int, job: Job) -> None:
+    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
         """Give a task to the worker that has least to do, or keep it for later."""
-        while len(self._pool) < self.workers:
-            self._pool.append(_Worker(self._preload))
-        self._queue.append((number, job))
+        # Where memory is short there are few tasks at a time: then few workers need any.
+        if len(self._pool) < self.workers and all(worker.tasks for worker in self._pool):
+            self._pool.append(self._start())
+        if self._watchdog is None:
+            self._watchdog = Watchdog(self._pool)
+        self._queue.append(_Task(number, job, seconds))
         self._hand_out()
 
     def finished(self, timeout: float) -> list[Done]:
@@ -89,12 +91,7 @@ class Processes:
                 self._replace(worker)
                 continue
             self._bad_starts = 0
-            if message is None:
-                worker.ready = True
-                continue
-            number, result, error = message
-            worker.tasks.popleft()
-            done.append(Done(number, worker.name, result, error))
+            done += self._take(worker, *message)
         self._hand_out()
         done += self._lost
         self._lost = []
@@ -102,40 +99,54 @@ class Processes:
 
     def close(self) -> None:
         """Kill the workers."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog = None
         self._queue.clear()
         for worker in self._pool:
             worker.process.kill()
         while self._pool:
-            self._pool.pop().stop()
+            self._pool.pop().end()
+
+    def _start(self) -> _Worker:
+        return _Worker(self._preload, self._one_thread)
+
+    def _take(self, worker: _Worker, kind: str, *what: Any) -> list[Done]:
+        """Take a message in: a worker is ready, has begun a task, or is done with it."""
+        if kind == "ready":
+            worker.ready = True
+        elif kind == "begun":
+            number, when = what
+            worker.deadline = Deadline(number, when + (worker.tasks[0].seconds or 0) + GRACE)
+        else:
+            number, result, error = what
+            worker.deadline = None
+            worker.tasks.popleft()
+            return [Done(number, worker.name, result, error)]
+        return []
 
     def _hand_out(self) -> None:
         while self._queue:
             worker = min(self._pool, key=lambda worker: len(worker.tasks))
             if len(worker.tasks) >= _AT_ONCE:
                 return
-            task = self._queue.popleft()
-            worker.tasks.append(task)
             try:
-                worker.channel.send(task)
+                worker.send(self._queue.popleft())
             except OSError:
                 self._replace(worker)
 
     def _replace(self, worker: _Worker) -> None:
         """Start another in the place of one that was lost; only what it was doing is lost too."""
-        worker.stop()
+        worker.end()
         if not worker.ready:
             self._bad_starts += 1
             code = worker.process.returncode
             if self._bad_starts >= (_BAD_STARTS if code >= 0 else _KILLED_STARTS):
                 raise RuntimeError(f"worker processes end before they begin, with code {code}")
         elif worker.tasks:
-            number, _ = worker.tasks.popleft()
-            self._lost.append(Done(number, worker.name, None, _ending(worker.process.returncode)))
+            number, _, seconds = worker.tasks.popleft()
+            late = worker.late == number
+            why = too_long(seconds) if late else worker.ending
+            self._lost.append(Done(number, worker.name, None, why, timed_out=late))
         self._queue.extendleft(reversed(worker.tasks))
-        self._pool[self._pool.index(worker)] = _Worker(self._preload)
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"its worker was ended by {signal.Signals(-code).name}"
-    return f"its worker ended with code {code}"
+        self._pool[self._pool.index(worker)] = self._start()

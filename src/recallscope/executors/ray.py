@@ -1,47 +1,39 @@
 """Tasks on Ray: a private local cluster, or a cluster that runs already.
 
-Each CPU gets one long-lived actor, and it is given the next task when it is done with the last.
-A local cluster is shut off from others: it listens on loopback only, wants a token that only this
-user can read, has no dashboard and sends no usage statistics.
+Ray itself is in a process of its own, `ray_driver`. A local cluster is shut off from others: it
+listens on loopback only, wants a token that only this user can read, has no dashboard and sends no
+usage statistics.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import math
+import importlib.util
 import os
+import pickle
 import secrets
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
 import time
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.common.interrupts import held_back
-from recallscope.common.machine import available_cores, machine_memory
-from recallscope.executors.base import Done, Job, attempt
-from recallscope.executors.process_worker import load
-from recallscope.executors.ray_guard import kill_cluster, start_guard
-from recallscope.executors.ray_starter import RayStarter
+from recallscope.common.machine import available_cores, memory_left
+from recallscope.executors.base import Done, Job
+from recallscope.executors.child import TICK, Child, Stop, Watchdog, process_state
+from recallscope.executors.ray_guard import cluster_processes, kill_cluster, start_guard
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    import subprocess
+    from collections.abc import Sequence
 
-TICK = 0.1  # seconds between looks at the cluster's health; Ctrl-C is seen this soon
-BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
 STARTS = 3  # tries to start a cluster
-PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock
-
-NO_TOKEN = (
-    "the Ray cluster at {address} wants a token that is not there or not right; "
-    "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
-)
+LONGEST_START = 120.0  # seconds
+PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock, or to be left
+CLUSTER_MEMORY = 500 * 2**20  # bytes of Ray's own processes
+_START = "import sys; from recallscope.executors.ray_driver import serve; serve(int(sys.argv[1]))"
 
 
 class RayExecutor:
@@ -58,373 +50,272 @@ class RayExecutor:
     def __init__(
         self, workers: int | None = None, address: str | None = None, preload: Sequence[str] = ()
     ) -> None:
-        self._wanted = workers
+        if importlib.util.find_spec("ray") is None:
+            raise ProblemError("the executor ray needs Ray: pip install 'recallscope[ray]'")
         self._preload = tuple(preload)
-        self._workers: list[_Worker] = []
-        self._waiting: deque[_Task] = deque()
+        self._tasks: dict[int, _Task] = {}
+        self._begun: dict[int, str] = {}  # tasks that are with a worker, and its name
         self._done: list[Done] = []
-        self._brief = False
-        self._failed_starts = 0  # workers in a row that did not live to say hello
         self._cluster: _LocalCluster | _JoinedCluster = (
-            _LocalCluster(workers) if address is None else _JoinedCluster(address)
+            _LocalCluster(workers) if address is None else _JoinedCluster(workers, address)
         )
-        with _environment(QUIET):
-            # A Ctrl-C in here must find nothing that needs Ray to end it.
-            try:
-                import ray
-            except ImportError:
-                raise ProblemError(
-                    "the executor ray needs Ray: pip install 'recallscope[sweep]'"
-                ) from None
-        if ray.is_initialized():
-            raise ProblemError(
-                "Ray runs in this process already; shut it down, or give its address"
-            )
+        self._drivers: list[Child] = []  # one, or none; for the watchdog
+        self._watchdog = Watchdog(self._drivers)
         try:
             self._start()
         except BaseException:
             self.close()
             raise
 
-    def submit(self, number: int, job: Job) -> None:
+    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
         """Hand in a task; return at once."""
-        self._waiting.append(_Task(number, job))
-        if self._cluster.alive():
-            self._deal()
+        self._tasks[number] = _Task(pickle.dumps(job), seconds)
+        self._send(number)
 
     def finished(self, timeout: float) -> list[Done]:
         """Tasks that are finished or lost: wait for the first, but not longer than the timeout."""
         deadline = time.monotonic() + timeout
         while True:
+            self._hear(min(TICK, max(0.0, deadline - time.monotonic())))
             if not self._cluster.alive():
                 self._recover()
-            self._deal()
-            self._collect(min(TICK, max(0.0, deadline - time.monotonic())))
-            idle = not self._waiting and not any(worker.tasks for worker in self._workers)
-            if self._done or idle or time.monotonic() >= deadline:
+            if self._done or not self._tasks or time.monotonic() >= deadline:
                 done, self._done = self._done, []
                 return done
 
     def close(self) -> None:
         """End the own cluster, or leave the joined one, at once and whatever still runs."""
-        self._workers = []
-        self._waiting.clear()
-        self._cluster.stop()
+        self._tasks, self._begun = {}, {}
+        self._watchdog.stop()
+        self._stop()
 
     def _start(self) -> None:
-        cpus, self.memory = self._started()
-        self.workers = cpus if self._wanted is None else min(self._wanted, cpus)
-        self._workers = [_Worker(self._preload) for _ in range(self.workers)]
-        # If one worker is late, then the first tasks would all go to the others.
-        deadline = time.monotonic() + self._cluster.warm_up
-        while self._cluster.alive() and time.monotonic() < deadline:
-            if all(worker.ready for worker in self._workers):
-                break
-            self._collect(TICK)
-
-    def _started(self) -> tuple[int, float]:
         """Start or join the cluster; what kills a raylet may kill the next one as it starts."""
         for left in reversed(range(STARTS)):
             try:
-                return self._cluster.start()
+                self._launch()
+                return
             except ProblemError:
                 raise
             except Exception:
-                self._cluster.stop()
+                self._stop()
                 if not left:
                     raise
-        raise AssertionError
+
+    def _launch(self) -> None:
+        arguments, environment = self._cluster.prepare()
+        with tempfile.TemporaryFile() as output:  # nothing of Ray's on our terminal
+            driver = Child(_START, arguments, environment, output)
+            self._drivers.append(driver)
+            try:
+                driver.channel.send((self._cluster.address, self._cluster.workers, self._preload))
+                self._await(driver)
+                kind, *what = driver.channel.recv()
+            except (EOFError, OSError) as error:
+                output.seek(0)
+                told = " ".join(output.read().decode(errors="replace").split())
+                raise RuntimeError(f"Ray did not start: {error} {told[-600:]}") from None
+        if kind != "up":
+            raise _error(kind, *what)
+        self.workers, memory = what
+        self.memory = self._cluster.started(memory)
+
+    def _await(self, driver: Child) -> None:
+        """Wait for the first message; what Ray has started by then may die, or be stopped."""
+        end = time.monotonic() + LONGEST_START
+        while not driver.channel.poll(1.0):
+            self._cluster.look()
+            if time.monotonic() > end or not self._cluster.alive():
+                raise TimeoutError("it died, or took too long")
+
+    def _stop(self) -> None:
+        while self._drivers:
+            self._drivers.pop().end(self._cluster.patience)
+        self._cluster.stop()
 
     def _recover(self) -> None:
-        for worker in self._workers:
-            for task in worker.tasks.values():
-                self._done.append(Done(task.number, worker.name, None, "the Ray cluster died"))
-        self._workers = []
-        self._cluster.stop()
+        for number, worker in self._begun.items():
+            del self._tasks[number]
+            self._done.append(Done(number, worker, None, "the Ray cluster died"))
+        self._begun = {}
+        self._stop()
         self._start()
+        for number in self._tasks:
+            self._send(number)
 
-    def _deal(self) -> None:
-        """Give waiting tasks to the workers that have the least to do."""
-        for most in range(2 if self._brief else 1):
-            for worker in self._workers:
-                if self._waiting and worker.ready and len(worker.tasks) <= most:
-                    worker.give(self._waiting.popleft())
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(OSError):  # a driver that is gone: the next one is sent it again
+            self._drivers[0].channel.send((number, *self._tasks[number]))
 
-    def _collect(self, timeout: float) -> None:
-        import ray
-
-        refs = [ref for worker in self._workers for ref in worker.refs()]
-        if not ray.wait(refs, timeout=timeout)[0]:
-            return
-        ready = set(ray.wait(refs, num_returns=len(refs), timeout=0)[0])
-        for place, worker in enumerate(self._workers):
+    def _hear(self, timeout: float) -> None:
+        """Take in what the driver has sent, or will within so many seconds."""
+        channel = self._drivers[0].channel
+        while True:
             try:
-                for ref in [ref for ref in worker.refs() if ref in ready]:
-                    self._take(worker, ref)
-            except _LostError as lost:
-                # Only the first can have been at work; the others were not begun.
-                self._failed_starts += not worker.ready
-                if self._failed_starts > 3 * self.workers:
-                    raise RuntimeError(f"no Ray worker comes up: {lost}") from lost
-                tasks = list(worker.tasks.values())
-                self._done += [
-                    Done(task.number, worker.name, None, str(lost)) for task in tasks[:1]
-                ]
-                self._waiting.extendleft(reversed(tasks[1:]))
-                self._workers[place] = _Worker(self._preload)
+                if not channel.poll(timeout):
+                    return
+                message = channel.recv()
+            except (EOFError, OSError):
+                self._recover()
+                return
+            self._take(*message)
+            timeout = 0.0
 
-    def _take(self, worker: _Worker, ref: Any) -> None:
-        """Take in what a worker has sent: its name, or the result of its next task."""
-        import ray
-        from ray.exceptions import RayError
-
-        try:
-            answer = ray.get(ref, timeout=10 * PATIENCE)
-        except RayError as error:
-            worker.leave()
-            reason = " ".join(str(error).split())[:300]
-            raise _LostError(f"{type(error).__name__}: {reason}") from None
-        if ref in worker.tasks:
-            result, lost, seconds = answer
-            self._brief = seconds < BRIEF
-            self._done.append(Done(worker.tasks.pop(ref).number, worker.name, result, lost))
+    def _take(self, kind: str, *what: Any) -> None:
+        if kind == "begun":
+            number, worker = what
+            self._begun[number] = worker
+        elif kind == "done":
+            number, worker, result, lost, timed_out = what
+            del self._tasks[number]
+            self._begun.pop(number, None)
+            read = None if result is None else pickle.loads(result)
+            self._done.append(Done(number, worker, read, lost, timed_out))
         else:
-            worker.name, worker.ready, self._failed_starts = answer, True, 0
+            raise _error(kind, *what)
 
 
 class _Task(NamedTuple):
-    number: int
-    job: Job
+    job: bytes
+    seconds: float | None
 
 
-class _LostError(Exception):
-    """A worker is gone."""
-
-
-class _WorkerActor:
-    """What runs in a worker."""
-
-    def __init__(self, preload: Sequence[str]) -> None:
-        os.environ["OMP_NUM_THREADS"] = "1"
-        load(preload)
-
-    def name(self) -> str:
-        return f"{socket.gethostname()}:{os.getpid()}"
-
-    def run(self, job: Job) -> tuple[Any, str | None, float]:
-        start = time.monotonic()
-        return *attempt(job), time.monotonic() - start
-
-
-class _Worker:
-    """A worker, seen from here: an actor on a CPU of its own, and its tasks in their order."""
-
-    def __init__(self, preload: Sequence[str]) -> None:
-        import ray
-
-        actor = ray.remote(
-            num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
-        )(_WorkerActor)
-        self._actor: Any = actor.remote(preload)
-        # On a busy cluster an actor may wait long for its CPU; it gets no task before it is up.
-        self._hello = self._actor.name.remote()
-        self.name = "nobody"
-        self.ready = False
-        self.tasks: dict[Any, _Task] = {}
-
-    def give(self, task: _Task) -> None:
-        self.tasks[self._actor.run.remote(task.job)] = task
-
-    def refs(self) -> list[Any]:
-        return list(self.tasks) if self.ready else [self._hello]
-
-    def leave(self) -> None:
-        import ray
-
-        ray.kill(self._actor)
+def _error(kind: str, sentence: str) -> Exception:
+    return ProblemError(sentence) if kind == "refused" else RuntimeError(sentence)
 
 
 class _LocalCluster:
     """A cluster of our own on this machine."""
 
-    warm_up = 30.0
+    address = None
 
     def __init__(self, workers: int | None) -> None:
-        self._cpus = workers or available_cores()
+        self.workers = workers or available_cores()
         self._folder: Path | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self._vital: list[subprocess.Popen[bytes]] = []
-        self._starter: RayStarter | None = None
+        self._vital: dict[int, Stop] = {}
+        # Killed at once, where its processes can be found.
+        self.patience = 0.0 if Path("/proc").exists() else 2 * PATIENCE
 
-    def start(self) -> tuple[int, float]:
+    def prepare(self) -> tuple[list[str], dict[str, str | None]]:
         self._folder = Path(tempfile.mkdtemp(prefix="recallscope-ray-"))  # of mode 0700
         token = self._folder / "token"
         with os.fdopen(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
         self._guard = start_guard(self._folder)
-        settings: dict[str, str | None] = {
+        return [str(self._folder)], {
             **QUIET,
-            # The only way to have Ray on Linux listen on loopback alone; it is the rule elsewhere.
-            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            **LOOPBACK_ONLY,
             "OMP_NUM_THREADS": "1",
             "RAY_worker_niceness": "0",  # as nice as we are; Ray would make its workers nice by 15
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": None,  # it would win over the file
             "RAY_AUTH_TOKEN_PATH": str(token),
-            # Ray would end this process a minute after its control server died. We see that
-            # sooner, and start the cluster again.
-            "RAY_gcs_rpc_server_reconnect_timeout_s": "1000000",
+            "RAY_TMPDIR": str(self._folder),  # Ray opens a folder in it to everybody
         }
-        with _environment(settings), _signals_kept():
-            import ray
-            from ray._private import worker as ray_worker
 
-            _read_settings(loopback=True)
-            self._starter = RayStarter(
-                ray.init,
-                address="local",
-                num_cpus=self._cpus,
-                num_gpus=0,
-                object_store_memory=2**28,
-                include_dashboard=False,
-                logging_level="ERROR",
-                log_to_driver=False,
-                _temp_dir=str(self._folder / "ray"),  # Ray opens this folder to everybody
-            )
-            self._starter.wait()
-            ray_worker._worker_logs_enabled = False  # no messages of dead workers on our terminal
-            node = ray_worker._global_node
-            self._vital = [node.all_processes[kind][0].process for kind in ("raylet", "gcs_server")]
-            if node.node_ip_address != "127.0.0.1":
-                raise RuntimeError(f"Ray listens on {node.node_ip_address}, not on loopback only")
-        return self._cpus, machine_memory()
+    def look(self) -> None:
+        """Find the raylet and the control server."""
+        for pid, command in cluster_processes(str(self._folder)).items():
+            if command.split("\0")[0].endswith(("/raylet", "/gcs_server")):
+                self._vital.setdefault(pid, Stop())
+
+    def started(self, memory: float) -> float:
+        self.look()
+        return memory_left() - CLUSTER_MEMORY
 
     def alive(self) -> bool:
-        return all(process.poll() is None for process in self._vital)
+        """Whether the raylet and the control server run; where it cannot be seen, Ray tells."""
+        for pid, stop in self._vital.items():
+            state = process_state(pid)
+            stop.note(state == "T")
+            if state in (None, "Z", "X") or stop.too_long:
+                return False
+        return True
 
     def stop(self) -> None:
         if self._folder is None:
             return
-        from ray._private import worker as ray_worker
-
-        folder, node = str(self._folder), ray_worker._global_node
-        guard = {self._guard.pid} if self._guard is not None else set()
-        gcs = (
-            {info.process.pid for info in node.all_processes.get("gcs_server", [])}
-            if node
-            else set()
-        )
-        try:
-            # Ray leaves at once if only its control server is still there, and else takes seconds.
-            started = self._starter is None or self._starter.done
-            kill_cluster(folder, guard | gcs)
-            _leave_ray(started)
-        finally:
-            kill_cluster(folder, guard)
-            shutil.rmtree(folder, ignore_errors=True)
-            if self._guard is not None:
-                self._guard.kill()
-                self._guard.wait()
-        if self._starter is not None:
-            self._starter.let_go()
-        self._folder, self._guard, self._vital = None, None, []
+        kill_cluster(str(self._folder), {self._guard.pid} if self._guard is not None else set())
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.wait()
+        self._folder, self._guard, self._vital = None, None, {}
 
 
 class _JoinedCluster:
     """A cluster that others run, and may have no CPU for us for long."""
 
-    warm_up = 0.0
+    patience = PATIENCE
 
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._starter: RayStarter | None = None
+    def __init__(self, workers: int | None, address: str) -> None:
+        self.workers, self.address = workers, address
 
-    def start(self) -> tuple[int, float]:
-        if "://" in self._address:
-            raise ProblemError(f"give the Ray cluster as host:port or auto, not {self._address}")
-        with _environment({"RAY_AUTH_MODE": _auth_mode(), **QUIET}), _signals_kept():
-            import ray
-            from ray._private import worker as ray_worker
+    def prepare(self) -> tuple[list[str], dict[str, str | None]]:
+        if "://" in self.address:
+            raise ProblemError(f"give the Ray cluster as host:port or auto, not {self.address}")
+        return [], {
+            **QUIET,
+            **(LOOPBACK_ONLY if self.address != "auto" and self._knock() else {}),
+            "RAY_AUTH_MODE": _auth_mode(),
+            "RAY_NUM_REDIS_GET_RETRIES": "2",  # with a second between; Ray would try 20 times
+        }
 
-            address, loopback = self._knock()
-            _read_settings(loopback)
-            self._starter = RayStarter(
-                ray.init, address=address, logging_level="ERROR", log_to_driver=False
-            )
-            self._starter.wait()
-            ray_worker._worker_logs_enabled = False
-        found = ray.cluster_resources()
-        if found.get("CPU", 0) < 1:
-            raise ProblemError(f"the Ray cluster at {self._address} has no CPU")
-        return int(found["CPU"]), float(found.get("memory", math.inf))
+    def _knock(self) -> bool:
+        """Whether the cluster is on loopback only; an error if there is none.
 
-    def _knock(self) -> tuple[str, bool]:
-        """The address to use and if it is on loopback only; an error if it is not for us.
-
-        Ray itself tries for 20 seconds and then tells of a failed connection only.
+        Ray takes 127.0.0.1 for the outer address of this machine, unless told that it has none.
         """
-        import ray
-        from ray._private import services
-        from ray.exceptions import AuthenticationError, RayError
+        host, _, port = self.address.rpartition(":")
+        host = host.strip("[]")
+        if host in ("127.0.0.1", "localhost", "::1"):
+            if _answers(_outer_address(), port):
+                return False
+            if _answers(host, port):
+                return True
+        elif _answers(host, port):
+            return False
+        raise ProblemError(f"there is no Ray cluster at {self.address}")
 
-        _read_settings(loopback=False)
-        try:
-            found = services.canonicalize_bootstrap_address_or_die(self._address)
-        except ConnectionError as error:
-            raise ProblemError(f"there is no Ray cluster at {self._address}") from error
-        # Ray takes 127.0.0.1 for the outer address of this machine.
-        for address in dict.fromkeys([found, self._address]):
-            host, _, port = address.rpartition(":")
-            with contextlib.suppress(OSError, ValueError):
-                socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
-                break
-        else:
-            raise ProblemError(f"there is no Ray cluster at {self._address}")
-        try:
-            ray._raylet.GcsClient(address=address)
-        except AuthenticationError as error:
-            raise ProblemError(NO_TOKEN.format(address=self._address)) from error
-        except RayError as error:
-            raise ProblemError(f"there is no Ray cluster at {self._address}") from error
-        return address, address != found
+    def look(self) -> None:
+        pass
+
+    def started(self, memory: float) -> float:
+        return memory
 
     def alive(self) -> bool:
         return True
 
     def stop(self) -> None:
-        _leave_ray(self._starter is None or self._starter.done)
-        if self._starter is not None:
-            self._starter.let_go()
+        pass
 
 
-QUIET = {
+QUIET: dict[str, str | None] = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # it would send the working folder to the workers
 }
+# The only way to have Ray on Linux listen on loopback alone; it is the rule elsewhere.
+LOOPBACK_ONLY: dict[str, str | None] = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
-def _read_settings(loopback: bool) -> None:
-    """Have Ray read its environment again: it does so only once, when it is imported."""
-    import ray
-    from ray._private import ray_constants
-
-    ray._raylet.Config.initialize("")
-    ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
-    ray_constants.ENABLE_RAY_CLUSTER = not loopback
+def _answers(host: str | None, port: str) -> bool:
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        if host is not None:
+            socket.create_connection((host, int(port)), PATIENCE).close()
+            return True
+    return False
 
 
-def _leave_ray(started: bool) -> None:
-    import ray
-
-    if not started:
-        # Interrupted as it starts. Ray cannot be left now, nor does it let the interpreter end.
-        atexit.register(os._exit, 130)
-        return
-    with held_back():
-        ray.shutdown()
-    _read_settings(loopback=False)
+def _outer_address() -> str | None:
+    """The address by which this machine would speak with others; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        try:
+            line.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(line.getsockname()[0])
 
 
 def _auth_mode() -> str | None:
@@ -436,35 +327,3 @@ def _auth_mode() -> str | None:
     default = Path.home() / ".ray" / "auth_token"
     there = os.environ.get("RAY_AUTH_TOKEN") or path or default.exists()
     return os.environ.get("RAY_AUTH_MODE", "token" if there else None)
-
-
-@contextlib.contextmanager
-def _environment(settings: Mapping[str, str | None]) -> Iterator[None]:
-    """Set, or for None unset, environment variables for a while."""
-    before = {name: os.environ.get(name) for name in settings}
-
-    def put(values: Mapping[str, str | None]) -> None:
-        for name, value in values.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    put(settings)
-    try:
-        yield
-    finally:
-        put(before)
-
-
-@contextlib.contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Keep Ray from handling SIGTERM itself."""
-    from ray._private import utils
-
-    rays_own = utils.set_sigterm_handler
-    utils.set_sigterm_handler = lambda handler: None
-    try:
-        yield
-    finally:
-        utils.set_sigterm_handler = rays_own

@@ -15,24 +15,29 @@ import time
 from pathlib import Path
 
 
-def kill_cluster(folder: str, spared: set[int]) -> None:
-    """Kill the processes of the cluster in this folder, and wait for a second until all are gone.
+def cluster_processes(folder: str) -> dict[int, str]:
+    """The processes of the cluster in this folder, and the commands that started them.
 
-    They are known by their command or, as Ray may change it, by their open files.
+    They are known by their command or, as Ray may change it, by their open files. Where there is no
+    /proc, none are found.
     """
-    spared = spared | {os.getpid()}
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            files = [str(file.readlink()) for file in (process / "fd").iterdir()]
+            command = (process / "cmdline").read_text(errors="replace")
+        except OSError:
+            continue  # gone, or not ours
+        ours = any(file.startswith(folder + "/") for file in files)
+        if (ours or folder in command) and int(process.name) != os.getpid():
+            found[int(process.name)] = command
+    return found
+
+
+def kill_cluster(folder: str, spared: set[int]) -> None:
+    """Kill the processes of the cluster in this folder; wait for a second until all are gone."""
     for _ in range(50):
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                files = [str(file.readlink()) for file in (process / "fd").iterdir()]
-                command = (process / "cmdline").read_text(errors="replace")
-            except OSError:
-                continue  # gone, or not ours
-            # A process forked by this one has files of the driver, but is none of Ray's.
-            ours = any(file.startswith(folder + "/") and "driver" not in file for file in files)
-            if (ours or folder in command) and int(process.name) not in spared:
-                found.append(int(process.name))
+        found = set(cluster_processes(folder)) - spared
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
@@ -55,8 +60,7 @@ def start_guard(folder: Path) -> subprocess.Popen[bytes]:
         [
             "import contextlib, os, shutil, time",
             "from pathlib import Path",
-            inspect.getsource(kill_cluster),
-            inspect.getsource(watch),
+            *(inspect.getsource(each) for each in (cluster_processes, kill_cluster, watch)),
             f"watch({os.getpid()}, {str(folder)!r})",
         ]
     )

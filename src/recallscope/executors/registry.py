@@ -52,7 +52,7 @@ def check_executor(name: str, workers: int | None = None, address: str | None = 
 def _start(name: str, workers: int | None, address: str | None, preload: Sequence[str]) -> Executor:
     check_executor(name, workers, address)
     if name == "serial":
-        return Serial()
+        return Serial(preload)
     if name == "processes":
         return Processes(workers, preload)
     from recallscope.executors.ray import RayExecutor

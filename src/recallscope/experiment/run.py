@@ -104,13 +104,20 @@ def run(
 
 
 def failed_record(
-    problem: Problem, seed: int, reason: str, *, engine: str, dtype: str, device: str
+    problem: Problem,
+    seed: int,
+    reason: str,
+    *,
+    engine: str,
+    dtype: str,
+    device: str,
+    status: Status = Status.FAILED,
 ) -> Record:
-    """The record of a run that something outside of it ended: a limit, or a lost worker."""
+    """The record of a run that something outside of it ended, or kept from beginning."""
     return Record(
         problem=problem,
         seed=seed,
-        status=Status.FAILED,
+        status=status,
         reason=reason,
         provenance=_provenance(problem, engine, dtype, device, 0.0),
     )
@@ -142,15 +149,24 @@ def check_run(
 
 
 def check_memory(
-    problem: Problem, *, engine: str = "auto", test_samples: int = 4096, dtype: str = "float64"
+    problem: Problem,
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float64",
+    memory: float = math.inf,
 ) -> None:
-    """Raise `InfeasibleError` if the run is predicted to need more memory than there is."""
+    """Raise `InfeasibleError` if the run is predicted to need more memory than there is.
+
+    `memory` are the bytes left for it, if that is less than what the machine has.
+    """
     cost = predict_cost(problem, engine, dtype, test_samples)
-    if cost.memory_bytes > (memory := machine_memory()):
+    memory = min(memory, machine_memory())
+    if cost.memory_bytes > memory:
         raise InfeasibleError(
             f"the {cost.engine} engine needs about {format_bytes(cost.memory_bytes)} of memory for "
             f"vocab={problem.vocab}, dim={problem.dim}, length={problem.length}, "
-            f"width={problem.width}, but this machine has {format_bytes(memory)}; "
+            f"width={problem.width}, but this machine has {format_bytes(memory)} for it; "
             "make these smaller, or use float32"
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import nlargest
 from typing import NamedTuple
 
 from recallscope.cell import Cell, Settings
@@ -35,6 +36,13 @@ class _Task(NamedTuple):
     seconds: float  # predicted
     memory: float
 
+    def halves(self) -> list[_Task]:
+        """Two tasks in the place of this one."""
+        half = len(self.cells) // 2
+        parts = self.cells[:half], self.cells[half:]
+        each = self.seconds / len(self.cells)
+        return [self._replace(cells=part, seconds=each * len(part)) for part in parts]
+
 
 def run_cells(
     cells: Iterable[Cell | None],
@@ -55,22 +63,31 @@ def run_cells(
     >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
     3
     """
-    source = _Source(cells, settings, seconds, executor.workers)
+    source = _Source(cells, settings, seconds, executor, alone=limits.seconds is not None)
     under_way: dict[int, _Task] = {}
     again: deque[_Task] = deque()
     losses: Counter[Cell] = Counter()
+
+    def failed(task: _Task, worker: str, reason: str) -> Finished:
+        job = RunCells(task.cells, settings, limits)
+        return Finished(task.cells, [job.failed(cell, reason) for cell in task.cells], worker)
+
     while True:
         while len(under_way) < _UNDER_WAY * executor.workers:
-            used = sum(task.memory for task in under_way.values())
             task = again.popleft() if again else source.take()
             if task is None:
                 break
-            if under_way and used + task.memory > executor.memory:
+            if not _fits(task, under_way.values(), executor):
                 again.appendleft(task)
                 break
             number = next(numbers)
             under_way[number] = task
-            executor.submit(number, RunCells(task.cells, settings, limits))
+            executor.submit(number, RunCells(task.cells, settings, limits), limits.seconds)
+        if too_large := source.take_too_large():
+            job = RunCells(tuple(too_large), settings, limits)
+            records = [job.infeasible(cell, executor.memory) for cell in too_large]
+            yield Finished(job.cells, records, "")
+            continue
         if not under_way:
             if source.ended:
                 return
@@ -86,34 +103,47 @@ def run_cells(
             if done.lost is None:
                 source.learn(task, done.result)
                 yield Finished(task.cells, done.result, done.worker)
-                continue
-            if len(task.cells) > 1:  # to find out which of them it was, if it was one of them
-                half = len(task.cells) // 2
-                for part in (task.cells[:half], task.cells[half:]):
-                    seconds = task.seconds * len(part) / len(task.cells)
-                    again.append(task._replace(cells=part, seconds=seconds))
-                continue
-            (cell,) = task.cells
-            losses[cell] += 1
-            if losses[cell] < _LOSSES:
-                again.append(task)
-                continue
-            reason = f"lost {_LOSSES} times: {done.lost}"
-            failed = RunCells(task.cells, settings, limits).failed(cell, reason)
-            yield Finished(task.cells, [failed], done.worker)
+            elif done.timed_out:
+                yield failed(task, done.worker, done.lost)
+            elif len(task.cells) > 1:  # to find out which of them it was, if it was one of them
+                again += task.halves()
+            else:
+                losses[task.cells[0]] += 1
+                if losses[task.cells[0]] < _LOSSES:
+                    again.append(task)
+                else:
+                    yield failed(task, done.worker, f"lost {_LOSSES} times: {done.lost}")
+
+
+def _fits(task: _Task, under_way: Collection[_Task], executor: Executor) -> bool:
+    """Whether there is memory for one more: at most as many run at once as there are workers."""
+    if not under_way:
+        return True
+    memory = [task.memory, *(other.memory for other in under_way)]
+    return sum(nlargest(executor.workers, memory)) <= executor.memory
 
 
 class _Source:
-    """Cells cut into tasks of about the same time, by what cells have taken so far."""
+    """Cells cut into tasks of about the same time, by what cells have taken so far.
+
+    If they are to be `alone`, a task is one cell: a limit of time holds for a task.
+    """
 
     def __init__(
-        self, cells: Iterable[Cell | None], settings: Settings, seconds: float, workers: int
+        self,
+        cells: Iterable[Cell | None],
+        settings: Settings,
+        seconds: float,
+        executor: Executor,
+        alone: bool,
     ) -> None:
         self._cells = iter(cells)
         self._left = seconds
-        self._workers = workers
+        self._executor = executor
+        self._alone = alone
         self._cost = cost_maker(settings)
         self._pace: float | None = None  # seconds taken for each second predicted
+        self._too_large: list[Cell] = []
         self.ended = False
 
     def take(self) -> _Task | None:
@@ -121,8 +151,8 @@ class _Source:
         taken: list[Cell] = []
         seconds, memory = 0.0, 0.0
         # One cell alone at first: it tells how long the others will take.
-        most = 1 if self._pace is None else _MOST_CELLS
-        enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._workers))
+        most = 1 if self._pace is None or self._alone else _MOST_CELLS
+        enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._executor.workers))
         while len(taken) < most and (not taken or seconds < enough):
             try:
                 cell = next(self._cells)
@@ -132,11 +162,19 @@ class _Source:
             if cell is None:
                 break
             cost = self._cost(cell.problem)
+            if cost.memory_bytes > self._executor.memory:
+                self._too_large.append(cell)
+                break
             taken.append(cell)
             seconds += cost.seconds
             memory = max(memory, cost.memory_bytes)
         self._left = max(self._left - seconds, 0.0)
         return _Task(tuple(taken), seconds, memory) if taken else None
+
+    def take_too_large(self) -> list[Cell]:
+        """Cells met since the last time that need more memory than all workers have."""
+        cells, self._too_large = self._too_large, []
+        return cells
 
     def learn(self, task: _Task, records: list[Record]) -> None:
         """Take account of how long a task has taken; what did not run to its end tells nothing."""

@@ -9,7 +9,7 @@ from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import LimitError, Limits
 from recallscope.executors.registry import running
-from recallscope.experiment.run import check_run, failed_record, run
+from recallscope.experiment.run import InfeasibleError, check_memory, check_run, failed_record, run
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 
@@ -67,7 +67,7 @@ class RunCells:
             limit = self.limits.exceeded(record.reason)
         return record if limit is None else replace(record, reason=limit)
 
-    def failed(self, cell: Cell, reason: str) -> Record:
+    def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
         """The record of a cell that something outside of it ended."""
         how = self.settings
         return failed_record(
@@ -77,4 +77,20 @@ class RunCells:
             engine=how.engine_for(cell.problem),
             dtype=how.dtype,
             device=how.device,
+            status=status,
         )
+
+    def infeasible(self, cell: Cell, memory: float) -> Record:
+        """The record of a cell that is not begun, as there are only so many bytes for it."""
+        how = self.settings
+        try:
+            check_memory(
+                cell.problem,
+                engine=how.engine_for(cell.problem),
+                test_samples=how.test_samples,
+                dtype=how.dtype,
+                memory=memory,
+            )
+        except InfeasibleError as error:
+            return self.failed(cell, str(error), Status.INFEASIBLE)
+        raise AssertionError("there is memory for it")

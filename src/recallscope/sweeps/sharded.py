@@ -124,19 +124,19 @@ class ShardedBatch(Batch):
         for tiles in islice(waiting, self.shards):
             submit(tiles)
         while under_way:
-            for number, _, result, lost in self.executor.finished(_PATIENCE):
-                if number not in under_way:
+            for done in self.executor.finished(_PATIENCE):
+                if done.number not in under_way:
                     continue  # of work before, that was broken off
-                tiles = under_way.pop(number)
-                if lost is None:
-                    total.merge(result)
+                tiles = under_way.pop(done.number)
+                if done.lost is None:
+                    total.merge(done.result)
                     self.advance(min(tiles.stop * self.tile, self.samples) - tiles[0] * self.tile)
                     following = next(waiting, None)
                 else:
                     losses[tiles] += 1
                     if losses[tiles] > _RESUBMISSIONS:
                         raise RuntimeError(
-                            f"a piece of work was lost {losses[tiles]} times: {lost}"
+                            f"a piece of work was lost {losses[tiles]} times: {done.lost}"
                         )
                     following = tiles
                 if following is not None:

@@ -102,7 +102,7 @@ def sweep(
         test_samples: fresh samples to test on.
         device: where torch computes.
         shards: over how many workers to cut each single cell; for cells that are large.
-        time_limit: seconds that a cell may take; a cell that takes longer has failed.
+        time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
         memory_limit: bytes that a cell may add to its worker's memory.
         fail_fast: stop at the first cell that fails.
         progress: called now and then with how far the sweep has come.
