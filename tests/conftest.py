@@ -5,6 +5,7 @@ import io
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +70,12 @@ def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
     argv, sys.argv = sys.argv, ["recallscope", *arguments]
     code: Any = 0
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")  # as for a user; in tests they are errors
             main()
     except SystemExit as stopped:
         code = stopped.code

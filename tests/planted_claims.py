@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 
 from recallscope import Problem, Record, Status, bound, solve
-from recallscope.paper.evidence import Evidence, Measurement
-from recallscope.paper.measurements import MEASURES, NOISES
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
 from recallscope.record import Provenance
 from recallscope.theory.capacity import GROWS
 from recallscope.validation.decoders import DECODERS
+from recallscope.validation.measures import MEASURES, NOISES
 
 SIZE = "smoke"
 _MADE_UP = Provenance(
@@ -34,12 +34,13 @@ def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
         spec, truth = sweep_of(name, SIZE), truths[name]
         if name in MEASURES:
             readings += [
-                Measurement(
-                    measure=name,
+                Record(
                     problem=cell.problem,
                     seed=cell.seed,
-                    seconds=0.0,
-                    values=truth(cell.problem, np.random.default_rng(cell.seed)),
+                    status=Status.OK,
+                    provenance=_MADE_UP,
+                    measure=name,
+                    metrics=truth(cell.problem, np.random.default_rng(cell.seed)),
                 )
                 for cell in spec.cells()
             ]
@@ -52,7 +53,7 @@ def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
             for search in spec.searches():
                 records += _runs(search, truth(search.problem))
     kept = [_failed(each) if lost(each.problem, each.seed) else each for each in records]
-    return Evidence(SIZE, kept, readings)
+    return Evidence(SIZE, kept + readings)
 
 
 def _failed(record: Record) -> Record:

@@ -106,27 +106,29 @@ def test_targets_out_of_range_are_bounds(name, size, tmp_path):
 def test_part_of_a_batch_is_as_if_it_were_not_there():
     """So that a search that is interrupted ends where it would have ended."""
     names = ["random-short"]
-    records, _ = planted_claims.evidence(names, planted_claims.SUPPORTING).used(names)
+    records = planted_claims.evidence(names, planted_claims.SUPPORTING).used(names)
     first = records[: sweep_of("random-short", "smoke").searches()[0].budget]
     for kept, told in ((12, 12), (14, 12), (15, 12), (16, 16), (24, 24)):
-        search = Evidence("smoke", first[:kept], []).told("random-short")[0]
+        search = Evidence("smoke", first[:kept]).told("random-short")[0]
         assert search.evaluations == told
-    with_a_gap = Evidence("smoke", first[:8] + first[9:], []).told("random-short")[0]
+    with_a_gap = Evidence("smoke", first[:8] + first[9:]).told("random-short")[0]
     assert with_a_gap.evaluations == 8
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_without_runs_a_claim_is_not_yet_measured(name):
-    assert finding(CLAIMS[name], Evidence("smoke", [], [])) is None
+    assert finding(CLAIMS[name], Evidence("smoke", [])) is None
 
 
 def test_one_missing_run_is_enough():
     claim = CLAIMS["first-steps"]
     planted = planted_claims.evidence(claim.sweeps, planted_claims.SUPPORTING)
-    records, readings = planted.used(claim.sweeps)
-    assert finding(claim, Evidence("smoke", records, readings)) is not None
-    assert finding(claim, Evidence("smoke", records[1:], readings)) is None
-    assert finding(claim, Evidence("smoke", records, readings[:-1])) is None
+    records = planted.used(claim.sweeps)
+    assert records[0].measure is None
+    assert records[-1].measure is not None
+    assert finding(claim, Evidence("smoke", records)) is not None
+    assert finding(claim, Evidence("smoke", records[1:])) is None
+    assert finding(claim, Evidence("smoke", records[:-1])) is None
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -20,8 +20,9 @@ import pytest
 import s3fs
 
 from recallscope import Problem, Store, run, sweep
-from recallscope.store import files
+from recallscope.store import object_store
 from recallscope.store.files import StoreError
+from recallscope.store.store import MARKER, StoreWarning
 from recallscope.sweeps.jobs import RunCells
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
@@ -99,7 +100,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def place(server, request, monkeypatch):
-    monkeypatch.setattr(files, "_BEAT", BEAT)
+    monkeypatch.setattr(object_store, "_BEAT", BEAT)
     return f"s3://bucket/{request.node.name}"
 
 
@@ -125,7 +126,7 @@ def shards(folder):
 
 def start(code, *arguments):
     """A driver in a process of its own, whose lock beats fast."""
-    code = f"from recallscope.store import files\nfiles._BEAT = {BEAT}\n{code}"
+    code = f"from recallscope.store import files, object_store\nobject_store._BEAT = {BEAT}\n{code}"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.PIPE,
@@ -156,7 +157,10 @@ def test_a_sweep_gives_the_same_bits_as_anywhere(place, folder, undisturbed):
     assert (found.cells, found.known, found.ran, found.by_status) == (18, 0, 18, {"ok": 18})
     assert results(Store(place).records()) == undisturbed
     assert Store(place).verify().sound
-    assert [path.name for path in folder.iterdir()] == [path.name for path in shards(folder)]
+    assert {path.name for path in folder.iterdir()} == {
+        MARKER,
+        *(path.name for path in shards(folder)),
+    }
 
 
 def test_a_record_present_is_never_run_again(place, undisturbed, monkeypatch):
@@ -188,7 +192,7 @@ def test_stores_here_and_there_are_joined_compacted_and_exported(place, tmp_path
     assert polars.read_csv(tmp_path / "all.csv").height == 18
 
 
-def test_a_torn_object_is_set_aside_and_its_cells_are_run_again(server, place, folder, undisturbed):
+def test_a_corrupt_object_is_left_and_its_cells_are_run_again(server, place, folder, undisturbed):
     sweep(CELLS[:10], place, test_samples=64)
     sweep(CELLS[10:], place, test_samples=64)
     corrupt = shards(folder)[0]
@@ -196,11 +200,13 @@ def test_a_torn_object_is_set_aside_and_its_cells_are_run_again(server, place, f
     os.truncate(corrupt, corrupt.stat().st_size // 2)
     server.start()
     found = Store(place).verify()
-    assert (found.corrupt, found.sound) == ([corrupt.name], False)
-    again = sweep(CELLS, place, test_samples=64)
-    assert again.set_aside == [corrupt.name]
+    assert (list(found.left_out), found.sound) == ([corrupt.name], False)
+    with pytest.warns(StoreWarning, match=corrupt.name):
+        again = sweep(CELLS, place, test_samples=64)
     assert again.ran == 18 - found.records
-    assert corrupt.with_name(f"{corrupt.name}.corrupt").exists()
+    assert corrupt.exists()
+    assert not Store(place).verify().sound
+    assert Store(place).repair() == [corrupt.name]
     assert results(Store(place).records()) == undisturbed
     assert Store(place).verify().sound
 
@@ -208,11 +214,11 @@ def test_a_torn_object_is_set_aside_and_its_cells_are_run_again(server, place, f
 def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(place, folder):
     store = Store(place)
     with store.writing():
-        assert store.files.names() == []
+        assert store.files.names() == [MARKER]
     with start(WRITER, place) as writer:
         assert writer.stdout.readline() == "in\n"
-        assert store.files.names() == ["first"]  # not what was listed before
-        sentence = rf"the store '{place}' is in use by process {writer.pid} on .*; wait for it, or"
+        assert store.files.names() == ["first", MARKER]  # not what was listed before
+        sentence = rf"the store '{place}' is in use by another process; wait for it, or"
         with pytest.raises(StoreError, match=sentence):
             sweep(CELLS, place)
         assert len(list(folder.glob(".lock-*"))) == 1
@@ -224,6 +230,8 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
 
 def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, folder):
     """Also if it shows signs of life again before it writes."""
+    with Store(place).writing():
+        pass  # now it is a store
     with start(WRITER, place) as writer:
         assert writer.stdout.readline() == "in\n"
         writer.send_signal(signal.SIGSTOP)
@@ -232,7 +240,7 @@ def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, fo
             time.sleep(2 * BEAT)
             told, _ = writer.communicate("\n")
     assert told.startswith(f"the store '{place}' gave its lock to another process")
-    assert Store(place).files.names() == ["first"]
+    assert Store(place).files.names() == ["first", MARKER]
 
 
 def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_later(
@@ -281,7 +289,7 @@ main()
 def test_a_server_that_lets_nobody_in_is_told_of(place, monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()  # which remembers the credentials
-    with pytest.raises(StoreError, match="cannot be written to: .*" + message):
+    with pytest.raises(StoreError, match="cannot be read: .*" + message):
         sweep(CELLS, place)
     for ask in (Store.verify, Store.by_status, Store.statuses):
         with pytest.raises(StoreError, match="cannot be read: .*" + message):

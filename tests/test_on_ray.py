@@ -168,6 +168,7 @@ def test_what_a_task_raises_is_told(ray: RayExecutor) -> None:
     assert run(ray, {1: Square(3)})[1].result == 9
 
 
+@pytest.mark.alone
 def test_two_loops_are_as_fast_as_two_bare_ones(ray: RayExecutor) -> None:
     count, seconds = 60, 0.05
     run(ray, {i: Square(i, seconds) for i in range(4)})

@@ -16,11 +16,19 @@ from claims_page import DOCS, page
 
 from browser import browser
 from conftest import recallscope as command_line
-from recallscope.paper.bundle import BUNDLE, hashes, hashes_of_sweeps, manifest, summary
-from recallscope.paper.evidence import READINGS, Evidence
+from recallscope.paper.bundle import (
+    BUNDLE,
+    bundled_evidence,
+    hashes,
+    hashes_of_sweeps,
+    manifest,
+    summary,
+)
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.provenance import facts_about
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.paper.report import write_report
+from recallscope.problem import ProblemError
 from recallscope.store.store import Store
 
 
@@ -48,6 +56,15 @@ def test_the_manifest_holds_the_hash_of_every_file():
     assert written["files"] == hashes(BUNDLE)
     names = sorted({name for claim in CLAIMS.values() for name in claim.sweeps})
     assert written["sweeps"] == hashes_of_sweeps(names, "full")
+
+
+def test_a_bundle_that_was_changed_is_told_of(tmp_path, monkeypatch):
+    shutil.copytree(BUNDLE, tmp_path / "bundle")
+    monkeypatch.setattr("recallscope.paper.bundle.BUNDLE", tmp_path / "bundle")
+    with (tmp_path / "bundle" / "readings.jsonl").open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(ProblemError, match=r"readings\.jsonl .* is not as it was packed"):
+        bundled_evidence()
 
 
 def test_the_records_of_the_bundle_are_sound():
@@ -127,34 +144,37 @@ def test_mistakes_are_one_sentence(arguments, complaint, tmp_path):
 
 
 def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
-    """Records and readings both: what is there is not run again, and the end is the same."""
+    """Runs and measures both: what is there is not run again, and the end is the same."""
     command = [sys.executable, "-m", "recallscope", "paper", "run", "first-steps", "--json"]
-    readings = tmp_path / "recallscope-paper" / "smoke" / READINGS
+    store = Store(tmp_path / "recallscope-paper" / "smoke" / "records")
+
+    def measured():
+        if not store.files.exists():
+            return {}
+        records = (record for record in store.records() if record.measure is not None)
+        return {(record.problem, record.seed): record.result() for record in records}
+
     first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
-    while not (readings.exists() and readings.read_bytes().count(b"\n") >= 3):
+    while len(before := measured()) < 3:
         assert time.monotonic() < deadline
         assert first.poll() is None, first.stderr.read()
         time.sleep(0.05)
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=30)
     assert first.returncode == 130
-    with readings.open("ab") as file:
-        file.write(b'{"measure": "training-on", "problem"')  # as a crash would leave it
-    before = readings.read_bytes().count(b"\n")
 
     second = recallscope("run", "first-steps", "--json", folder=tmp_path)
     assert second.returncode == 0, second.stderr
-    lines = readings.read_text().splitlines()
-    assert len(lines) == 30 > before
-    assert (
-        len({(each["problem"]["samples"], each["seed"]) for each in map(json.loads, lines)}) == 30
-    )
+    found = measured()
+    assert len(found) == 30 > len(before)
+    assert before.items() <= found.items()
+    assert store.verify().sound
 
-    size = readings.stat().st_size
+    shards = store.files.names()
     third = recallscope("run", "first-steps", "--json", folder=tmp_path)
     assert json.loads(third.stdout) == json.loads(second.stdout)
-    assert readings.stat().st_size == size
+    assert store.files.names() == shards
 
     listed = recallscope(
         "list", "--store", "recallscope-paper", "--size", "smoke", "--json", folder=tmp_path

@@ -84,9 +84,10 @@ def test_tidying_up(command, file, tmp_path):
     shard.write_bytes(shard.read_bytes()[:-9])
     done = command("records", "--store", stores[1], "verify")
     assert done.returncode == 1
-    assert f"corrupt: {shard.name}" in done.stdout
+    assert f"cannot be used: {shard.name} (corrupt" in done.stdout
     done = command("sweep", file, "--store", stores[1])
-    assert "corrupt shards were set aside" in done.stdout
+    assert f"cannot be used and are left out: {shard.name}" in done.stderr
+    assert command("records", "--store", stores[1], "repair", "--yes").returncode == 0
     assert results(stores[1]) == results(stores[0])
 
 

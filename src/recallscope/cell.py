@@ -25,6 +25,8 @@ class Settings:
     test_samples: int = 4096
     device: str = "cpu"
     sharded: bool = False
+    measure: str | None = None
+    """What to measure instead of running the experiment to its end, by its name."""
 
     def engine_for(self, problem: Problem) -> str:
         """The engine to ask for."""

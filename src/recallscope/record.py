@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -62,6 +64,28 @@ def check_target(target: object) -> None:
         raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
 
 
+_METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,99}")
+
+
+def check_metric(name: object, value: object) -> None:
+    """Raise unless a record can hold such a metric.
+
+    >>> check_metric("recall@5", 0.5)
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: a metric is named by a letter and then letters, digits, ...
+    """
+    if not isinstance(name, str) or not _METRIC_NAME.fullmatch(name):
+        raise ProblemError(
+            "a metric is named by a letter and then letters, digits, spaces, '_', '-' or '.', at "
+            f"most 100 of them, not {name!r:.60}"
+        )
+    values = [value] if isinstance(value, Real) else value
+    if not isinstance(values, Sequence) or not all(isinstance(each, Real) for each in values):
+        raise ProblemError(
+            f"the metric {name} must be a number or a list of numbers, not {value!r:.60}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """How and by what a record was made."""
@@ -93,6 +117,8 @@ class Record:
         trigger_cosine: of the attention vector with the trigger.
         first_value_cosine: of V1 with the ideal memory Σ_v u_π(v) z_v^T (φ(W_in z_v) for an MLP).
         second_value_cosine: of V2 with the same.
+        measure: the name of what was measured instead of a run's accuracies; None for a run.
+        metrics: further results by name, each a number or a list of numbers.
 
     >>> from recallscope import run
     >>> record = run(Problem(vocab=64, samples=512, dim=32, length=4), seed=3)
@@ -114,12 +140,28 @@ class Record:
     trigger_cosine: float | None = None
     first_value_cosine: float | None = None
     second_value_cosine: float | None = None
+    measure: str | None = None
+    metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.metrics.items():
+            check_metric(name, value)
+
+    def metric(self, name: str) -> float:
+        """A metric that is one number."""
+        value = self.metrics.get(name)
+        if not isinstance(value, Real):
+            raise ProblemError(f"this record has no metric {name!r:.60} that is one number")
+        return float(value)
 
     def to_dict(self) -> dict[str, Any]:
         """One flat object fit for JSON; the problem is given by its key."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         provenance = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
+        for name in ("measure", "metrics"):  # which most records have not
+            if not fields[name]:
+                del fields[name]
         return fields | {"status": str(self.status), "problem_key": problem.key} | provenance
 
     def result(self) -> dict[str, Any]:

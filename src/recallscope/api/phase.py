@@ -66,7 +66,8 @@ def phase_of_store(
     records = [
         record
         for record in store.records()
-        if all(getattr(record.problem, name) == value for name, value in given.items())
+        if record.measure is None
+        and all(getattr(record.problem, name) == value for name, value in given.items())
     ]
     if len({(record.problem, record.seed) for record in records}) < len(records):
         raise ProblemError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.interrupts import clean_up_needed
-from recallscope.problem import whole_number
+from recallscope.problem import ProblemError, whole_number
 
 if TYPE_CHECKING:
     from recallscope.executors.base import Executor
@@ -37,6 +37,8 @@ def store_from(where: dict[str, Any]) -> Store | None:
     """The store that was named, if one was."""
     if where["store"] is None:
         return None
+    if where["store"].startswith("memory:"):
+        raise ProblemError("a store in memory is gone when the command ends; give a folder")
     from recallscope.store.store import Store
 
     return Store(where["store"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -59,6 +60,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
+    warnings.showwarning = _show_warning
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
             code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
@@ -74,6 +76,11 @@ def main() -> None:
     if code == _INTERRUPTED:
         _complain("stopped", code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    """A warning is a sentence too."""
+    print(f"recallscope: {message}", file=sys.stderr)
 
 
 def _complain(sentence: str, code: int) -> int:

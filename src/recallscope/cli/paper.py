@@ -183,18 +183,19 @@ def _only_full(size: str) -> None:
 
 
 def _evidence(size: str, store: str | None) -> Evidence:
-    from recallscope.paper.bundle import BUNDLE
+    from recallscope.paper.bundle import bundled_evidence
     from recallscope.paper.evidence import Evidence
     from recallscope.paper.presets import check_size
 
     check_size(size)
     if store is None:
         _only_full(size)
-    elif not _runs_in(store, size).is_dir():
+        return bundled_evidence()
+    if not _runs_in(store, size).is_dir():
         raise ProblemError(
             f"there are no runs of size {size} in {store!r}; start with recallscope paper run"
         )
-    return Evidence.at(BUNDLE if store is None else _runs_in(store, size), size)
+    return Evidence.at(_runs_in(store, size), size)
 
 
 def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None]]:

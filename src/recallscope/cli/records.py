@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="records",
     rich_markup_mode=None,
-    help="List, verify, compact, merge or export the records of a store.",
+    help="List, verify, repair, compact, merge or export the records of a store.",
 )
 
 
@@ -64,8 +64,8 @@ def list_records(context: typer.Context, as_json: Json = False) -> None:
 def verify(context: typer.Context, as_json: Json = False) -> int:
     """Read every shard, and check its hash, its keys and that no record is there twice.
 
-    Exit code 1 if a shard is corrupt, or a record is there twice or under a wrong key. A sweep sets
-    corrupt shards aside and runs their cells again.
+    Exit code 1 if a shard cannot be used, or a record is there twice or under a wrong key: see
+    repair. A sweep leaves such shards where they are, and runs their cells again.
     """
     store, in_json = _opened(context, as_json)
     found = store.verify()
@@ -74,6 +74,71 @@ def verify(context: typer.Context, as_json: Json = False) -> int:
     else:
         print_store_check(store.place, found)
     return 0 if found.sound else 1
+
+
+@app.command()
+def repair(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put shards that cannot be used aside, under other names; put doubled records together.
+
+    Nothing is deleted: the shards stay in the folder. Run the sweep again for the cells they held.
+
+    \b
+    Examples:
+      recallscope records --store facts repair
+      recallscope records --store facts repair --yes
+    """
+    store, in_json = _opened(context, as_json)
+    found = store.verify()
+    if yes:
+        store.repair()
+    if in_json:
+        print_json({"left_out": found.left_out, "duplicated": found.duplicated, "repaired": yes})
+        return
+    for name, why in found.left_out.items():
+        print(f"{'put aside' if yes else 'cannot be used'}: {name} ({why})")
+    if found.duplicated:
+        print(f"{found.duplicated} records {'were' if yes else 'are'} there more than once.")
+    if not found.left_out and not found.duplicated:
+        print("There is nothing to repair.")
+    elif not yes:
+        print("Nothing was changed; repair --yes puts this right.")
+
+
+@app.command()
+def upgrade(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
+
+    Only the marker is written; the shards stay as they are, and are read in any case.
+
+    \b
+    Examples:
+      recallscope records --store facts upgrade --yes
+    """
+    store, in_json = _opened(context, as_json)
+    found = store.verify()
+    marked = found.marked
+    if yes:
+        store.upgrade()
+        marked = True
+    if in_json:
+        print_json({"shards": found.shards, "records": found.records, "marked": marked})
+    elif found.marked:
+        print(f"{store.place} is marked as a store already.")
+    elif yes:
+        print(f"{store.place}, {found.records} records, is marked as a store now.")
+    else:
+        print(
+            f"{store.place} has {found.records} records in {found.shards} shards and no marker; "
+            "upgrade --yes writes one."
+        )
 
 
 @app.command()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from recallscope.common.new_files import written_beside
 from recallscope.problem import ProblemError
 
 
@@ -30,17 +31,13 @@ def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """
     rows = list(rows)
     path = check_output(path, "table", (".csv",))
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-            writer.writeheader()
-            writer.writerows(rows)
-        part.replace(path)
-    except OSError as error:
-        raise ProblemError(f"the table was not written: {error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        written_beside(path, "table") as part,
+        part.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def read_csv(path: str | Path) -> list[dict[str, Any]]:

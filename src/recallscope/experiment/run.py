@@ -6,7 +6,7 @@ import math
 import platform
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -123,6 +123,26 @@ def failed_record(
     )
 
 
+def measure_record(
+    name: str,
+    problem: Problem,
+    seed: int,
+    values: Mapping[str, float],
+    reason: str | None,
+    elapsed_seconds: float,
+) -> Record:
+    """The record of a measure that is not a run: its values, or the reason why there are none."""
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=Status.OK if reason is None else Status.FAILED,
+        reason=reason,
+        measure=name,
+        metrics=dict(values),
+        provenance=_provenance(problem, "auto", "float64", "cpu", elapsed_seconds),
+    )
+
+
 def check_run(
     problem: Problem,
     *,
@@ -216,7 +236,7 @@ def _versions() -> dict[str, str]:
 @cache
 def _revision() -> str | None:
     """The revision of the source, when this is run from a checkout of it."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     if not (root / ".git").exists() or not (root / "src" / "recallscope").is_dir():
         return None
     try:

@@ -17,11 +17,15 @@ def summarise(records: Sequence[Record], confidence: float = 0.95) -> dict[str, 
     >>> summary["recall_accuracy"].low < summary["recall_accuracy"].mean
     True
     """
-    tested = [record for record in records if record.status is Status.OK]
-    if not tested:
-        return {}
-    sizes = [record.test_samples or 0 for record in tested]
-    return {
-        name: mean_interval([getattr(record, name) for record in tested], sizes, confidence)
-        for name in ACCURACIES
-    }
+    means = {}
+    for name in ACCURACIES:
+        found = [
+            (getattr(record, name), record.test_samples)
+            for record in records
+            if record.status is Status.OK
+        ]
+        tested = [(rate, tests) for rate, tests in found if None not in (rate, tests)]
+        if tested:
+            rates, sizes = zip(*tested, strict=True)
+            means[name] = mean_interval(rates, sizes, confidence)
+    return means

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from recallscope.paper.claim import Finding
-from recallscope.paper.evidence import READINGS, RECORDS, Evidence
+from recallscope.paper.evidence import RECORDS, Evidence
 from recallscope.paper.presets import sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.problem import SCHEMA_VERSION, ProblemError
@@ -30,6 +31,18 @@ def manifest() -> dict[str, Any]:
     """
     found: dict[str, Any] = json.loads((BUNDLE / MANIFEST).read_text(encoding="utf-8"))
     return found
+
+
+def bundled_evidence() -> Evidence:
+    """The runs that come with the package, or an error if a file is not as it was packed."""
+    told, found = manifest()["files"], hashes(BUNDLE)
+    for name in sorted(set(told) | set(found)):
+        if told.get(name) != found.get(name):
+            raise ProblemError(
+                f"{name} of the runs that come with recallscope is not as it was packed; install "
+                "recallscope again"
+            )
+    return Evidence.at(BUNDLE, "full")
 
 
 def summary(found: Finding | None) -> dict[str, Any]:
@@ -51,25 +64,23 @@ def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str
         raise ProblemError(f"{str(folder)!r} is there already; remove it, or name another")
     evidence = Evidence.at(place, "full")
     names = sorted({name for claim in CLAIMS.values() for name in claim.sweeps})
-    records, readings = evidence.used(names)
+    records = evidence.used(names)
     folder.mkdir(parents=True)
     store = Store(folder / RECORDS)
     (settings,) = {sweep_of(name, "full").settings for name in names}  # all are run in one way
-    key_of = key_maker(settings)
+    kinds = {record.measure for record in records}
+    key_of = {kind: key_maker(replace(settings, measure=kind)) for kind in kinds}
     with store.writing():
-        store.append([KeyedRecord(key_of((each.problem, each.seed)), each) for each in records])
-    (folder / RECORDS / ".lock").unlink()  # it names this machine, and nobody is to write here
-    lines = "".join(f"{reading.to_json()}\n" for reading in readings)
-    (folder / READINGS).write_text(lines, encoding="utf-8")
+        store.append(
+            [KeyedRecord(key_of[each.measure]((each.problem, each.seed)), each) for each in records]
+        )
+    (folder / RECORDS / ".lock").unlink(missing_ok=True)  # nobody is to write here
     written = {
         "schema": SCHEMA_VERSION,
         "size": "full",
-        "runs": len(records),
-        "readings": len(readings),
-        "core_seconds": round(
-            sum(record.provenance.elapsed_seconds for record in records)
-            + sum(reading.seconds for reading in readings)
-        ),
+        "runs": sum(record.measure is None for record in records),
+        "readings": sum(record.measure is not None for record in records),
+        "core_seconds": round(sum(record.provenance.elapsed_seconds for record in records)),
         **made_with,
         "files": hashes(folder),
         "sweeps": hashes_of_sweeps(names, "full"),

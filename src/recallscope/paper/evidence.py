@@ -1,93 +1,93 @@
-"""The runs that claims rest on, in a folder: `records`, a store, and `readings.jsonl` beside it."""
+"""The runs that claims rest on: records of a store in a folder, runs and measures alike."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from recallscope.cell import Cell, Settings
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.measurements import MEASURES
 from recallscope.paper.presets import sweep_of
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record, Status
+from recallscope.record import Provenance, Record, Status
+from recallscope.validation.measures import MEASURES
 
-RECORDS, READINGS = "records", "readings.jsonl"
+RECORDS = "records"
+READINGS = "readings.jsonl"
+"""Where version 0.1 kept measures, beside the store; read for ever, and written no more."""
+_MOST_BYTES = 2**28
 
 
 class NotMeasuredError(Exception):
     """A claim was asked of runs that are not all there."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What a measurement beside the record found of one problem at one seed."""
-
-    measure: str
-    problem: Problem
-    seed: int
-    values: Mapping[str, float]
-    seconds: float
-
-    def to_json(self) -> str:
-        """One line of a file of readings."""
-        sizes = {name: value for name, value in self.problem.to_dict().items() if value is not None}
-        return json.dumps(
-            {
-                "measure": self.measure,
-                "problem": sizes,
-                "seed": self.seed,
-                "values": dict(self.values),
-                "seconds": round(self.seconds, 3),
-            },
-            separators=(",", ":"),
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Measurement:
-        """The inverse of `to_json`."""
-        fields: dict[str, Any] = json.loads(text)
-        return cls(**fields | {"problem": Problem.from_dict(fields["problem"])})
-
-
-def read_readings(path: Path) -> list[Measurement]:
-    """The readings in a file; a last line that a crash cut short is none."""
-    if not path.exists():
+def read_readings(path: Path) -> list[Record]:
+    """The measures in a file of version 0.1; a last line that a crash cut short is none."""
+    if not path.is_file():
         return []
-    *lines, last = path.read_text(encoding="utf-8").split("\n")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ProblemError(f"{str(path)!r} is larger than {_MOST_BYTES} bytes")
+    try:
+        *lines, last = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProblemError(f"{str(path)!r} cannot be read: {error}") from None
     del last  # what follows the last end of a line was not written to its end
-    readings = []
+    records = []
     for number, line in enumerate(lines, start=1):
         try:
-            readings.append(Measurement.from_json(line))
-        except (ValueError, TypeError, KeyError) as error:
+            records.append(_from_json(line))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ProblemError(f"line {number} of {str(path)!r} is no reading: {error}") from None
-    return readings
+    return records
+
+
+def _from_json(text: str) -> Record:
+    fields: dict[str, Any] = json.loads(text)
+    if type(fields["seed"]) is not int:
+        raise ValueError(f"a seed is a whole number, not {fields['seed']!r:.60}")
+    return Record(
+        problem=Problem.from_dict(fields["problem"]),
+        seed=fields["seed"],
+        status=Status.OK,
+        measure=str(fields["measure"]),
+        metrics={name: float(value) for name, value in fields["values"].items()},
+        provenance=Provenance(
+            engine=None,
+            dtype="float64",
+            device="cpu",
+            versions={},
+            revision=None,
+            elapsed_seconds=float(fields["seconds"]),
+        ),
+    )
 
 
 class Evidence:
     """Runs by the sweep they belong to, at one size.
 
-    >>> Evidence("smoke", [], []).runs("locking")
+    >>> Evidence("smoke", []).runs("locking")
     Traceback (most recent call last):
     recallscope.paper.evidence.NotMeasuredError: 24 of the 24 runs of locking are missing
     """
 
-    def __init__(
-        self, size: str, records: Iterable[Record], readings: Iterable[Measurement]
-    ) -> None:
+    def __init__(self, size: str, records: Iterable[Record]) -> None:
         self.size = size
         self._records: dict[int, list[Record]] = defaultdict(list)
         self._cells: dict[tuple[Problem, int], list[Record]] = defaultdict(list)
+        self._measures: dict[tuple[str, Problem, int], Record] = {}
         for record in records:
+            if record.measure is not None:
+                if record.status is Status.OK:
+                    self._measures[record.measure, record.problem, record.seed] = record
+                continue
             self._records[record.seed].append(record)
             self._cells[record.problem, record.seed].append(record)
         self._told: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
-        self._readings = {(each.measure, each.problem, each.seed): each for each in readings}
 
     @classmethod
     def at(cls, place: str | Path, size: str) -> Evidence:
@@ -96,7 +96,7 @@ class Evidence:
 
         records = Path(place) / RECORDS
         found = Store(records).records() if records.exists() else iter(())
-        return cls(size, found, read_readings(Path(place) / READINGS))
+        return cls(size, chain(read_readings(Path(place) / READINGS), found))
 
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
@@ -123,27 +123,28 @@ class Evidence:
             self._told[name] = told
         return [search for search, _ in self._told[name]]
 
-    def readings(self, name: str) -> list[Measurement]:
-        """The reading of every cell of a sweep, in its order."""
+    def measures(self, name: str) -> list[Record]:
+        """The measure of every cell of a sweep, in its order."""
         cells = list(sweep_of(name, self.size).cells())
-        found = [self._readings.get((name, *cell)) for cell in cells]
-        _complain(sum(reading is None for reading in found), len(cells), "readings", name)
-        return [reading for reading in found if reading is not None]
+        found = [self._measures.get((name, *cell)) for cell in cells]
+        _complain(sum(record is None for record in found), len(cells), "measures", name)
+        return [record for record in found if record is not None]
+
+    def has_measure(self, name: str, cell: Cell) -> bool:
+        """Whether a cell has been measured."""
+        return (name, *cell) in self._measures
 
     def lost(self, names: Iterable[str]) -> int:
         """How many runs of some sweeps failed or are infeasible."""
-        return sum(record.status is not Status.OK for record in self.used(names)[0])
+        return sum(record.status is not Status.OK for record in self.used(names))
 
-    def used(self, names: Iterable[str]) -> tuple[list[Record], list[Measurement]]:
-        """The records and readings of some sweeps, each once."""
-        records: dict[tuple[Problem, int], Record] = {}
-        readings: list[Measurement] = []
+    def used(self, names: Iterable[str]) -> list[Record]:
+        """The records of some sweeps, each once."""
+        found: dict[tuple[str | None, Problem, int], Record] = {}
         for name in dict.fromkeys(names):
-            if name in MEASURES:
-                readings += self.readings(name)
-            else:
-                records |= {(each.problem, each.seed): each for each in self._of(name)}
-        return list(records.values()), readings
+            for each in self.measures(name) if name in MEASURES else self._of(name):
+                found[each.measure, each.problem, each.seed] = each
+        return list(found.values())
 
     def _of(self, name: str) -> Iterator[Record]:
         if sweep_of(name, self.size).critical is None:

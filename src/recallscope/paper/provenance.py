@@ -59,20 +59,20 @@ def facts_about(
         files: hashes of the files that hold the runs, by name.
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
-    records, readings = evidence.used(sweeps)
+    records = evidence.used(sweeps)
+    runs = [record for record in records if record.provenance.versions]  # 0.1 told of runs only
     versions = {
-        package: ", ".join(sorted({record.provenance.versions[package] for record in records}))
-        for package in (records[0].provenance.versions if records else ())
+        package: ", ".join(sorted({record.provenance.versions[package] for record in runs}))
+        for package in (runs[0].provenance.versions if runs else ())
     }
-    revisions = sorted({record.provenance.revision or "unknown" for record in records})
+    revisions = sorted({record.provenance.revision or "unknown" for record in runs})
     seconds = sum(record.provenance.elapsed_seconds for record in records)
-    seconds += sum(reading.seconds for reading in readings)
     return ReportFacts(
         size=evidence.size,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         revision=", ".join(revisions) or "unknown",
         schema=SCHEMA_VERSION,
-        runs=len(records) + len(readings),
+        runs=len(records),
         machine=f"{format_duration(seconds)} of one core in all",
         commands=[
             f"recallscope paper {what} --size {evidence.size} --store {shlex.quote(store)}"

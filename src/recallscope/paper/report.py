@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.formatting import format_number, format_range
+from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.figures import write_figure
 from recallscope.paper.provenance import ReportFacts
@@ -82,20 +83,14 @@ def write_report(
     path = check_output(path, "report", (".html",))
     folder = path.with_name(f"{path.stem}-figures")
     page = report(claims, facts, folder.name)
-    part = path.with_name(f".{path.name}.part")
     figures: list[Path] = []
-    try:
+    with written_beside(path, "report") as part:
         for number, (claim, finding) in enumerate(claims, start=1):
             progress(number, len(claims))
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
                 figures += write_figure(claim, finding, folder)
         part.write_text(page, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise ProblemError(f"the report was not written: {error}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return figures
 
 

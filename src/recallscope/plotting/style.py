@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
-from recallscope.problem import ProblemError
+from recallscope.common.new_files import written_beside
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -74,12 +74,5 @@ def save(figure: Figure, path: str | Path) -> None:
     """Write a figure beside the path and then move it there: no half of one is ever seen."""
     path = check_path(path)
     kind = path.suffix[1:].lower()
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            draw(figure, file, kind)
-        part.replace(path)
-    except OSError as error:
-        raise ProblemError(f"the figure was not written: {error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with written_beside(path, "figure") as part, part.open("wb") as file:
+        draw(figure, file, kind)

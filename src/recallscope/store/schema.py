@@ -1,8 +1,14 @@
-"""Records as rows of Arrow tables, and back."""
+"""Records as rows of Arrow tables, and back.
+
+Every table has the columns of `SCHEMA`. Named metrics have columns of their own, which come and go:
+`metric.NAME` for a number and `metric.NAME[]` for a list of numbers. Columns of whoever wrote the
+records with another version are kept, and mean nothing here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +19,7 @@ from recallscope.record import Provenance, Record, Status
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
 
-_PROBLEM = {
+PROBLEM_COLUMNS = {
     "vocab": pa.int64(),
     "samples": pa.float64(),  # whole numbers to 2^53, or infinity
     "dim": pa.int64(),
@@ -29,7 +35,8 @@ _PROBLEM = {
 _OUTCOME = {
     "seed": pa.int64(),
     "status": _TEXT,
-    "reason": pa.string(),
+    "reason": _TEXT,
+    "measure": _TEXT,
 }
 _NUMBERS = {
     "lock_accuracy": pa.float64(),
@@ -50,11 +57,12 @@ _PROVENANCE = {
     "schema": pa.int32(),
 }
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
+_METRIC, _LIST = "metric.", "[]"
 
 SCHEMA = pa.schema(
     {
         "key": pa.binary(24),
-        **_PROBLEM,
+        **PROBLEM_COLUMNS,
         **_OUTCOME,
         "test_samples": pa.int64(),
         **_NUMBERS,
@@ -76,7 +84,7 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     records = [record for _, record in kept]
     made = [record.provenance for record in records]
     columns: dict[str, list[Any]] = {"key": [key for key, _ in kept]}
-    for name in _PROBLEM:
+    for name in PROBLEM_COLUMNS:
         columns[name] = [getattr(record.problem, name) for record in records]
     for name in (*_OUTCOME, "test_samples", *_NUMBERS):
         columns[name] = [getattr(record, name) for record in records]
@@ -86,22 +94,40 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     for name in _VERSIONS:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
     arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    for name in sorted({name for record in records for name in record.metrics}):
+        values = [record.metrics.get(name) for record in records]
+        numbers = [value if isinstance(value, Real) else None for value in values]
+        lists = [value if isinstance(value, Sequence) else None for value in values]
+        kinds = (("", pa.float64(), numbers), (_LIST, pa.list_(pa.float64()), lists))
+        for end, kind, column in kinds:
+            if any(value is not None for value in column):
+                table = table.append_column(f"{_METRIC}{name}{end}", pa.array(column, type=kind))
+    return table
 
 
 def to_records(table: pa.Table) -> Iterator[Record]:
     """The records of the rows, one after another."""
     problems: dict[tuple[Any, ...], Problem] = {}
+    metrics = {
+        column: column.removeprefix(_METRIC).removesuffix(_LIST)
+        for column in table.column_names
+        if column.startswith(_METRIC)
+    }
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
-            fields = tuple(row[name] for name in _PROBLEM)
+            fields = tuple(row[name] for name in PROBLEM_COLUMNS)
             if fields not in problems:
-                problems[fields] = Problem(**{name: row[name] for name in _PROBLEM})
+                problems[fields] = problem_of(row)
             yield Record(
                 problem=problems[fields],
                 seed=row["seed"],
                 status=Status(row["status"]),
                 reason=row["reason"],
+                measure=row["measure"],
+                metrics={
+                    name: row[column] for column, name in metrics.items() if row[column] is not None
+                },
                 test_samples=row["test_samples"],
                 **{name: row[name] for name in _NUMBERS},
                 provenance=Provenance(
@@ -115,12 +141,17 @@ def to_records(table: pa.Table) -> Iterator[Record]:
             )
 
 
+def problem_of(row: Mapping[str, Any]) -> Problem:
+    """The problem of a row; a field that its column does not tell has its default."""
+    return Problem(**{name: row[name] for name in PROBLEM_COLUMNS if row.get(name) is not None})
+
+
 def by_problem(table: pa.Table) -> list[pa.Array]:
     """The numbers of the rows of each problem, as it was run, in the order of the sizes.
 
     The same seed with other numbers or by another engine is the same instance again, and no other.
     """
-    names = [*_PROBLEM, "engine", "dtype", "device", "test_samples", "schema"]
+    names = [*PROBLEM_COLUMNS, "measure", "engine", "dtype", "device", "test_samples", "schema"]
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])

@@ -1,28 +1,27 @@
 """Records on disk: immutable Parquet shards, each named by the hash of its content.
 
 A shard appears whole or not at all, and a shard that was damaged later does not match its name. One
-process at a time writes, under a lock; anybody may read at any time.
+process at a time writes, under a lock; anybody may read at any time. A file beside the shards marks
+the folder as a store: without it nothing is ever changed there.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import re
 import uuid
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from recallscope.cell import Settings
 from recallscope.common.csv_files import check_output
+from recallscope.common.new_files import written_beside
 from recallscope.problem import SCHEMA_VERSION, ProblemError
 from recallscope.record import Record, Status
-from recallscope.store.files import Files, StoreError, files_at
+from recallscope.store.files import Files, NotAFileError, StoreError, files_at
 from recallscope.store.keys import key_maker
 
 try:
@@ -33,21 +32,27 @@ try:
 except ImportError:
     raise ProblemError("stores need pyarrow: pip install 'recallscope[sweep]'") from None
 
-from recallscope.store.schema import SCHEMA, KeyedRecord, plain, to_records, to_table
+from recallscope.store.schema import KeyedRecord, to_records, to_table
+from recallscope.store.shard import (
+    FORMAT,
+    BadShardError,
+    Shard,
+    is_shard_name,
+    read_shard,
+    write_shard,
+)
+from recallscope.store.tables import chosen, for_spreadsheets, joined, once, texts_of
 
-_FORMAT = 1
-_NAME = re.compile(r"[0-9a-f]{32}\.parquet")
+MARKER = "recallscope-store.json"
+_SET_ASIDE = ".corrupt"  # at the end of the name of a shard that `repair` has put aside
 _MOST_SMALL = 256  # shards, before they are made into one
 _LARGE = 2**19  # rows: such a shard is left alone
+_LARGE_BYTES = 2**26  # of a table: so is such a one
 _TRIES = 5  # to read what a compaction is just replacing
 
 
-class Shard(NamedTuple):
-    """A shard that is as it was written."""
-
-    name: str
-    table: pa.Table
-    replaces: frozenset[str]
+class StoreWarning(UserWarning):
+    """A store from which something was left out."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +62,21 @@ class StoreCheck:
     shards: int
     records: int
     by_status: dict[str, int]
-    corrupt: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Shards that cannot be used, and why."""
     duplicated: int = 0
     wrong_keys: int = 0
+    set_aside: list[str] = field(default_factory=list)
+    """What `repair` has put aside."""
     strange: list[str] = field(default_factory=list)
+    """What is no part of a store."""
+    marked: bool = True
+    """Whether there is the file without which nothing is changed here."""
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is corrupt, duplicated or under a key that is not its own."""
-        return not (self.corrupt or self.duplicated or self.wrong_keys)
+        """Whether nothing is left out, duplicated or under a key that is not its own."""
+        return not (self.left_out or self.duplicated or self.wrong_keys)
 
 
 class Store:
@@ -83,7 +94,6 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         self.files: Files = files_at(place)
-        self.set_aside: list[str] = []  # shards found corrupt when the store was opened for writing
         self._small: set[str] = set()
         self._check_lock: Callable[[], None] | None = None
 
@@ -96,65 +106,63 @@ class Store:
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records as one Arrow table, or some columns of it."""
-        return joined([shard.table for shard in self.read(columns)[0]], columns)
+        table = joined([shard.table for shard in self.read(columns)], columns)
+        for name in columns or ():
+            if name not in table.column_names:
+                raise StoreError(f"the store {self.place!r} has no column {name!r:.60}")
+        return table
 
     def records(self) -> Iterator[Record]:
         """All records, one after another."""
-        shards, _ = self.read()
-        for shard in shards:
+        for shard in self.read():
             yield from to_records(shard.table)
 
     def statuses(self) -> dict[bytes, str]:
         """The status of every record, by the key of its cell."""
-        return _statuses(self.read(["key", "status"])[0])
+        return _statuses(self.read(["key", "status"]))
 
     def by_status(self) -> dict[str, int]:
         """How many records there are of each status."""
-        return dict(sorted(Counter(_texts(self.table(["status"])["status"])).items()))
+        return dict(sorted(Counter(texts_of(self.table(["status"])["status"])).items()))
 
     def verify(self) -> StoreCheck:
         """Read everything and check it."""
-        shards, corrupt = self.read()
+        found, left_out = self._scan()
+        shards, _ = _in_force(found)
         keys, statuses = Counter[bytes](), Counter[str]()
         makers: dict[Settings, Callable[..., bytes]] = {}
         wrong = 0
         for shard in shards:
-            found = shard.table["key"].to_pylist()
-            keys.update(found)
-            statuses.update(_texts(shard.table["status"]))
-            for key, record in zip(found, to_records(shard.table), strict=True):
-                tested = record.test_samples is not None
+            own = shard.table["key"].to_pylist()
+            keys.update(own)
+            statuses.update(texts_of(shard.table["status"]))
+            for key, record in zip(own, to_records(shard.table), strict=True):
+                tested = record.test_samples is not None or record.measure is not None
                 current = record.provenance.schema == SCHEMA_VERSION
                 wrong += tested and current and key != _key_of(record, makers)
-        strange = [name for name in self.files.names() if not _NAME.fullmatch(name)]
+        others = [name for name in self.files.names() if not is_shard_name(name)]
+        aside = [name for name in others if is_shard_name(name.split(_SET_ASIDE)[0])]
         return StoreCheck(
             shards=len(shards),
             records=keys.total(),
             by_status=dict(sorted(statuses.items())),
-            corrupt=corrupt,
+            left_out=left_out,
             duplicated=keys.total() - len(keys),
             wrong_keys=wrong,
-            strange=strange,
+            set_aside=aside,
+            strange=[name for name in others if name != MARKER and name not in aside],
+            marked=MARKER in others,
         )
 
     def export(self, path: str | Path) -> int:
         """Write all records to one .csv or .parquet file; how many there were."""
         path = check_output(path, "table", (".csv", ".parquet"))
-        table = joined([shard.table for shard in self._whole()])
-        if path.suffix.lower() == ".csv":
-            hexadecimal = [key.hex() for key in table["key"].to_pylist()]
-            table = table.set_column(0, "key", pa.array(hexadecimal, pa.string()))
-        part = path.with_name(f".{path.name}.part")
-        try:
+        table = joined([shard.table for shard in self.read()])
+        with written_beside(path, "table") as part:
             if path.suffix.lower() == ".csv":
-                pyarrow.csv.write_csv(plain(table), part)
+                pyarrow.csv.write_csv(for_spreadsheets(table), part)
             else:
                 pq.write_table(table, part, compression="zstd")
-            part.replace(path)
-        except OSError as error:
-            raise StoreError(f"the table was not written: {error}") from None
-        finally:
-            part.unlink(missing_ok=True)
         return int(table.num_rows)
 
     # Writing.
@@ -163,29 +171,57 @@ class Store:
     def writing(self) -> Iterator[dict[bytes, str]]:
         """Hold the lock; gives the statuses of all records, by key, for the writer to keep up.
 
-        What a crash left behind is put right first: shards that a compaction had replaced are
-        removed, and corrupt ones are set aside, so that their cells are run again.
+        Shards that a compaction had replaced when a crash came are removed first. Those that cannot
+        be used stay where they are and are told of, and their cells count as not run.
         """
+        self._check_marker()
         with self.files.lock() as self._check_lock:
             try:
-                shards, corrupt = self.read(["key", "status"])
-                for name in corrupt:
-                    self._do(self.files.rename, name, f"{name}.corrupt")
-                present = {shard.name for shard in shards}
-                for name in self._shard_names():
-                    if name not in present and name not in corrupt:
-                        self._do(self.files.remove, name)
-                self._small = {shard.name for shard in shards if shard.table.num_rows < _LARGE}
-                self.set_aside = corrupt
-                yield _statuses(shards)
+                self._check_marker(write=True)
+                shards, left_out = self._scan(["key", "status"])
+                self._tell(left_out)
+                counting, replaced = _in_force(shards)
+                for name in sorted(replaced & {shard.name for shard in shards}):
+                    self._do(self.files.remove, name)
+                self._small = {shard.name for shard in counting if shard.table.num_rows < _LARGE}
+                yield _statuses(counting)
             finally:
                 self._check_lock = None
 
+    def upgrade(self) -> int:
+        """Mark a folder of shards without a marker as a store; the number of its shards."""
+        shards = self.read(["key", "status"])
+        if not shards:
+            raise StoreError(f"there are no shards at {self.place!r}, so that it is not a store")
+        if MARKER not in self.files.names():
+            self._do(self.files.write, MARKER, _marker())
+        return len(shards)
+
+    def repair(self) -> list[str]:
+        """Put shards that cannot be used aside under other names, and doubled records together.
+
+        Returns the names of the shards. Their cells are run again by the sweep that ran them.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StoreWarning)  # they are what it is about
+            with self.writing() as statuses:
+                shards, left_out = self._scan(["key", "status"])
+                for name in left_out:
+                    aside = f"{name}{_SET_ASIDE}-{uuid.uuid4().hex[:8]}"
+                    self._do(self.files.rename, name, aside)
+                counting, _ = _in_force(shards)
+                if sum(shard.table.num_rows for shard in counting) > len(statuses):
+                    self._join(shard.name for shard in counting)
+        return sorted(left_out)
+
     def append(self, kept: Sequence[KeyedRecord]) -> None:
-        """Add records, all or none; they are safe when this returns."""
+        """Add records; they are safe when this returns."""
         if not kept:
             return
-        self._write(to_table(kept), frozenset())
+        table = to_table(kept)
+        pieces = 1 + int(table.nbytes // _LARGE_BYTES)
+        for first in range(0, len(kept), length := -(-len(kept) // pieces)):
+            self._write(table.slice(first, length), frozenset())
         if len(self._small) > _MOST_SMALL:
             self._join(self._small)
 
@@ -210,11 +246,11 @@ class Store:
         and is to be dropped first if the other's is wanted.
         """
         added = better = 0
-        shards = other._whole()
+        shards = other.read()
         with self.writing() as statuses:
             for shard in shards:
                 fresh = []
-                keys, theirs = shard.table["key"].to_pylist(), _texts(shard.table["status"])
+                keys, theirs = shard.table["key"].to_pylist(), texts_of(shard.table["status"])
                 for key, status in zip(keys, theirs, strict=True):
                     ours = statuses.setdefault(key, "new")
                     fresh.append(ours == "new")
@@ -237,15 +273,15 @@ class Store:
         while names:
             tables: list[pa.Table] = []
             whole: list[str] = []
-            while names and sum(table.num_rows for table in tables) < _LARGE:
+            while names and not _is_large(tables):
                 name = names.pop()
                 try:
-                    tables.append(self._shard(name, None).table)
-                except (_CorruptError, FileNotFoundError):
-                    self._small.discard(name)  # left for whoever opens the store next
+                    tables.append(self._shard(name).table)
+                except (BadShardError, FileNotFoundError):
+                    self._small.discard(name)  # it stays where it is
                 else:
                     whole.append(name)
-            table = joined(tables)
+            table = once(joined(tables))
             for status in drop:
                 table = table.filter(pc.not_equal(table["status"].cast(pa.string()), status))
             if len(whole) < 2 and table.num_rows == sum(each.num_rows for each in tables):
@@ -262,12 +298,7 @@ class Store:
         if self._check_lock is None:
             raise RuntimeError("a store is written to inside of writing() only")
         self._check_lock()
-        about = {"format": _FORMAT, "nonce": uuid.uuid4().hex, "replaces": sorted(replaces)}
-        schema = SCHEMA.with_metadata({"recallscope": json.dumps(about)})
-        buffer = io.BytesIO()
-        pq.write_table(table.cast(schema), buffer, compression="zstd")
-        content = buffer.getvalue()
-        name = f"{_hash(content)}.parquet"
+        name, content = write_shard(table, replaces)
         self._do(self.files.write, name, content)
         if table.num_rows < _LARGE:
             self._small.add(name)
@@ -288,77 +319,128 @@ class Store:
             raise StoreError(f"there is no store at {self.place!r}") from None
         except OSError as error:
             raise StoreError(f"the store {self.place!r} cannot be read: {error}") from None
-        return [name for name in names if _NAME.fullmatch(name)]
+        return [name for name in names if is_shard_name(name)]
 
-    def read(self, columns: Sequence[str] | None = None) -> tuple[list[Shard], list[str]]:
-        """All shards that count, and the names of corrupt ones."""
+    def read(self, columns: Sequence[str] | None = None) -> list[Shard]:
+        """All shards that count; of one that cannot be used a warning tells."""
+        shards, left_out = self._scan(columns)
+        self._tell(left_out)
+        return _in_force(shards)[0]
+
+    def _scan(self, columns: Sequence[str] | None = None) -> tuple[list[Shard], dict[str, str]]:
+        """All shards that are there, and why others cannot be used, by their names."""
         if not self.files.exists():
             raise StoreError(f"there is no store at {self.place!r}")
         shards: dict[str, Shard] = {}
-        corrupt: list[str] = []
+        left_out: dict[str, str] = {}
         for turn in range(_TRIES):
             # Listed once more at the least: a listing made while a compaction puts a new shard for
             # old ones may have neither.
-            fresh = set(self._shard_names()) - set(shards) - set(corrupt)
+            fresh = set(self._shard_names()) - set(shards) - set(left_out)
             if turn and not fresh:
                 break
             for name in sorted(fresh):
                 try:
-                    shards[name] = self._shard(name, columns)
-                except _CorruptError:
-                    corrupt.append(name)
+                    shard = self._shard(name)
+                except BadShardError as error:
+                    left_out[name] = str(error)
                 except FileNotFoundError:
                     continue  # what replaces it is in the next listing
-        replaced = frozenset[str]().union(*(shard.replaces for shard in shards.values()))
-        return [shard for name, shard in shards.items() if name not in replaced], corrupt
+                else:
+                    shards[name] = _narrow(shard, columns and ["key", "status", *columns])
+        _disown_false_replacements(shards, left_out)
+        return [_narrow(shard, columns) for shard in shards.values()], left_out
 
-    def _whole(self) -> list[Shard]:
-        """All shards, none of which may be corrupt."""
-        shards, corrupt = self.read()
-        if corrupt:
-            raise StoreError(
-                f"the store {self.place!r} has {len(corrupt)} corrupt shards, whose records would "
-                "be left out; run its sweep again, which repairs it, or remove them"
+    def _tell(self, left_out: dict[str, str]) -> None:
+        if left_out:
+            name, why = next(iter(sorted(left_out.items())))
+            more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+            warnings.warn(
+                f"the store {self.place!r} has shards that cannot be used and are left out: {name} "
+                f"({why}){more}; see recallscope records verify, and repair",
+                StoreWarning,
+                stacklevel=3,
             )
-        return shards
 
-    def _shard(self, name: str, columns: Sequence[str] | None) -> Shard:
+    def _shard(self, name: str) -> Shard:
         try:
-            content = self.files.read(name)
+            return read_shard(name, self.files.read(name))
+        except NotAFileError as error:
+            raise BadShardError(str(error)) from None
         except FileNotFoundError:
             raise
-        except OSError as error:
-            raise StoreError(f"the store {self.place!r} cannot be read: {error}") from None
-        if name != f"{_hash(content)}.parquet":
-            raise _CorruptError(name)
-        try:
-            file = pq.ParquetFile(pa.BufferReader(content))
-            about = json.loads(file.schema_arrow.metadata[b"recallscope"])
-            replaces = frozenset(map(str, about["replaces"]))
-            ours = about["format"] != _FORMAT or file.schema_arrow.equals(SCHEMA)
-        except (pa.ArrowException, KeyError, TypeError, ValueError):
-            ours = False
-        if not ours:
-            raise _CorruptError(name)  # whole, and still not a shard
-        if about["format"] != _FORMAT:
+        except (OSError, StoreError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise StoreError(f"the store {self.place!r} cannot be read: {why}") from None
+
+    def _check_marker(self, *, write: bool = False) -> None:
+        """Raise if this is not marked as a store, and is not a new place either.
+
+        Nothing is written before this has been looked at, not even a lock.
+        """
+        names = self.files.names() if self.files.exists() else []
+        if MARKER in names:
+            try:
+                number = json.loads(self.files.read(MARKER))["format"]
+            except (NotAFileError, OSError, ValueError, TypeError, KeyError, RecursionError):
+                number = None
+            if type(number) is not int or number < 1:
+                raise StoreError(f"{MARKER} in {self.place!r} does not say which format this is")
+            if number > FORMAT:
+                raise StoreError(
+                    f"the store {self.place!r} is of format {number}, and this version of "
+                    f"recallscope writes format {FORMAT}; use a newer version"
+                )
+        elif names:
             raise StoreError(
-                f"the store {self.place!r} has shards of format {about['format']}, and this "
-                f"version reads format {_FORMAT}; use the version that wrote them"
+                f"{self.place!r} is not marked as a store, so that nothing is changed there; use "
+                "an empty folder, or, if these are records of version 0.1, mark it by: "
+                f"recallscope records --store {self.place} upgrade --yes"
             )
-        # Threads of Arrow that are still there at the end of the program can abort it.
-        return Shard(name, file.read(columns, use_threads=False), replaces)
+        elif write:
+            self._do(self.files.write, MARKER, _marker())
 
 
-class _CorruptError(Exception):
-    pass
+def _narrow(shard: Shard, columns: Sequence[str] | None) -> Shard:
+    return shard if columns is None else shard._replace(table=chosen(shard.table, columns))
 
 
-def joined(tables: list[pa.Table], columns: Sequence[str] | None = None) -> pa.Table:
-    """One table of many, or an empty one of none."""
-    if not tables:
-        chosen = SCHEMA.names if columns is None else columns
-        return pa.schema([SCHEMA.field(name) for name in chosen]).empty_table()
-    return pa.concat_tables(tables).unify_dictionaries()
+def _in_force(shards: Iterable[Shard]) -> tuple[list[Shard], frozenset[str]]:
+    """The shards that no other replaces, and the names of all that are replaced."""
+    shards = list(shards)
+    replaced = frozenset[str]().union(*(shard.replaces for shard in shards))
+    return [shard for shard in shards if shard.name not in replaced], replaced
+
+
+def _disown_false_replacements(shards: dict[str, Shard], left_out: dict[str, str]) -> None:
+    """Leave out a shard that says it replaces another and does not have all of its good records.
+
+    Both are there only after a crash, between the writing of the one and the removal of the other.
+    """
+    for name, shard in list(shards.items()):
+        old = [shards[each] for each in shard.replaces if each in shards and each != name]
+        missing = name in shard.replaces
+        if old and not missing:
+            has = set(shard.table["key"].to_pylist())
+            missing = any(
+                status == Status.OK and key not in has
+                for each in old
+                for key, status in zip(
+                    each.table["key"].to_pylist(), texts_of(each.table["status"]), strict=True
+                )
+            )
+        if missing:
+            del shards[name]
+            left_out[name] = "not a shard: it says it replaces what it does not hold"
+
+
+def _is_large(tables: list[pa.Table]) -> bool:
+    rows, size = sum(each.num_rows for each in tables), sum(each.nbytes for each in tables)
+    return bool(rows >= _LARGE or size >= _LARGE_BYTES)
+
+
+def _marker() -> bytes:
+    return json.dumps({"what": "a store of recallscope", "format": FORMAT}).encode() + b"\n"
 
 
 def _key_of(record: Record, makers: dict[Settings, Callable[..., bytes]]) -> bytes:
@@ -369,27 +451,15 @@ def _key_of(record: Record, makers: dict[Settings, Callable[..., bytes]]) -> byt
         dtype=made.dtype,
         test_samples=record.test_samples or 0,
         device=made.device,
+        measure=record.measure,
     )
     if settings not in makers:
         makers[settings] = key_maker(settings)
     return makers[settings]((record.problem, record.seed))
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
-
-
 def _statuses(shards: list[Shard]) -> dict[bytes, str]:
     statuses: dict[bytes, str] = {}
     for _, table, _ in shards:
-        statuses.update(zip(table["key"].to_pylist(), _texts(table["status"]), strict=True))
+        statuses.update(zip(table["key"].to_pylist(), texts_of(table["status"]), strict=True))
     return statuses
-
-
-def _texts(column: pa.ChunkedArray) -> list[str]:
-    """A column of few different texts, each of which is kept once."""
-    texts: list[str] = []
-    for chunk in column.chunks:
-        names = chunk.dictionary.to_pylist()
-        texts.extend(names[index] for index in chunk.indices.to_pylist())
-    return texts

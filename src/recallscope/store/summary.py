@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from recallscope.measurement.summary import summarise
 from recallscope.problem import Problem
 from recallscope.store.schema import by_problem, to_records
-from recallscope.store.store import Store, joined
+from recallscope.store.store import Store
+from recallscope.store.tables import joined
 
 _MOST_SHOWN = 100
 
@@ -19,12 +20,17 @@ class ProblemSummary(NamedTuple):
     problem: Problem
     dtype: str
     test_samples: int | None
+    measure: str | None
     by_status: dict[str, int]
     means: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
         """What was run, and how."""
-        how = {"dtype": self.dtype, "test_samples": self.test_samples}
+        how = {
+            "dtype": self.dtype,
+            "test_samples": self.test_samples,
+            "measure": self.measure,
+        }
         return self.problem.to_dict() | how
 
 
@@ -35,8 +41,6 @@ class StoreSummary(NamedTuple):
     records: int
     by_status: dict[str, int]
     shards: int
-    corrupt: int
-    """Shards that are not as they were written; a sweep sets them aside and runs their cells."""
     problems: int
     shown: list[ProblemSummary]
 
@@ -53,7 +57,7 @@ class StoreSummary(NamedTuple):
 
 def store_summary(store: Store) -> StoreSummary:
     """Count the records of a store, and summarise those of its first problems."""
-    shards, corrupt = store.read()
+    shards = store.read()
     table = joined([shard.table for shard in shards])
     groups = by_problem(table)
     shown = []
@@ -66,6 +70,7 @@ def store_summary(store: Store) -> StoreSummary:
                 problem=first.problem,
                 dtype=first.provenance.dtype,
                 test_samples=first.test_samples,
+                measure=first.measure,
                 by_status=dict(sorted(counted.items())),
                 means=summarise(records),
             )
@@ -75,7 +80,6 @@ def store_summary(store: Store) -> StoreSummary:
         records=table.num_rows,
         by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
         shards=len(shards),
-        corrupt=len(corrupt),
         problems=len(groups),
         shown=shown,
     )

@@ -9,9 +9,17 @@ from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import LimitError, Limits
 from recallscope.executors.registry import running
-from recallscope.experiment.run import InfeasibleError, check_memory, check_run, failed_record, run
+from recallscope.experiment.run import (
+    InfeasibleError,
+    check_memory,
+    check_run,
+    failed_record,
+    measure_record,
+    run,
+)
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
+from recallscope.validation.measures import check_measure, measured_record
 
 _NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
 
@@ -27,6 +35,8 @@ def check_problem(problem: object, settings: Settings) -> None:
     """Raise unless this is a problem that can be run with these settings."""
     if not isinstance(problem, Problem):
         raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
+    if settings.measure is not None:
+        check_measure(settings.measure)
     check_run(
         problem,
         engine=settings.engine_for(problem),
@@ -49,17 +59,9 @@ class RunCells:
         return [self._run(cell) for cell in self.cells]
 
     def _run(self, cell: Cell) -> Record:
-        how = self.settings
         try:
             with self.limits.hold():
-                record = run(
-                    cell.problem,
-                    cell.seed,
-                    engine=how.engine_for(cell.problem),
-                    test_samples=how.test_samples,
-                    dtype=how.dtype,
-                    device=how.device,
-                )
+                record = self._experiment(cell)
         except LimitError as error:
             return self.failed(cell, str(error))
         limit = None
@@ -67,9 +69,24 @@ class RunCells:
             limit = self.limits.exceeded(record.reason)
         return record if limit is None else replace(record, reason=limit)
 
+    def _experiment(self, cell: Cell) -> Record:
+        how = self.settings
+        if how.measure is not None:
+            return measured_record(how.measure, *cell)
+        return run(
+            cell.problem,
+            cell.seed,
+            engine=how.engine_for(cell.problem),
+            test_samples=how.test_samples,
+            dtype=how.dtype,
+            device=how.device,
+        )
+
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
         """The record of a cell that something outside of it ended."""
         how = self.settings
+        if how.measure is not None:
+            return replace(measure_record(how.measure, *cell, {}, reason, 0.0), status=status)
         return failed_record(
             cell.problem,
             cell.seed,

@@ -55,8 +55,6 @@ class SweepResult(NamedTuple):
     ran: int
     by_status: dict[str, int]
     """Of all the sweep's cells that now have a record."""
-    set_aside: list[str]
-    """Shards found corrupt, whose cells were run again."""
     seconds: float
 
 
@@ -166,7 +164,6 @@ def sweep(
             known=plan.known,
             ran=state.done,
             by_status=dict(sorted(found.items())),
-            set_aside=store.set_aside,
             seconds=state.elapsed,
         )
 

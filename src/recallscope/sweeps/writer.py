@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 from recallscope.cell import Cell, Settings
 from recallscope.record import Record
 from recallscope.store.keys import key_maker
 from recallscope.store.schema import KeyedRecord, to_records
-from recallscope.store.store import Store
+from recallscope.store.store import Store, StoreWarning
 from recallscope.sweeps.dispatch import Finished
 
 _FIRST_FLUSH = 1.0  # seconds
@@ -52,7 +53,9 @@ class RecordWriter:
         if self._new is not None and key in self._new:
             return self._new[key]
         if self._rows is None:
-            self._tables = {shard.name: shard.table for shard in self._store.read()[0]}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", StoreWarning)  # it was told of at the opening
+                self._tables = {shard.name: shard.table for shard in self._store.read()}
             self._rows = {
                 key: (name, row)
                 for name, table in self._tables.items()

@@ -18,11 +18,6 @@ def print_store_summary(found: StoreSummary) -> None:
         f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
         f"shard{'' if found.shards == 1 else 's'}{': ' if counts else ''}{counts}."
     )
-    if found.corrupt:
-        print(
-            f"{found.corrupt} shards are corrupt and left out; "
-            "the sweep that wrote them runs their cells again."
-        )
     if not found.shown:
         return
     first = found.shown[0].fields()
@@ -53,14 +48,23 @@ def print_store_summary(found: StoreSummary) -> None:
         print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")
 
 
+def _safe(text: str) -> str:
+    """Without what a terminal would act on."""
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
 def print_store_check(place: str, found: StoreCheck) -> None:
     print(f"{place}: {found.records} records in {found.shards} shards.")
-    for shard in found.corrupt:
-        print(f"corrupt: {shard}")
+    for shard, why in found.left_out.items():
+        print(f"cannot be used: {shard} ({_safe(why)})")
     if found.duplicated:
         print(f"{found.duplicated} records are there more than once.")
     if found.wrong_keys:
         print(f"{found.wrong_keys} records are not under their own key.")
+    for name in found.set_aside:
+        print(f"put aside by repair: {_safe(name)}")
     for name in found.strange:
-        print(f"not a shard, and left alone: {name}")
+        print(f"not a shard, and left alone: {_safe(name)}")
+    if not found.marked:
+        print("Not marked as a store, so that nothing can be added: see upgrade.")
     print("Store OK." if found.sound else "Store NOT OK.")

@@ -23,8 +23,6 @@ def print_sweep(place: str, found: SweepResult) -> None:
     missing = found.cells - sum(found.by_status.values())
     if missing:
         print(f"{missing} cells have no record yet; the same command resumes with them.")
-    if found.set_aside:
-        print(f"{len(found.set_aside)} corrupt shards were set aside, and their cells run again.")
 
 
 def print_estimate(executor: str, found: Estimate) -> None:

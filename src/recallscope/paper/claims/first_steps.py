@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TypeVar
 
 from recallscope.paper.analysis import UNKNOWN, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Measurement
-from recallscope.paper.measurements import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval, mean_interval
-
-Run = TypeVar("Run", Record, Measurement)
+from recallscope.validation.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
 
 _GAIN = 0.1
 _LOCKED = 0.5
@@ -28,13 +25,13 @@ _WHEN = (("early", EARLY_STEPS), ("late", LATE_STEPS))
 
 def analyse(evidence: Evidence) -> Finding:
     runs = _by_batch(evidence.runs("locking"))
-    readings = evidence.readings("training-on")
+    readings = evidence.measures("training-on")
     trained = _by_batch(readings)
     smallest, largest = runs[min(runs)], runs[max(runs)]
     cosines = [_cosine(each) for each in (smallest, largest)]
     recall = _recall([each for each in smallest if (each.lock_accuracy or 0.0) < _LOCKED])
-    missed = [each for each in readings if each.values["early_lock"] < _LOCKED]
-    mended = sum(each.values["late_lock"] >= _LOCKED for each in missed)
+    missed = [each for each in readings if each.metric("early_lock") < _LOCKED]
+    mended = sum(each.metric("late_lock") >= _LOCKED for each in missed)
     gain = _gain(missed)
     judgements = [
         judge("cosine of attention with the trigger, largest batch", cosines[1], above=0.9),
@@ -107,7 +104,7 @@ def analyse(evidence: Evidence) -> Finding:
                 "samples": samples,
                 "steps": steps,
                 "lock": _found_the_mark(each, when).mean,
-                "cosine": mean_over([reading.values[f"{when}_cosine"] for reading in each]).mean,
+                "cosine": mean_over([reading.metric(f"{when}_cosine") for reading in each]).mean,
                 "seeds": len(each),
             }
             for samples, each in trained.items()
@@ -116,25 +113,25 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _by_batch(runs: Sequence[Run]) -> dict[float, list[Run]]:
-    groups: dict[float, list[Run]] = defaultdict(list)
+def _by_batch(runs: Sequence[Record]) -> dict[float, list[Record]]:
+    groups: dict[float, list[Record]] = defaultdict(list)
     for run in runs:
         groups[run.problem.samples].append(run)
     return groups
 
 
-def _gain(readings: Sequence[Measurement]) -> Interval:
+def _gain(readings: Sequence[Record]) -> Interval:
     """What later steps add to lock; the mean of a seed's batches, over seeds."""
     gains: dict[int, list[float]] = defaultdict(list)
     for reading in readings:
-        gains[reading.seed].append(reading.values["late_lock"] - reading.values["early_lock"])
+        gains[reading.seed].append(reading.metric("late_lock") - reading.metric("early_lock"))
     return mean_over([sum(each) / len(each) for each in gains.values()])
 
 
-def _mended_by_batch(missed: Sequence[Measurement]) -> str:
+def _mended_by_batch(missed: Sequence[Record]) -> str:
     """How many of those that had not locked did so later, batch by batch."""
     return ", ".join(
-        f"{sum(each.values['late_lock'] >= _LOCKED for each in group)} of {len(group)} at "
+        f"{sum(each.metric('late_lock') >= _LOCKED for each in group)} of {len(group)} at "
         f"N = {samples:,.0f}"
         for samples, group in _by_batch(missed).items()
     )
@@ -162,8 +159,8 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     return mean_interval(shares, [record.test_samples or 0 for record in tested], LEVEL)
 
 
-def _found_the_mark(readings: Sequence[Measurement], when: str) -> Interval:
-    shares = [reading.values[f"{when}_lock"] for reading in readings]
+def _found_the_mark(readings: Sequence[Record], when: str) -> Interval:
+    shares = [reading.metric(f"{when}_lock") for reading in readings]
     return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
 
 

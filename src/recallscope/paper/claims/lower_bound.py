@@ -22,10 +22,11 @@ from recallscope.paper.analysis import (
     shown,
 )
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Measurement
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.problem import Problem
+from recallscope.record import Record
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -83,7 +84,7 @@ class Decoded(NamedTuple):
 
 
 def analyse(evidence: Evidence) -> Finding:
-    decoded = _decoded(evidence.readings("decoders"))
+    decoded = _decoded(evidence.measures("decoders"))
     best = _best(decoded)
     # Extremes of many: each at a level that leaves all of them right together.
     level = 1 - (1 - LEVEL) / len(decoded)
@@ -132,22 +133,22 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _decoded(readings: Sequence[Measurement]) -> list[Decoded]:
-    groups: dict[Problem, list[Measurement]] = defaultdict(list)
+def _decoded(readings: Sequence[Record]) -> list[Decoded]:
+    groups: dict[Problem, list[Record]] = defaultdict(list)
     for reading in readings:
         groups[reading.problem.replace(samples=1)].append(reading)
     return [
         _crossings(problem, decoder, group)
         for problem, group in groups.items()
-        for decoder in readings[0].values
+        for decoder in readings[0].metrics
     ]
 
 
-def _crossings(problem: Problem, decoder: str, readings: Sequence[Measurement]) -> Decoded:
+def _crossings(problem: Problem, decoder: str, readings: Sequence[Record]) -> Decoded:
     """In each instance, where the accuracy crosses the target: straight lines over log N."""
     curves: dict[int, dict[float, float]] = defaultdict(dict)
     for reading in readings:
-        curves[reading.seed][math.log(reading.problem.samples)] = reading.values[decoder]
+        curves[reading.seed][math.log(reading.problem.samples)] = reading.metric(decoder)
     instances, too_early, too_late = [], False, False
     for curve in curves.values():
         x = sorted(curve)

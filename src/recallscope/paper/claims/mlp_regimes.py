@@ -19,14 +19,14 @@ from recallscope.paper.analysis import (
     theory_series,
 )
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence, Measurement
-from recallscope.paper.measurements import NOISES
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import LEVEL, judge
 from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
+from recallscope.validation.measures import NOISES
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -36,7 +36,7 @@ def analyse(evidence: Evidence) -> Finding:
     power = powers(width_law)["dim"]
     half = len(widths) // 2
     below, above = (powers(law(part, ["dim"]))["dim"] for part in (widths[:half], widths[half:]))
-    shares = _shares(evidence.readings("noises"))
+    shares = _shares(evidence.measures("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
@@ -117,11 +117,11 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _shares(readings: Sequence[Measurement]) -> list[list[Interval]]:
+def _shares(readings: Sequence[Record]) -> list[list[Interval]]:
     """For each problem, in the order of the sweep, the share of each noise over seeds."""
     by_problem: dict[Problem, list[list[float]]] = defaultdict(list)
     for reading in readings:
-        values = [max(reading.values[name], 0.0) for name in NOISES]
+        values = [max(reading.metric(name), 0.0) for name in NOISES]
         by_problem[reading.problem].append([value / sum(values) for value in values])
     return [
         [mean_over(seeds) for seeds in zip(*shares, strict=True)] for shares in by_problem.values()

@@ -1,14 +1,16 @@
-"""What some claims need beside the record of a run: three measurements of one problem and seed.
+"""What claims need beside a run: measures of one problem at one seed, each by its name.
 
-Each is named after the sweep whose cells it measures, and returns plain numbers by name.
+A measure returns plain numbers by name, which become the metrics of a record.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recallscope.problem import Problem
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record
 
 # torch is imported where it is needed: to list claims it is not.
 if TYPE_CHECKING:
@@ -91,3 +93,37 @@ MEASURES: dict[str, Callable[[Problem, int], dict[str, float]]] = {
     "noises": noises,
     "training-on": training_on,
 }
+
+
+def check_measure(name: str) -> None:
+    """Raise unless there is such a measure."""
+    if name not in MEASURES:
+        raise ProblemError(f"a measure is one of {', '.join(MEASURES)}, not {name!r:.60}")
+
+
+def measured_record(name: str, problem: Problem, seed: int) -> Record:
+    """The record of a measure: its numbers are metrics, and a crash is a status.
+
+    >>> problem = Problem(vocab=64, samples=256, dim=16, length=4, width=32)
+    >>> record = measured_record("noises", problem, seed=0)
+    >>> str(record.status), sorted(record.metrics) == sorted(NOISES)
+    ('ok', True)
+    """
+    import torch
+
+    from recallscope.experiment.run import measure_record
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # each worker has a core, and sums come out the same everywhere
+    started = time.perf_counter()
+    values: dict[str, float] = {}
+    reason = None
+    try:
+        values = MEASURES[name](problem, seed)
+    except ProblemError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    finally:
+        torch.set_num_threads(threads)
+    return measure_record(name, problem, seed, values, reason, time.perf_counter() - started)

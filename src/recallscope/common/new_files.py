@@ -1,0 +1,36 @@
+"""Files that are new, or whole: never one that somebody else has put where ours should be."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from recallscope.problem import ProblemError
+
+
+def create(path: Path) -> BinaryIO:
+    """A new file for writing, which others may read; an error if anything has its name."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o644), "wb")
+
+
+@contextmanager
+def written_beside(path: Path, what: str) -> Iterator[Path]:
+    """A new file beside a path, moved there at the end, so that no half of it is ever seen.
+
+    Its name cannot be guessed: a link under a name known beforehand would be followed.
+    """
+    part = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        create(part).close()
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise ProblemError(f"the {what} was not written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,229 @@
+"""One shard: a Parquet file named by the hash of its bytes, and read with suspicion.
+
+The format comes first: it says if the rest can be understood. A column that is missing is null, and
+one that is not known is kept. Sizes are looked at before anything is allocated, and rows before
+anything is made of them, so that a shard whose bytes are as they were written but whose content
+nobody could have measured is left out alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import uuid
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
+from recallscope.record import ACCURACIES, Status
+from recallscope.store.files import StoreError
+from recallscope.store.schema import PROBLEM_COLUMNS, SCHEMA, plain, problem_of
+
+FORMAT = 2  # 0.1 wrote 1, which has no column for measures
+_NAME = re.compile(r"[0-9a-f]{32}\.parquet")
+_NEEDED = ("key", "seed", "status", "vocab", "samples", "dim", "length")
+_MOST_ROWS = 2**21
+_MOST_VALUES = 2**27  # in all columns: a gibibyte of numbers
+_MOST_COLUMNS = 2000
+_MOST_TEXT = 2**28  # bytes of all texts of a column, were each written out
+_LONGEST_NAME = 200  # bytes of any text but a reason
+_ACTED_ON = r"[\x00-\x1f\x7f\[\]]"  # by a terminal or a table
+
+
+class Shard(NamedTuple):
+    """A shard that is as it was written, with all columns of the schema."""
+
+    name: str
+    table: pa.Table
+    replaces: frozenset[str]
+
+
+class BadShardError(Exception):
+    """A shard that cannot be used; the message says why."""
+
+
+def is_shard_name(name: str) -> bool:
+    """Whether a file of this name is taken for a shard."""
+    return _NAME.fullmatch(name) is not None
+
+
+def write_shard(table: pa.Table, replaces: frozenset[str]) -> tuple[str, bytes]:
+    """The name and the bytes of a new shard, which replaces others from the moment it is there."""
+    about = {"format": FORMAT, "nonce": uuid.uuid4().hex, "replaces": sorted(replaces)}
+    buffer = io.BytesIO()
+    told = table.replace_schema_metadata({"recallscope": json.dumps(about)})
+    pq.write_table(told, buffer, compression="zstd")
+    content = buffer.getvalue()
+    return _name_of(content), content
+
+
+def read_shard(name: str, content: bytes) -> Shard:
+    """The shard of these bytes, or `BadShardError`; `StoreError` if it is of a newer format."""
+    if name != _name_of(content):
+        raise BadShardError("corrupt: its bytes do not match its name")
+    try:
+        file = pq.ParquetFile(
+            pa.BufferReader(content),
+            thrift_string_size_limit=len(content),
+            thrift_container_size_limit=10**6,
+            arrow_extensions_enabled=False,
+        )
+        replaces = _about(file)
+        _check_sizes(file.metadata)
+        _check_keys(file)
+        table = _read(content, file.schema_arrow)
+        table.validate(full=True)
+        table = _completed(table)
+        _check_rows(table)
+    except (BadShardError, StoreError):
+        raise
+    # Arrow has many ways to say that a file is not what it seems, and none is for us to mend.
+    except Exception as error:
+        why = " ".join(str(error).split())[:100]
+        raise BadShardError(f"not a shard: {type(error).__name__}: {why}") from None
+    return Shard(name, table, replaces)
+
+
+def _name_of(content: bytes) -> str:
+    return f"{hashlib.sha256(content).hexdigest()[:32]}.parquet"
+
+
+def _about(file: pq.ParquetFile) -> frozenset[str]:
+    """What it replaces, once its format is known to be one that is read here."""
+    text = (file.schema_arrow.metadata or {}).get(b"recallscope")
+    if text is None:
+        raise BadShardError("not a shard: a Parquet file of something else")
+    try:
+        about = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadShardError("not a shard: what it says of itself cannot be read") from None
+    number = about.get("format") if isinstance(about, dict) else None
+    if type(number) is not int or number < 1:
+        raise BadShardError("not a shard: it does not say which format it has")
+    if number > FORMAT:
+        raise StoreError(
+            f"there are shards of format {number}, and this version of recallscope reads formats "
+            f"up to {FORMAT}; use a newer version. Nothing was changed"
+        )
+    replaces = about.get("replaces")
+    if not isinstance(replaces, list) or not all(
+        isinstance(name, str) and is_shard_name(name) for name in replaces
+    ):
+        raise BadShardError("not a shard: it does not say what it replaces")
+    return frozenset(replaces)
+
+
+def _check_sizes(about: pq.FileMetaData) -> None:
+    """Raise if the file says that it is larger than any that was written here."""
+    groups = [about.row_group(index) for index in range(min(about.num_row_groups, 10**4))]
+    rows = sum(group.num_rows for group in groups)
+    if rows != about.num_rows or any(group.num_rows < 0 for group in groups):
+        raise BadShardError("not a shard: its numbers of rows do not add up")
+    if about.num_columns > _MOST_COLUMNS or rows > _MOST_ROWS:
+        raise BadShardError(f"too large: {rows} rows of {about.num_columns} columns")
+    values = size = 0
+    for group in groups:
+        for index in range(about.num_columns):
+            column = group.column(index)
+            values += max(column.num_values, 0)
+            size += max(column.total_uncompressed_size, 0)
+    if values > _MOST_VALUES or size > 8 * _MOST_VALUES:
+        raise BadShardError(f"too large: {values} values, {size} bytes")
+
+
+def _check_keys(file: pq.ParquetFile) -> None:
+    """Raise unless every row has a key of its own, before the rest is read.
+
+    Few bytes can stand for many rows that are alike.
+    """
+    if file.schema_arrow.names.count("key") != 1:
+        raise BadShardError("not a shard: without a column of keys")
+    keys = file.read(["key"], use_threads=False)["key"]
+    if keys.null_count or pc.count_distinct(keys).as_py() != len(keys):
+        raise BadShardError("not a shard: rows without a key of their own")
+
+
+def _read(content: bytes, schema: pa.Schema) -> pa.Table:
+    """All of it, with texts as numbers of a dictionary: what comes often is kept once."""
+    texts = [
+        field.name
+        for field in schema
+        if pa.types.is_string(field.type) or pa.types.is_dictionary(field.type)
+    ]
+    file = pq.ParquetFile(
+        pa.BufferReader(content), read_dictionary=texts, arrow_extensions_enabled=False
+    )
+    # Threads of Arrow that are still there at the end of the program can abort it.
+    return file.read(use_threads=False)
+
+
+def _completed(table: pa.Table) -> pa.Table:
+    """With all columns of the schema in their order, null where there was none; then the others."""
+    names = table.column_names
+    if len(set(names)) != len(names):
+        raise BadShardError("not a shard: a column is there twice")
+    for name in _NEEDED:
+        if name not in names:
+            raise BadShardError(f"not a shard: without the column {name}")
+    columns: dict[str, Any] = {}
+    for field in SCHEMA:
+        if field.name in names:
+            column = table[field.name]
+            columns[field.name] = column if column.type == field.type else column.cast(field.type)
+        else:
+            columns[field.name] = pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+    others = {name: table[name] for name in names if name not in columns}
+    return pa.table(columns | others)
+
+
+def _check_rows(table: pa.Table) -> None:
+    """Raise if a row holds what no experiment has given."""
+    for name in _NEEDED:
+        if table[name].null_count:
+            raise BadShardError(f"not a shard: rows without {name}")
+    for field in table.schema:
+        if pa.types.is_dictionary(field.type):
+            _check_texts(field.name, table[field.name])
+    if not set(_distinct(table["status"])) <= set(Status):
+        raise BadShardError("not a shard: a status that there is not")
+    _check_range("seed", table["seed"], 0, LARGEST_SEED)
+    _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
+    for name in ACCURACIES:
+        _check_range(name, table[name], 0, 1)
+    problems = plain(table.select(list(PROBLEM_COLUMNS)))
+    for row in problems.group_by(problems.column_names).aggregate([]).to_pylist():
+        try:
+            problem_of(row)
+        except ProblemError as error:
+            raise BadShardError(f"not a shard: {error}") from None
+
+
+def _check_texts(name: str, column: pa.ChunkedArray) -> None:
+    for chunk in column.chunks:
+        texts = chunk.dictionary
+        if not pa.types.is_string(texts.type):
+            continue
+        lengths = pc.take(pc.binary_length(texts), chunk.indices)
+        if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
+            raise BadShardError(f"too large: the texts of {name}")
+        # Of the texts only reasons are sentences, and whoever shows them says so.
+        if name in SCHEMA.names and name != "reason":
+            longest = pc.max(pc.binary_length(texts)).as_py() or 0
+            strange = pc.any(pc.match_substring_regex(texts, _ACTED_ON)).as_py()
+            if strange or longest > _LONGEST_NAME:
+                raise BadShardError(f"not a shard: a strange text in {name}")
+
+
+def _distinct(column: pa.ChunkedArray) -> list[str]:
+    return [text for text in pc.unique(column.cast(pa.string())).to_pylist() if text is not None]
+
+
+def _check_range(name: str, column: pa.ChunkedArray, low: float, high: float) -> None:
+    inside = pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))
+    if pc.all(inside).as_py() is False:  # NaN is nowhere inside; nulls do not count
+        raise BadShardError(f"not a shard: {name} out of its range")
