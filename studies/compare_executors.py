@@ -3,20 +3,16 @@
     python studies/compare_executors.py OTHER_CHECKOUT [PAIRS]
 
 Two workers sweep cells of some 50 ms, and tiny ones, into a new store; their start is not counted.
-For each kind the median over the pairs of (seconds here / seconds there), with an interval that
-holds the true median of such ratios with at least 95 % (from order statistics, for ten pairs).
+What is printed, side_by_side.py tells.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import statistics
-import subprocess
-import sys
 from pathlib import Path
 
-HERE = Path(__file__).parents[1]
+from side_by_side import compare, output_of
+
 PROGRAM = """
 import json, tempfile, time
 from recallscope import Problem, sweep
@@ -40,35 +36,10 @@ pool.close()
 
 
 def seconds(checkout: Path) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | {"PYTHONPATH": str(checkout / "src")},
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout)
+    """Of each kind of work."""
+    found: dict[str, float] = json.loads(output_of(["-c", PROGRAM], checkout))
     return found
 
 
-def main() -> None:
-    other = Path(sys.argv[1]).resolve()
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    ratios: dict[str, list[float]] = {"50 ms": [], "tiny": []}
-    for pair in range(pairs):
-        order = (HERE, other) if pair % 2 else (other, HERE)
-        took = {checkout: seconds(checkout) for checkout in order}
-        for name, found in ratios.items():
-            found.append(took[HERE][name] / took[other][name])
-        print({name: round(found[-1], 3) for name, found in ratios.items()}, flush=True)
-    for name, found in ratios.items():
-        ordered = sorted(found)
-        low, high = (ordered[1], ordered[-2]) if pairs >= 10 else (ordered[0], ordered[-1])
-        print(
-            f"{name}: {statistics.median(found):.3f} of the other's time ({low:.3f} to {high:.3f})"
-        )
-
-
 if __name__ == "__main__":
-    main()
+    compare(["50 ms", "tiny"], seconds)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from counting import Counting
 from plain_jobs import OneLongCall, Sleep, StoppedInItsAnswer
 from recallscope import Problem, Status, Store, sweep
 from recallscope.cell import Cell, Settings
@@ -205,15 +206,6 @@ def test_a_cell_that_does_not_fit_is_infeasible_and_not_begun(tmp_path):
 
 
 def test_memory_is_counted_for_what_runs_and_not_for_what_waits():
-    class Counting(Serial):
-        def __init__(self, memory):
-            super().__init__()
-            self.workers, self.memory, self.most = 4, memory, 0
-
-        def finished(self, timeout):
-            self.most = max(self.most, len(self._queue))
-            return super().finished(timeout)
-
     cells = [Cell(PROBLEM, seed) for seed in range(40)]
     for tasks, most in ((4.5, 8), (3.5, 3)):
         executor = Counting(tasks * 3.8e8)  # a task takes some 0.35 GiB, most of it torch itself

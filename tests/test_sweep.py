@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from counting import Counting
 from proc import listening, tree
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
 from recallscope.cell import Cell, Settings
@@ -391,15 +392,6 @@ def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone():
 
 
 def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
-    class Counting(Serial):
-        def __init__(self, memory):
-            super().__init__()
-            self.workers, self.memory, self.most = 4, memory, 0
-
-        def finished(self, timeout):
-            self.most = max(self.most, len(self._queue))
-            return super().finished(timeout)
-
     cells = [Cell(PROBLEM, seed) for seed in range(400)]
     roomy, cramped = Counting(1e12), Counting(5e8)
     for executor in (roomy, cramped):

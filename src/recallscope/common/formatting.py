@@ -69,3 +69,12 @@ def format_duration(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def printable(text: str) -> str:
+    """A text of others, without what a terminal would act on.
+
+    >>> printable("a\x1b[31mb")
+    'a?[31mb'
+    """
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -60,9 +60,8 @@ class Child:
         self.late: int | None = None
         """The task for which the process was killed, as it took too long."""
         self._stop = Stop()
-        self._looking = (
-            threading.Lock()
-        )  # nothing is looked at, or killed, while it is cleared away
+        # Nothing is looked at, or killed, while it is cleared away.
+        self._looking = threading.Lock()
 
     @property
     def ending(self) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from recallscope.cell import Settings
 from recallscope.common.csv_files import check_output
+from recallscope.common.formatting import printable
 from recallscope.common.new_files import written_beside
 from recallscope.problem import SCHEMA_VERSION, ProblemError
 from recallscope.record import Record, Status
@@ -343,7 +344,7 @@ class Store:
                 try:
                     shard = self._shard(name)
                 except BadShardError as error:
-                    left_out[name] = str(error)
+                    left_out[name] = printable(str(error))  # it may quote what was found there
                 except FileNotFoundError:
                     continue  # what replaces it is in the next listing
                 else:

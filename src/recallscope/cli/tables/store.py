@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from recallscope.common.formatting import printable
+
 if TYPE_CHECKING:
     from recallscope.store.store import StoreCheck
     from recallscope.store.summary import StoreSummary
@@ -48,23 +50,18 @@ def print_store_summary(found: StoreSummary) -> None:
         print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")
 
 
-def _safe(text: str) -> str:
-    """Without what a terminal would act on."""
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
 def print_store_check(place: str, found: StoreCheck) -> None:
     print(f"{place}: {found.records} records in {found.shards} shards.")
     for shard, why in found.left_out.items():
-        print(f"cannot be used: {shard} ({_safe(why)})")
+        print(f"cannot be used: {shard} ({why})")
     if found.duplicated:
         print(f"{found.duplicated} records are there more than once.")
     if found.wrong_keys:
         print(f"{found.wrong_keys} records are not under their own key.")
     for name in found.set_aside:
-        print(f"put aside by repair: {_safe(name)}")
+        print(f"put aside by repair: {printable(name)}")
     for name in found.strange:
-        print(f"not a shard, and left alone: {_safe(name)}")
+        print(f"not a shard, and left alone: {printable(name)}")
     if not found.marked:
         print("Not marked as a store, so that nothing can be added: see upgrade.")
     print("Store OK." if found.sound else "Store NOT OK.")
