@@ -37,6 +37,8 @@ from one_product import OneProduct
 from recallscope import Store
 from recallscope.common.csv_files import write_csv
 from recallscope.executors.base import Done, Executor, Job, numbers
+from recallscope.store.shard import write_shard
+from recallscope.store.tables import joined
 from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.spec import read_sweep
@@ -234,7 +236,7 @@ class Trial:
     def check(self) -> int:
         """Read the store and check it; how many records it has."""
         found = Store(self.store).verify()
-        if found.duplicated or found.wrong_keys or set(found.corrupt) - self.corrupt:
+        if found.duplicated or found.wrong_keys or set(found.left_out) - self.corrupt:
             raise TroubleError(f"not sound: {found}; {tail(self.log)}")
         have = {}
         for record in Store(self.store).records():
@@ -249,12 +251,13 @@ class Trial:
         return len(have)
 
     def finish(self) -> None:
-        """Run to the end without a fault, and compare everything."""
+        """Put aside what we have corrupted, run to the end, and compare everything."""
+        Store(self.store).repair()
         driver = self.driver()
         driver.wait()
         if driver.code != 0:
             raise TroubleError(f"the last run ended with {driver.code}: {tail(self.log)}")
-        if self.check() != len(self.expected) or Store(self.store).verify().corrupt:
+        if self.check() != len(self.expected) or not Store(self.store).verify().sound:
             raise TroubleError("records are missing at the end")
 
     def pause(self, longest: float = 1.2) -> None:
@@ -302,10 +305,11 @@ class Trial:
 
     def stop_ray(self) -> None:
         targets = {
-            "Ray worker stopped": ("ray::",),
+            "Ray worker stopped": ("ray::_WorkerActor", "default_worker"),
             "raylet stopped": ("raylet/raylet",),
             "GCS stopped": ("gcs_server",),
             "driver of Ray stopped": ("executors.ray_driver",),
+            "agent of Ray stopped": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
         }
         self.stop_and_wait("ray", targets)
 
@@ -320,7 +324,7 @@ class Trial:
                 time.sleep(0.05)
             self.pause(3.0)
             name = self.rng.choice(list(targets))
-            for pid in driver.family(*targets[name])[:1]:
+            for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP)
                     self.counts[name] += 1
@@ -387,6 +391,30 @@ class Trial:
             self.counts["shard corrupted"] += 1
             self.corrupt.add(shard.name)
         self.seen = set()  # what we have corrupt is lost until it is run again
+        self.check()
+        if self.rng.random() < 0.5:
+            Store(self.store).repair()
+            self.check()
+
+    def shard_appears(self) -> None:
+        """Shards of another machine are copied into the folder, by nobody who holds the lock."""
+        whole = joined(
+            [s.table for s in Store(self.folder.parent / "undisturbed" / "store").read()]
+        )
+        cells = list(self.expected)
+        driver = self.driver()
+        for _ in range(self.rng.randint(1, 3)):
+            self.pause(0.6)
+            rows = self.rng.sample(range(whole.num_rows), self.rng.randint(1, 40))
+            name, content = write_shard(whole.take(rows), frozenset())
+            (self.folder / name).write_bytes(content)
+            (self.folder / name).rename(self.store / name)
+            self.counts["shard appeared"] += driver.code is None
+            self.seen |= {cells[row] for row in rows}
+        if self.rng.random() < 0.5:
+            driver.send(signal.SIGKILL)
+        driver.wait()
+        Store(self.store).repair()  # what the driver has run as well is there twice
         self.check()
 
     def jump_clock(self) -> None:
@@ -478,7 +506,8 @@ class Trial:
         """Threads, the raylet, the GCS or the driver of a sweep on Ray."""
         driver = self.driver("ray")
         targets = {
-            "Ray worker killed": ("ray::", "default_worker"),
+            "Ray worker killed": ("ray::_WorkerActor", "default_worker"),
+            "agent of Ray killed": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
             "raylet killed": ("raylet/raylet",),
             "GCS killed": ("gcs_server",),
         }
@@ -487,7 +516,7 @@ class Trial:
         for _ in range(self.rng.randint(1, 4)):
             name = self.rng.choice([*targets, "Ray worker killed", "raylet killed"])
             self.pause(1.0)
-            for pid in driver.family(*targets[name])[:1]:
+            for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     self.counts[name] += 1
@@ -570,6 +599,7 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
         "interrupt_driver": 6,
         "kill_workers": 2,
         "tear_shard": 4,
+        "shard_appears": 4,
         "second_driver": 5,
         "jump_clock": 1,
         "fill_disk": 3,
@@ -625,6 +655,7 @@ def main() -> None:
     parser.add_argument("--no-ray", action="store_true")
     parser.add_argument("--only", action="append", help="a fault by its name; repeatable")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it is run by nohup
     rng = random.Random(given.seed)
     weights, left_out = kinds(not given.no_ray)
     if given.only:

@@ -116,6 +116,7 @@ def interrupt(where: str, by: signal.Signals, after: float, folder: Path) -> dic
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it is run by nohup
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 150
     rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     rows = []

@@ -59,6 +59,23 @@ CONTENTS = {
 }
 
 
+def test_no_change_of_a_footer_ends_the_process(store):
+    # Arrow did end it, where it was asked for the sizes of columns with forged statistics.
+    table = own_table(store).select(["key", "seed"])
+    about = {"format": 2, "replaces": []}
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({"recallscope": json.dumps(about)}), buffer)
+    content = buffer.getvalue().to_pybytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    reasons = set()
+    for place in range(len(content) - 8 - length, len(content) - 8):
+        changed = content[:place] + bytes([content[place] ^ 2]) + content[place + 1 :]
+        with pytest.raises((shard_module.BadShardError, StoreError)) as told:
+            shard_module.read_shard(shard_module._name_of(changed), changed)
+        reasons.add(str(told.value))
+    assert {"not a shard: without the column status"} < reasons
+
+
 @pytest.mark.parametrize("what", CONTENTS)
 def test_a_forged_shard_is_refused_alone(store, what):
     forged = put(store.files.path, CONTENTS[what](own_table(store)), number=2)

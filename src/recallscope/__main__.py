@@ -8,8 +8,9 @@ import signal
 def main() -> None:
     """Run the command line."""
     # Ctrl-C while it is imported ends the process: as an exception it could be lost, and there is
-    # nothing to clean up yet.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # nothing to clean up yet. Where it is ignored on purpose (nohup), it stays so.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from recallscope.cli.main import main as command_line
 
     command_line()

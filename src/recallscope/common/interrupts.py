@@ -40,7 +40,11 @@ def interrupts_obeyed(exit_code: int | None = None) -> Iterator[None]:
         return
     asker = _Asker(exit_code)
     numbers = (signal.SIGINT, signal.SIGTERM) if command else (signal.SIGINT,)
-    before = {number: signal.signal(number, asker.handle) for number in numbers}
+    before = {
+        number: signal.signal(number, asker.handle)
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN  # as nohup has it
+    }
     try:
         yield
     finally:

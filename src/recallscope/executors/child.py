@@ -136,6 +136,11 @@ class Watchdog:
         self._over.set()
 
 
+def all_processes() -> list[int]:
+    """All processes of this machine, where /proc tells."""
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
+
+
 def process_state(pid: int) -> str | None:
     """The letter by which Linux tells of a process: T if stopped, Z if dead; None if not there."""
     try:

@@ -13,6 +13,7 @@ import os
 import pickle
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
 import time
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.machine import available_cores, memory_left
 from recallscope.executors.base import Done, Job
-from recallscope.executors.child import TICK, Child, Stop, Watchdog, process_state
+from recallscope.executors.child import TICK, Child, Stop, Watchdog, all_processes, process_state
 from recallscope.executors.ray_guard import cluster_processes, kill_cluster, start_guard
 from recallscope.problem import ProblemError
 
@@ -193,7 +194,9 @@ class _LocalCluster:
         self.workers = workers or available_cores()
         self._folder: Path | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self._vital: dict[int, Stop] = {}
+        self._vital: set[int] = set()
+        self._stopped: dict[int, Stop] = {}
+        self._next_look = 0.0
         # Killed at once, where its processes can be found.
         self.patience = 0.0 if Path("/proc").exists() else 2 * PATIENCE
 
@@ -218,7 +221,7 @@ class _LocalCluster:
         """Find the raylet and the control server."""
         for pid, command in cluster_processes(str(self._folder)).items():
             if command.split("\0")[0].endswith(("/raylet", "/gcs_server")):
-                self._vital.setdefault(pid, Stop())
+                self._vital.add(pid)
 
     def started(self, memory: float) -> float:
         self.look()
@@ -226,12 +229,21 @@ class _LocalCluster:
 
     def alive(self) -> bool:
         """Whether the raylet and the control server run; where it cannot be seen, Ray tells."""
-        for pid, stop in self._vital.items():
-            state = process_state(pid)
-            stop.note(state == "T")
-            if state in (None, "Z", "X") or stop.too_long:
-                return False
-        return True
+        if time.monotonic() > self._next_look:
+            self._kill_stopped()
+            self._next_look = time.monotonic() + 5 * TICK
+        return all(process_state(pid) not in (None, "Z", "X") for pid in self._vital)
+
+    def _kill_stopped(self) -> None:
+        """Kill what of the cluster is stopped: Ray would wait for it, and starts what has died."""
+        stopped = [pid for pid in all_processes() if process_state(pid) == "T"]
+        ours = cluster_processes(str(self._folder)) if stopped else {}
+        self._stopped = {pid: self._stopped.get(pid, Stop()) for pid in stopped if pid in ours}
+        for pid, stop in self._stopped.items():
+            stop.note(True)
+            if stop.too_long:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         if self._folder is None:
@@ -241,7 +253,8 @@ class _LocalCluster:
         if self._guard is not None:
             self._guard.kill()
             self._guard.wait()
-        self._folder, self._guard, self._vital = None, None, {}
+        self._folder, self._guard = None, None
+        self._vital, self._stopped = set(), {}
 
 
 class _JoinedCluster:

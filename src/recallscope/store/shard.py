@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
 from recallscope.record import ACCURACIES, Status
 from recallscope.store.files import StoreError
+from recallscope.store.footer import column_sizes
 from recallscope.store.schema import PROBLEM_COLUMNS, SCHEMA, plain, problem_of
 
 FORMAT = 2  # 0.1 wrote 1, which has no column for measures
@@ -74,7 +75,7 @@ def read_shard(name: str, content: bytes) -> Shard:
             arrow_extensions_enabled=False,
         )
         replaces = _about(file)
-        _check_sizes(file.metadata)
+        _check_sizes(file.metadata, content)
         _check_keys(file)
         table = _read(content, file.schema_arrow)
         table.validate(full=True)
@@ -118,7 +119,7 @@ def _about(file: pq.ParquetFile) -> frozenset[str]:
     return frozenset(replaces)
 
 
-def _check_sizes(about: pq.FileMetaData) -> None:
+def _check_sizes(about: pq.FileMetaData, content: bytes) -> None:
     """Raise if the file says that it is larger than any that was written here."""
     groups = [about.row_group(index) for index in range(min(about.num_row_groups, 10**4))]
     rows = sum(group.num_rows for group in groups)
@@ -126,12 +127,9 @@ def _check_sizes(about: pq.FileMetaData) -> None:
         raise BadShardError("not a shard: its numbers of rows do not add up")
     if about.num_columns > _MOST_COLUMNS or rows > _MOST_ROWS:
         raise BadShardError(f"too large: {rows} rows of {about.num_columns} columns")
-    values = size = 0
-    for group in groups:
-        for index in range(about.num_columns):
-            column = group.column(index)
-            values += max(column.num_values, 0)
-            size += max(column.total_uncompressed_size, 0)
+    columns = column_sizes(content)
+    values = sum(max(column.values, 0) for column in columns)
+    size = sum(max(column.bytes, 0) for column in columns)
     if values > _MOST_VALUES or size > 8 * _MOST_VALUES:
         raise BadShardError(f"too large: {values} values, {size} bytes")
 
