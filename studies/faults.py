@@ -693,35 +693,37 @@ def main() -> None:
                 f"{dict(counts)}",
                 flush=True,
             )
-    stops.sort()
-    rows = [
-        {"seed": given.seed, "fault": name, "injected": count}
-        for name, count in sorted(counts.items())
-    ]
+            if given.csv:  # what was seen counts, also if it is stopped
+                write(given.csv, given.seed, counts, stops)
     print(
         f"{counts.total()} faults in {trials} sweeps of {len(expected)} cells, "
         f"{time.monotonic() - started:.0f} s: 0 lost, 0 duplicated, 0 corrupt, every sweep equal "
         f"to the undisturbed one bit for bit."
     )
     if stops:
-        middle, longest = stops[len(stops) // 2], stops[-1]
+        middle, longest = statistics.median(stops), max(stops)
         print(
             f"Ctrl-C: the driver was gone after {middle:.2f} s (median), {longest:.2f} s at most."
-        )
-        rows.append(
-            {
-                "seed": given.seed,
-                "fault": "longest stop after Ctrl-C, ms",
-                "injected": round(1000 * longest),
-            }
         )
     if late:
         print(
             f"Cells past their limit were ended {statistics.median(late):.2f} s (median), "
             f"{max(late):.2f} s at most, after it."
         )
-    if given.csv:
-        write_csv(rows, given.csv)
+
+
+def write(path: str, seed: int, counts: Counter[str], stops: list[float]) -> None:
+    """Write down what was injected so far."""
+    rows: list[dict[str, object]] = [
+        {"seed": seed, "fault": name, "injected": count}
+        for name, count in sorted(counts.items())
+        if count
+    ]
+    if stops:
+        longest = {"fault": "longest stop after Ctrl-C, ms", "injected": round(1000 * max(stops))}
+        rows.append({"seed": seed} | longest)
+    if rows:
+        write_csv(rows, path)
 
 
 if __name__ == "__main__":

@@ -110,8 +110,8 @@ MALFORMED = [
     (options(activation="relu"), "activation 'relu' needs an MLP to act in"),
     (options(width="8", activation="sine"), "activation must be one of relu, gelu, tanh"),
     (options(width="8", engine="counts"), "engine 'counts' is for attention alone"),
-    (options(embedding="cube"), "embedding must be one of sphere, gaussian, rademacher"),
-    (options(embedding="orthogonal"), "orthogonal embeddings need dim >= vocab + 1 = 65"),
+    (options(embedding="cube"), "embedding must be one of gaussian, orthogonal, rademacher"),
+    (options(embedding="orthogonal"), "orthogonal embeddings of 64 tokens and a trigger need dim"),
     (options(embedding="missing.npz"), "cannot read embedding arrays from 'missing.npz'"),
     (options(embedding="arrays:0123456789abcdef"), "give these arrays as `embeddings`"),
     (options(regime="lazy"), "regime must be one of limit, literal, not 'lazy'"),
@@ -276,8 +276,11 @@ def test_cite_is_bibtex(command):
     ("arguments", "sentence"),
     [
         (["predict", *options(dim="0")], "dim must be a whole number"),
-        (["predict", *options(regime="literal", eta="1", gamma="1")], "limit regime"),
-        (["predict", *options(embedding="arrays:0123456789abcdef")], "no closed form"),
+        (["solve", "--for", "dim", *options(regime="literal", eta="1", gamma="1")], "limit regime"),
+        (
+            ["solve", "--for", "dim", *options(embedding="arrays:0123456789abcdef")],
+            "no closed form",
+        ),
         (["solve", *options()], "--for"),
         (["solve", "--for", "depth", *options()], "the size sought is one of"),
         (["solve", "--for", "dim", *options(target="2")], "between 0 and 1"),
@@ -289,7 +292,7 @@ def test_cite_is_bibtex(command):
         (["check", *options(samples="1e9")], "choose a smaller problem"),
         (["check", *options(vocab="4", samples="100")], "vocab of at least 16"),
         (["check", *options(figure="/proc/check.png")], "figure"),
-        (["predict", *options(embedding="own.npz")], "no closed form"),
+        (["predict", *options(embedding="own.npz")], "cannot read embedding arrays"),
         (["solve", "--for", "dim", *options(vocab="abc", embedding="orthogonal")], "vocab must be"),
     ],
 )
@@ -338,7 +341,7 @@ def test_version_and_light_imports():
 def test_every_public_name_is_there_and_documented():
     import recallscope
 
-    assert len(recallscope.__all__) <= 25
+    assert len(recallscope.__all__) <= 28
     for name in recallscope.__all__:
         assert ">>>" in getattr(recallscope, name).__doc__, name
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

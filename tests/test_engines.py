@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from problems import sizes_of_terms, small_problems
 from recallscope import Instance, Problem, ProblemError, Task, Threads, learn, run
-from recallscope.experiment.evaluation import evaluate
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.cost import choose_engine
+from recallscope.learning.evaluation import evaluate
 from recallscope.learning.ops import key_scores, position_scores
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum

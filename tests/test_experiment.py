@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
-from recallscope.experiment import run as module
 from recallscope.learning.batch import Tile
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
@@ -100,7 +99,7 @@ def test_asking_every_token_once_gives_the_same_accuracies():
     instance = Instance.make(problem, 3)
     with Threads() as threads, torch.no_grad():
         learned = learn(instance, threads)
-        from recallscope.experiment.evaluation import answers
+        from recallscope.learning.evaluation import answers
 
         table = answers(instance, learned.V2, instance.tokens + instance.trigger)
     tokens, position, label = Tile.of(instance.task.draw(0, 100, "test"))
@@ -128,7 +127,7 @@ def test_a_crash_is_a_status_and_never_a_number(monkeypatch):
     def broken(*arguments):
         raise RuntimeError("the machine is on fire")
 
-    monkeypatch.setattr(module, "evaluate", broken)
+    monkeypatch.setattr("recallscope.learning.evaluation.evaluate", broken)
     threads = torch.get_num_threads()
     record = run(PROBLEM)
     assert record.status is Status.FAILED

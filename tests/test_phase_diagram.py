@@ -226,9 +226,7 @@ def test_mistakes_are_told(diagram):
         lambda: plan(PROBLEM, Axis("dim", (8,)), Y, 1),
         "an axis of a phase diagram needs at least two values, but dim has only 8",
     )
-    check_told(
-        lambda: plan(PROBLEM, X, X, 1), "a phase map is over two different sizes, not 'dim' twice"
-    )
+    check_told(lambda: plan(PROBLEM, X, X, 1), "a plane is of two sizes, not of dim twice")
     check_told(
         lambda: from_rows([{"x": "dim"}]),
         "a table of a phase diagram has a column 'y', and this one has not; give a table that was "
@@ -292,7 +290,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document) == {
-        *("problem", "x", "y", "accuracy", "target", "seeds"),
+        *("problem", "x", "y", "accuracy", "target", "seeds", "without_theory"),
         *("cells", "boundary", "theory_boundary", "disagreement"),
     }
     assert document["x"] == {"name": "dim", "values": [16, 32, 64]}
@@ -314,7 +312,6 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
-        ((*SMALL, "--regime", "literal", "--eta", "1", "--gamma", "1"), "hold in the limit regime"),
         ((*SMALL, "--embedding", "own.npz"), "arrays of your own have no closed form"),
         ((*SMALL, "--csv", "a.txt"), "a table is written as .csv, not 'a.txt'"),
         ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 
@@ -9,6 +8,8 @@ from hypothesis import given
 
 from problems import small_problems
 from recallscope import Problem, ProblemError
+from recallscope.parts.registry import names
+from recallscope.problem import FIELDS
 
 SIZES = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
 
@@ -23,7 +24,7 @@ def test_json_round_trip_keeps_problem_and_key(problem):
 def test_canonical_json_is_sorted_complete_and_compact():
     text = Problem(**SIZES).to_json()
     fields = json.loads(text)
-    assert list(fields) == sorted(field.name for field in dataclasses.fields(Problem))
+    assert list(fields) == sorted(FIELDS)
     assert text == json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
 
@@ -71,12 +72,12 @@ def test_a_width_without_activation_is_relu():
         ),
         (
             {"embedding": "orthogonal"},
-            "orthogonal embeddings need dim >= vocab + 1 = 513 (the trigger needs a direction "
-            "too), but dim is 64; raise dim or choose another embedding",
+            "orthogonal embeddings of 512 tokens and a trigger need dim >= 513, but dim is 64; "
+            "raise dim or choose another embedding",
         ),
         (
             {"embedding": "cube"},
-            "embedding must be one of sphere, gaussian, rademacher, orthogonal or the name of "
+            f"embedding must be one of {', '.join(names('embedding'))} or the name of "
             "your own arrays (arrays: and 16 hexadecimal digits), not 'cube'",
         ),
         (
@@ -96,7 +97,8 @@ def test_a_width_without_activation_is_relu():
         (
             {"vocabulary": 3},
             "unknown field 'vocabulary'; the fields are vocab, samples, dim, length, width, "
-            "activation, embedding, trigger_in_values, regime, eta, gamma",
+            "activation, embedding, trigger_in_values, regime, eta, gamma, task, model, learner, "
+            "metrics",
         ),
         ({"trigger_in_values": 1}, "trigger_in_values must be true or false, not 1"),
     ],

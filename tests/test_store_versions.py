@@ -178,7 +178,8 @@ def test_what_cannot_be_a_metric(name, value):
 
 
 def test_records_of_0_1_have_the_columns_that_were(old_table):
-    assert set(SCHEMA.names) - set(old_table.column_names) == {"measure"}
+    since = {"measure", "task", "model", "learner", "metrics"}
+    assert set(SCHEMA.names) - set(old_table.column_names) == since
     table = shard_module._completed(old_table)
     first = next(to_records(table))
     assert to_table([KeyedRecord(b"0" * 24, first)]).schema == SCHEMA

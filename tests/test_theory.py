@@ -356,8 +356,8 @@ def test_solving_for_locking() -> None:
         (lambda p: solve(p, "width"), "attention alone has no width"),
         (lambda p: solve(p, "dim", 1.5), "between 0 and 1, not 1.5"),
         (lambda p: solve(p, "dim", 0.5, "speed"), "accuracy must be one of"),
-        (lambda p: predict(p.replace(regime="literal", eta=1.0, gamma=1.0)), "limit regime"),
-        (lambda p: predict(p.replace(embedding="arrays:0123456789abcdef")), "no closed form"),
+        (lambda p: solve(p.replace(regime="literal", eta=1.0, gamma=1.0), "dim"), "limit regime"),
+        (lambda p: solve(p.replace(embedding="arrays:0123456789abcdef"), "dim"), "no closed form"),
         (lambda p: phase_map(p, ("dim", [8]), ("dim", [8])), "two different sizes"),
         (lambda p: phase_map(p, ("dim", [8]), ("depth", [8])), "not 'depth'"),
         (lambda p: phase_map(p, ("dim", [8]), ("width", [8])), "attention alone has no width"),
@@ -368,6 +368,20 @@ def test_solving_for_locking() -> None:
 def test_bad_questions(call, sentence: str) -> None:
     with pytest.raises(ProblemError, match=sentence):
         call(Problem(vocab=64, samples=512, dim=16, length=4))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"regime": "literal", "eta": 1.0, "gamma": 1.0}, "no closed form: they hold in the limit"),
+        ({"embedding": "arrays:0123456789abcdef"}, "no closed form for arrays of your own"),
+    ],
+)
+def test_what_has_no_closed_form_is_said_to_have_none(change, reason: str) -> None:
+    found = predict(Problem(vocab=64, samples=512, dim=16, length=4).replace(**change))
+    assert found.reason.startswith(reason)
+    assert found.recall_accuracy is None
+    assert found.to_dict()["prediction"] is None
 
 
 def test_bad_sizes_are_named() -> None:

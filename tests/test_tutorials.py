@@ -11,7 +11,7 @@ from blocks import blocks, run_page
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-PAGES = [*TUTORIALS, ROOT / "docs" / "quickstart.md", ROOT / "docs" / "faq.md"]
+PAGES = [*TUTORIALS, *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "faq", "extending"))]
 
 
 def test_there_are_tutorials():

@@ -12,6 +12,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recallscope.api.critical import critical as critical
+    from recallscope.api.fit import fit as fit
+    from recallscope.api.phase import phase as phase
     from recallscope.experiment.run import run as run
     from recallscope.learning.cost import predict_cost as predict_cost
     from recallscope.learning.threads import Threads as Threads
@@ -57,7 +60,10 @@ _HOME = {
     "Instance": "models.instance",
     "bound": "theory.lower_bound",
     "check": "validation.check",
+    "critical": "api.critical",
+    "fit": "api.fit",
     "learn": "learning.three_step",
+    "phase": "api.phase",
     "phase_map": "theory.capacity",
     "predict": "theory.capacity",
     "predict_cost": "learning.cost",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from recallscope.problem import Problem
 
@@ -14,6 +16,39 @@ class Cell(NamedTuple):
 
     problem: Problem
     seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnExperiment:
+    """A function of the user's, run in the place of the built-in experiment."""
+
+    name: str
+    version: int
+    source: str
+    """A hash of its source."""
+    function: Callable[[Problem, int], Any] = field(compare=False, repr=False)
+
+    @property
+    def measure(self) -> str:
+        """What records of it are marked with."""
+        return f"{self.name} v{self.version} {self.source}"
+
+    @cached_property
+    def _for_travel(self) -> bytes:
+        import cloudpickle  # type: ignore[import-untyped]
+
+        return bytes(cloudpickle.dumps(self.function))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Functions of a script or a notebook travel by their content, those of modules by name."""
+        return _arrived, (self.name, self.version, self.source, self._for_travel)
+
+
+def _arrived(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
+    """The experiment, at the end of its journey; only what this process sent is unpacked."""
+    import pickle
+
+    return OwnExperiment(name=name, version=version, source=source, function=pickle.loads(function))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +62,8 @@ class Settings:
     sharded: bool = False
     measure: str | None = None
     """What to measure instead of running the experiment to its end, by its name."""
+    own: OwnExperiment | None = None
+    """What to run instead of it."""
 
     def engine_for(self, problem: Problem) -> str:
         """The engine to ask for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -12,11 +11,13 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from recallscope.parts.field import Field
+from recallscope.parts.registry import KINDS, NAME, UnknownPartError, hand_over, part
+
 SCHEMA_VERSION = 1
 """Raised whenever the same problem and seed would give another record."""
 
 ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity")
-FAMILIES = ("sphere", "gaussian", "rademacher", "orthogonal")
 REGIMES = ("limit", "literal")
 DTYPES = ("float32", "float64")
 
@@ -26,6 +27,31 @@ LARGEST_SIZE = 2**53
 LARGEST_SEED = 2**63 - 1
 
 _ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
+
+FIELDS = {
+    "vocab": None,
+    "samples": None,
+    "dim": None,
+    "length": None,
+    "width": None,
+    "activation": None,
+    "embedding": "sphere",
+    "trigger_in_values": False,
+    "regime": "limit",
+    "eta": None,
+    "gamma": None,
+}
+"""The fields of 0.1, with their defaults: the key of a problem holds each of them."""
+
+LATER_FIELDS: dict[str, Any] = {
+    "task": "recall",
+    "model": "transformer",
+    "learner": "three-step",
+    "metrics": (),
+}
+"""Those since then: the key holds them, and the fields of parts, where they are not the default."""
+
+_SIZES = ("vocab", "samples", "dim", "length")
 
 
 class ProblemError(ValueError):
@@ -39,7 +65,11 @@ class ProblemError(ValueError):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+class MissingPartError(ProblemError):
+    """A part that is neither ours nor of another package that is installed."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class Problem:
     """One experiment, complete but for its seed.
 
@@ -60,6 +90,14 @@ class Problem:
         regime: 'limit' (η → 0, γ → ∞) or 'literal' (finite step sizes).
         eta: η, the step size of the first step; only in the literal regime.
         gamma: γ, the step size of the second and third; only in the literal regime.
+        task: what is to be recalled.
+        model: what learns it.
+        learner: how it learns.
+        metrics: what to measure of it beside the accuracies.
+        declared: the fields that these parts declare, by their names.
+
+    Embedding, task, model, learner and metrics are parts: named if they come with this package or
+    with another that is installed, or given as objects (docs/extending.md).
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> problem.embedding, problem.width
@@ -75,58 +113,153 @@ class Problem:
     samples: float
     dim: int
     length: int
-    width: int | None = None
-    activation: str | None = None
-    embedding: str = "sphere"
-    trigger_in_values: bool = False
-    regime: str = "limit"
-    eta: float | None = None
-    gamma: float | None = None
+    width: int | None
+    activation: str | None
+    embedding: str
+    trigger_in_values: bool
+    regime: str
+    eta: float | None
+    gamma: float | None
+    task: str
+    model: str
+    learner: str
+    metrics: tuple[str, ...]
+    declared: tuple[tuple[str, Any], ...]
+    """The fields that the parts declare, with their values, in the order of their names."""
 
-    def __post_init__(self) -> None:
-        self._settle("vocab", whole_number("vocab", self.vocab, 2))
-        self._settle("samples", _samples(self.samples))
-        self._settle("dim", whole_number("dim", self.dim, 1))
-        self._settle("length", whole_number("length", self.length, 1))
-        if self.width is not None:
-            self._settle("width", whole_number("width", self.width, 1))
-        if self.width is None and self.activation is not None:
+    def __init__(
+        self,
+        *,
+        vocab: int,
+        samples: float,
+        dim: int,
+        length: int,
+        width: int | None = None,
+        activation: str | None = None,
+        embedding: Any = "sphere",
+        trigger_in_values: bool = False,
+        regime: str = "limit",
+        eta: float | None = None,
+        gamma: float | None = None,
+        task: Any = "recall",
+        model: Any = "transformer",
+        learner: Any = "three-step",
+        metrics: Any = (),
+        **declared: Any,
+    ) -> None:
+        self._settle("vocab", whole_number("vocab", vocab, 2))
+        self._settle("samples", _samples(samples))
+        self._settle("dim", whole_number("dim", dim, 1))
+        self._settle("length", whole_number("length", length, 1))
+        self._settle("width", None if width is None else whole_number("width", width, 1))
+        if width is None and activation is not None:
             raise ProblemError(
-                f"activation {self.activation!r} needs an MLP to act in; give a width, "
+                f"activation {activation!r} needs an MLP to act in; give a width, "
                 "or no activation for attention alone"
             )
-        if self.width is not None:
-            activation = "relu" if self.activation is None else self.activation
-            self._settle("activation", _choice("activation", activation, ACTIVATIONS))
-        if not isinstance(self.trigger_in_values, bool):
+        if width is not None:
+            activation = "relu" if activation is None else activation
+            activation = _choice("activation", activation, ACTIVATIONS)
+        self._settle("activation", activation)
+        if not isinstance(trigger_in_values, bool):
             raise ProblemError(
-                f"trigger_in_values must be true or false, not {self.trigger_in_values!r}"
+                f"trigger_in_values must be true or false, not {trigger_in_values!r}"
             )
-        self._check_embedding()
+        self._settle("trigger_in_values", trigger_in_values)
+        self._settle("regime", _choice("regime", regime, REGIMES))
+        self._settle("eta", eta)
+        self._settle("gamma", gamma)
         self._check_regime()
+        self._settle("embedding", _part_name("embedding", embedding))
+        self._settle("task", _part_name("task", task))
+        self._settle("model", _part_name("model", model))
+        self._settle("learner", _part_name("learner", learner))
+        given = [metrics] if isinstance(metrics, str) else metrics
+        self._settle("metrics", tuple(sorted({_part_name("metric", each) for each in given})))
+        # `dataclasses.replace` gives those of the problem before as what they are kept in.
+        declared = dict(declared.pop("declared", ())) | declared
+        self._settle("declared", self._checked(declared))
+        least = smallest_dim(self)
+        if self.dim < least:
+            raise ProblemError(
+                f"{self.embedding} embeddings of {self.vocab} tokens and a trigger need dim >= "
+                f"{least}, but dim is {self.dim}; raise dim or choose another embedding"
+            )
+        for kind, name in self.parts():
+            find_part(kind, name).check(self)
 
     def _settle(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
 
-    def _check_embedding(self) -> None:
-        name = self.embedding
-        if isinstance(name, str) and _ARRAYS.fullmatch(name):
-            return
-        if not isinstance(name, str) or name not in FAMILIES:
-            raise ProblemError(
-                f"embedding must be one of {', '.join(FAMILIES)} or the name of your own arrays "
-                f"(arrays: and 16 hexadecimal digits), not {_shown(name)}"
+    def parts(self) -> list[tuple[str, str]]:
+        """The kind and the name of every part, but for arrays of one's own.
+
+        >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
+        ('embedding', 'sphere')
+        """
+        named = [(kind, getattr(self, kind)) for kind in KINDS if kind != "metric"]
+        named += [("metric", name) for name in self.metrics]
+        return [each for each in named if not _ARRAYS.fullmatch(each[1])]
+
+    def _declarations(self) -> dict[str, Field]:
+        """The fields that the parts declare."""
+        return {
+            name: field
+            for kind, called in self.parts()
+            for name, field in find_part(kind, called).fields.items()
+        }
+
+    def _checked(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """All declared fields, those that were not given with their defaults."""
+        declarations = self._declarations()
+        for name in given:
+            if name not in declarations:
+                known = ", ".join([*FIELDS, *LATER_FIELDS, *declarations])
+                raise ProblemError(f"unknown field {name!r}; the fields are {known}")
+        try:
+            return tuple(
+                (name, field.checked(name, given.get(name, field.default)))
+                for name, field in sorted(declarations.items())
             )
-        self._settle("embedding", str(name))
-        if name == "orthogonal" and self.dim < self.vocab + 1:
-            raise ProblemError(
-                f"orthogonal embeddings need dim >= vocab + 1 = {self.vocab + 1} (the trigger "
-                f"needs a direction too), but dim is {self.dim}; "
-                "raise dim or choose another embedding"
-            )
+        except ValueError as error:
+            raise ProblemError(str(error)) from None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only asked for what is not there: the fields of parts read like all others.
+        for declared, value in self.__dict__.get("declared", ()):
+            if declared == name:
+                return value
+        raise AttributeError(f"a problem has no field {name!r}")
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in FIELDS} | self._not_default()
+        return f"Problem({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    def _not_default(self) -> dict[str, Any]:
+        """Later fields, and those of parts, that are not what they are by default."""
+        later = {
+            name: getattr(self, name)
+            for name, default in LATER_FIELDS.items()
+            if getattr(self, name) != default
+        }
+        return later | self.chosen
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Of the fields that the parts declare, those that are not what they are by default."""
+        if not self.declared:
+            return {}
+        try:
+            fields = self._declarations()
+        except MissingPartError:  # read from a store, which keeps those that were chosen
+            fields = {}
+        return {
+            name: value
+            for name, value in self.declared
+            if name not in fields or value != fields[name].default
+        }
 
     def _check_regime(self) -> None:
-        self._settle("regime", _choice("regime", self.regime, REGIMES))
         if self.regime == "limit":
             for field in ("eta", "gamma"):
                 if getattr(self, field) is not None:
@@ -168,32 +301,55 @@ class Problem:
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).replace(dim=128).dim
         128
         """
-        return Problem.from_dict(dataclasses.asdict(self) | changes)
+        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)} | changes
+        if self.declared:
+            # What another part does not declare falls away with the part that did.
+            known = Problem.from_dict(fields)._declarations() if changes.keys() & _PARTS else None
+            kept = {name: value for name, value in self.declared if known is None or name in known}
+            fields = kept | fields
+        return Problem.from_dict(fields)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON: an infinite number of samples is written 'inf'."""
-        fields = dataclasses.asdict(self)
+        """Plain values, fit for JSON: an infinite number of samples is written 'inf'.
+
+        The fields of 0.1 are all there, later ones and those of parts where they are not what they
+        are by default.
+        """
+        fields = {name: getattr(self, name) for name in FIELDS} | self._not_default()
         if math.isinf(self.samples):
             fields["samples"] = "inf"
+        if self.metrics:
+            fields["metrics"] = list(self.metrics)
         return fields
 
     def to_json(self) -> str:
-        """Canonical JSON: sorted fields, no spaces, every field present."""
+        """Canonical JSON: sorted fields, no spaces."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Problem:
         """A problem from plain values; unknown and missing fields are errors."""
-        known = {field.name: field for field in dataclasses.fields(cls)}
         for name in fields:
-            if name not in known:
-                raise ProblemError(f"unknown field {name!r}; the fields are {', '.join(known)}")
-        for name, field in known.items():
-            if field.default is dataclasses.MISSING and name not in fields:
+            if not isinstance(name, str):
+                raise ProblemError(f"a field is named by a text, not {name!r:.60}")
+        for name in _SIZES:
+            if name not in fields:
                 raise ProblemError(
                     f"{name} is missing; a problem needs vocab, samples, dim, length"
                 )
         return cls(**fields)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Problem:
+        """A problem from a row of a table that has other columns too."""
+        named = {name: row[name] for name in FIELDS if name in row}
+        named |= {name: row[name] for name in LATER_FIELDS if row.get(name) is not None}
+        if isinstance(named.get("metrics"), str):
+            named["metrics"] = named["metrics"].split()
+        declared = cls.from_dict(named)._declarations()
+        return cls.from_dict(
+            named | {name: row[name] for name in declared if row.get(name) is not None}
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Problem:
@@ -205,6 +361,85 @@ class Problem:
         if not isinstance(fields, dict):
             raise ProblemError(f"a problem is a JSON object, not {type(fields).__name__}")
         return cls.from_dict(fields)
+
+
+_PARTS = frozenset({"embedding", "task", "model", "learner", "metrics"})
+
+
+def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Problem:
+    """A problem as it was stored, also where its parts are not installed: then it can be read.
+
+    >>> fields = {"vocab": 64, "samples": 512, "dim": 16, "length": 4, "task": "not-here"}
+    >>> stored_problem(fields, {"strength": 2.0}).strength
+    2.0
+    """
+    try:
+        return Problem(**fields, **declared)
+    except MissingPartError:
+        pass
+    parts = {name: fields[name] for name in _PARTS if name in fields}
+    problem = Problem(**{name: value for name, value in fields.items() if name not in _PARTS})
+    for name in [*parts.pop("metrics", ()), *parts.values()]:
+        if not NAME.fullmatch(name) and not _ARRAYS.fullmatch(name):
+            raise ProblemError(f"{name!r:.60} is no name of a part")
+    stored = {name: fields[name] for name in _PARTS if name in fields}
+    for name, value in (stored | {"declared": tuple(sorted(declared.items()))}).items():
+        object.__setattr__(problem, name, value)
+    return problem
+
+
+def smallest_dim(problem: Problem) -> int:
+    """The least dimension in which there are such embeddings of so many tokens.
+
+    >>> smallest_dim(Problem(vocab=64, samples=9, dim=99, length=4, embedding="orthogonal"))
+    65
+    """
+    if _ARRAYS.fullmatch(problem.embedding):
+        return 1
+    least: int = find_part("embedding", problem.embedding).smallest_dim(problem.vocab)
+    return least
+
+
+def largest_vocab(problem: Problem) -> int:
+    """The most tokens that have such embeddings in the dimension of the problem."""
+    if _ARRAYS.fullmatch(problem.embedding):
+        return LARGEST_SIZE
+    family, low, high = find_part("embedding", problem.embedding), 2, LARGEST_SIZE
+    while low < high:
+        middle = (low + high + 1) // 2
+        if family.smallest_dim(middle) <= problem.dim:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def no_check(problem: Problem) -> None:
+    """The check of a part that serves every problem."""
+
+
+def find_part(kind: str, name: str) -> Any:
+    """The part of this kind and name, or an error that lists those that there are."""
+    try:
+        return part(kind, name)
+    except UnknownPartError as error:
+        also = " or the name of your own arrays (arrays: and 16 hexadecimal digits), not "
+        sentence = str(error)
+        if kind == "embedding":
+            sentence = sentence.replace(", not ", also)
+        raise MissingPartError(sentence) from None
+
+
+def _part_name(kind: str, given: Any) -> str:
+    """The name of a part, whether the name was given or the part itself."""
+    if isinstance(given, str):
+        if not (kind == "embedding" and _ARRAYS.fullmatch(given)):
+            find_part(kind, given)
+        return str(given)
+    try:
+        return hand_over(kind, given)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
 
 
 def whole_number(

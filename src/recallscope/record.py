@@ -10,7 +10,14 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
-from recallscope.problem import SCHEMA_VERSION, Problem, ProblemError
+from recallscope.problem import (
+    LARGEST_SEED,
+    SCHEMA_VERSION,
+    Problem,
+    ProblemError,
+    find_part,
+    whole_number,
+)
 
 
 class Status(StrEnum):
@@ -44,18 +51,29 @@ ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
 
 def accuracy_name(short: str) -> str:
-    """The full name of an accuracy that was given in short.
+    """The full name of an accuracy that was given in short; metrics have only one name.
 
-    >>> accuracy_name("one-step")
-    'one_step_accuracy'
+    >>> accuracy_name("one-step"), accuracy_name("recall-at-k")
+    ('one_step_accuracy', 'recall-at-k')
     """
-    return f"{short.replace('-', '_').removesuffix('_accuracy')}_accuracy"
+    full = f"{short.replace('-', '_').removesuffix('_accuracy')}_accuracy"
+    return full if full in ACCURACIES else short
 
 
-def check_accuracy(name: str) -> None:
-    """Raise unless records have such an accuracy."""
-    if name not in ACCURACIES:
-        raise ProblemError(f"accuracy must be one of {', '.join(ACCURACIES)}, not {name!r}")
+def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
+    """Raise unless this is an accuracy of all records, or one of the metrics; None is any."""
+    if metrics is None:
+        check_metric(name, 0.0)
+        return
+    known = [*ACCURACIES, *metrics]
+    if name not in known:
+        raise ProblemError(f"accuracy must be one of {', '.join(known)}, not {name!r}")
+
+
+def metric_names(problem: Problem) -> list[str]:
+    """The metrics that records of a problem have: those that it names, and its learner's own."""
+    named = [name.partition(":")[0] for name in problem.metrics]
+    return [*named, *find_part("learner", problem.learner).metrics]
 
 
 def check_target(target: object) -> None:
@@ -154,6 +172,17 @@ class Record:
             raise ProblemError(f"this record has no metric {name!r:.60} that is one number")
         return float(value)
 
+    def accuracy(self, name: str) -> tuple[float, int]:
+        """An accuracy, or a metric that is one, and the number of tests that it is a share of."""
+        value = getattr(self, name) if name in ACCURACIES else self.metrics.get(name)
+        if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+            raise ProblemError(f"a record has no {name} between 0 and 1, but {value!r:.60}")
+        if self.test_samples is None:
+            raise ProblemError(
+                f"a record has {name} without a number of tests; an accuracy means nothing without"
+            )
+        return float(value), self.test_samples
+
     def to_dict(self) -> dict[str, Any]:
         """One flat object fit for JSON; the problem is given by its key."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
@@ -169,3 +198,25 @@ class Record:
         fields = self.to_dict()
         del fields["elapsed_seconds"]
         return fields
+
+
+def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:
+    """The record of a run that somebody else has made and tells of."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"what is told begins with a Problem, not with {problem!r:.60}")
+    if (
+        isinstance(accuracy, bool)
+        or not isinstance(accuracy, Real)
+        or not 0 <= float(accuracy) <= 1
+    ):
+        raise ProblemError(f"an accuracy is a number from 0 to 1, not {accuracy!r:.60}")
+    return Record(
+        problem=problem,
+        seed=whole_number("seed", seed, 0, LARGEST_SEED),
+        status=Status.OK,
+        provenance=Provenance(
+            engine=None, dtype="", device="", versions={}, revision=None, elapsed_seconds=0.0
+        ),
+        test_samples=whole_number("tests", tests, 1),
+        recall_accuracy=float(accuracy),
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from recallscope.api.experiment import settings_for, store_at
 from recallscope.cell import Settings
 from recallscope.executors.base import Executor
 from recallscope.measurement.axis import Axis, check_varied
@@ -32,10 +34,13 @@ def fit(
     first_seed: int = 0,
     prior: float | str | None = "theory",
     settings: Settings | None = None,
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int = 1,
     executor: str | Executor = "serial",
     workers: int | None = None,
     address: str | None = None,
-    store: Store | None = None,
+    store: str | Path | Store | None = None,
     progress: ProgressCallback = lambda done, total: None,
 ) -> Scaling:
     """Vary sizes one at a time about a problem, and fit the critical sizes of all.
@@ -48,6 +53,7 @@ def fit(
     [32, 64]
     """
     check_varied(axes, quantity)
+    how = settings_for(settings, run, name, version)
     searches = [
         CriticalSearch(
             each,
@@ -60,9 +66,10 @@ def fit(
             budget=budget,
             first_seed=first_seed + number * budget,
             prior=prior,
+            own=None if how.own is None else how.own.name,
         )
         for number, each in enumerate(one_at_a_time(problem, axes))
     ]
     with cell_workers(executor, workers, address) as pool:
-        run_searches(searches, pool, settings or Settings(), progress, store=store)
+        run_searches(searches, pool, how, progress, store=store_at(store))
     return scaling_of([search.result() for search in searches])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from recallscope.api.experiment import settings_for, store_at
 from recallscope.cell import Settings
 from recallscope.executors.base import Executor
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.phase import PhaseDiagram, phase_diagram, plan
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import check_accuracy, check_target
+from recallscope.record import check_accuracy, check_target, metric_names
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.scheduler import ProgressCallback, run_all
 from recallscope.theory.capacity import SIZES
@@ -29,10 +31,13 @@ def phase(
     *,
     first_seed: int = 0,
     settings: Settings | None = None,
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int = 1,
     executor: str | Executor = "serial",
     workers: int | None = None,
     address: str | None = None,
-    store: Store | None = None,
+    store: str | Path | Store | None = None,
     progress: ProgressCallback = lambda done, total: None,
 ) -> PhaseDiagram:
     """Run every cell of the plane with seeds of its own; see `sweep` for where and how.
@@ -42,11 +47,12 @@ def phase(
     >>> len(found.cells)
     4
     """
-    check_accuracy(accuracy)
+    how = settings_for(settings, run, name, version)
+    check_accuracy(accuracy, None if how.own else metric_names(problem))
     check_target(target)
     runs = plan(problem, x, y, seeds, first_seed)
     with cell_workers(executor, workers, address) as pool:
-        records = run_all(runs, pool, settings or Settings(), progress, store=store)
+        records = run_all(runs, pool, how, progress, store=store_at(store))
     return phase_diagram(records, x.name, y.name, accuracy, target)
 
 

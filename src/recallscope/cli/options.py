@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from recallscope.problem import ACTIVATIONS, FAMILIES, REGIMES
+from recallscope.parts.registry import names
+from recallscope.problem import ACTIVATIONS, REGIMES
 
 # Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
 Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
@@ -21,7 +22,10 @@ Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a seque
 Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
 Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
 Embedding = Annotated[
-    str, typer.Option(metavar="NAME", help=", ".join(FAMILIES) + ", or your own arrays: FILE.npz.")
+    str,
+    typer.Option(
+        metavar="NAME", help=", ".join(names("embedding")) + ", or your own arrays: FILE.npz."
+    ),
 ]
 TriggerInValues = Annotated[
     bool, typer.Option("--trigger-in-values", help="Add the trigger to the values too.")
@@ -30,6 +34,19 @@ Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + "
 Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
 Gamma = Annotated[
     str | None, typer.Option(metavar="STEP", help="Later steps; literal regime only.")
+]
+Task = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("task")) + ".")]
+Model = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("model")) + ".")]
+Learner = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("learner")) + ".")]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help=", ".join(names("metric")) + "; once for each."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field", metavar="NAME=VALUE", help="A field that a part declares; once for each."
+    ),
 ]
 Engine = Annotated[str, typer.Option(metavar="NAME", help="auto, stream, counts.")]
 Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed.")]
@@ -42,7 +59,7 @@ Figure = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
 ]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
-Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock or one-step.")]
+Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock, one-step, or a metric.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Quantity = Annotated[
     str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
@@ -98,6 +115,11 @@ _PROBLEM = {
     "regime": (Regime, "limit"),
     "eta": (Eta, None),
     "gamma": (Gamma, None),
+    "task": (Task, "recall"),
+    "model": (Model, "transformer"),
+    "learner": (Learner, "three-step"),
+    "metric": (Metric, None),
+    "field": (Fields, None),
 }
 _SEARCH = {
     "target": (Target, "0.5"),

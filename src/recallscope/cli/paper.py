@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.execution import executor_from
+from recallscope.cli.execution import resumable, workers_from
 from recallscope.cli.options import Json, asks_where_to_run
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
+    from recallscope.cli.progress import ProgressDisplay
     from recallscope.paper.claim import Claim, Finding
-    from recallscope.paper.evidence import Evidence
 
 app = typer.Typer(
     name="paper",
@@ -23,7 +24,7 @@ app = typer.Typer(
     help="The claims of arXiv 2603.15923: measurements, verdicts and figures.",
 )
 
-_OWN_RUNS = "recallscope-paper"
+_OWN_RUNS = "recallscope-paper"  # as in the API, which is not loaded for a list of options
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A claim, as listed, or all.")]
 Size = Annotated[str, typer.Option(metavar="NAME", help="smoke, short or full.")]
@@ -45,25 +46,13 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
       recallscope paper list --json
       recallscope paper list --store recallscope-paper --size smoke
     """
-    from recallscope.paper.bundle import manifest, summary
-    from recallscope.paper.presets import check_size
-    from recallscope.paper.registry import CLAIMS
+    from recallscope.api.paper import list_claims as listed_claims
 
-    check_size(size)
-    if store is None:
-        _only_full(size)
-        known = manifest()["claims"]
-    else:
-        known = {
-            claim.name: summary(found) for claim, found in _findings("all", _evidence(size, store))
-        }
-    listed = [
-        {"name": name, "statement": claim.statement} | known[name] for name, claim in CLAIMS.items()
-    ]
+    listed = listed_claims(size=size, store=store)
     if as_json:
-        print_json(listed)
+        print_json([_without_title(each) for each in listed])
     else:
-        print_claims([(CLAIMS[each["name"]].title, each) for each in listed])
+        print_claims([(each["title"], each) for each in listed])
 
 
 @app.command()
@@ -79,20 +68,18 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
       recallscope paper run products --size smoke
       recallscope paper run all --size full --store my-runs
     """
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.paper.presets import check_size
-    from recallscope.paper.registry import claims_named
+    from recallscope.api.paper import run_claims
 
-    claims, folder = claims_named(name), _runs_in(where["store"], size)
-    check_size(size)
-    from recallscope.paper.runner import run_claim_sweep  # with torch, after what may be mistaken
-
-    sweeps = list(dict.fromkeys(sweep for claim in claims for sweep in claim.sweeps))
-    with executor_from(where) as executor:
-        for number, sweep in enumerate(sweeps, start=1):
-            with ProgressDisplay(f"{sweep} ({number} of {len(sweeps)})") as display:
-                run_claim_sweep(sweep, size, folder, executor, display.update)
-    findings = _findings(name, _evidence(size, where["store"]))
+    with resumable(), _Displays() as displays:
+        findings = run_claims(
+            name,
+            size=size,
+            store=where["store"],
+            executor=where["executor"],
+            workers=workers_from(where),
+            address=where["address"],
+            progress=displays.show,
+        )
     _print_findings(findings, as_json)
     return 1 if any(found is not None and found.lost for _, found in findings) else 0
 
@@ -114,11 +101,13 @@ def plot(
       recallscope paper plot products
       recallscope paper plot all --to figures
     """
+    from recallscope.api import paper
     from recallscope.paper.figures import write_figure
+    from recallscope.paper.registry import claims_named
 
-    findings = [
-        (claim, _measured(claim, found)) for claim, found in _findings(name, _evidence(size, store))
-    ]
+    with _Displays() as displays:
+        found = paper.findings(claims_named(name), paper.evidence_at(size, store), displays.show)
+    findings = [(claim, _measured(claim, each)) for claim, each in found]
     folder = Path(to)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -150,71 +139,46 @@ def report(
       recallscope paper report
       recallscope paper report --store recallscope-paper --size smoke --to smoke.html
     """
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.common.csv_files import check_output
-    from recallscope.paper.bundle import BUNDLE, hashes
-    from recallscope.paper.provenance import facts_about
-    from recallscope.paper.report import check_packages, write_report
+    from recallscope.api.paper import report_claims
 
-    check_output(to, "report", (".html",))
-    check_packages()
-    evidence = _evidence(size, store)
-    found = _findings("all", evidence)
-    facts = facts_about(
-        evidence,
-        found,
-        store or _OWN_RUNS,
-        hashes(BUNDLE if store is None else _runs_in(store, size)),
-    )
-    with ProgressDisplay("drawing") as display:
-        figures = [str(path) for path in write_report(to, found, facts, display.update)]
+    with _Displays() as displays:
+        figures = [
+            str(path) for path in report_claims(to, store=store, size=size, progress=displays.show)
+        ]
     if as_json:
         print_json({"report": to, "figures": figures})
     else:
         print(f"{to}, and {len(figures)} figures beside it")
 
 
-def _only_full(size: str) -> None:
-    if size != "full":
-        raise ProblemError(
-            f"the runs that come with this are of size full; give --store FOLDER for those of "
-            f"size {size}"
-        )
+class _Displays:
+    """A display of progress for each stage, one after the other."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._stage = ""
+        self._display: ProgressDisplay | None = None
+
+    def __enter__(self) -> _Displays:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def show(self, stage: str, done: float, total: float) -> None:
+        """Show how far a stage has come."""
+        from recallscope.cli.progress import ProgressDisplay
+
+        if stage != self._stage:
+            self._stack.close()
+            self._stage = stage
+            self._display = self._stack.enter_context(ProgressDisplay(stage))
+        assert self._display is not None
+        self._display.update(done, total)
 
 
-def _evidence(size: str, store: str | None) -> Evidence:
-    from recallscope.paper.bundle import bundled_evidence
-    from recallscope.paper.evidence import Evidence
-    from recallscope.paper.presets import check_size
-
-    check_size(size)
-    if store is None:
-        _only_full(size)
-        return bundled_evidence()
-    if not _runs_in(store, size).is_dir():
-        raise ProblemError(
-            f"there are no runs of size {size} in {store!r}; start with recallscope paper run"
-        )
-    return Evidence.at(_runs_in(store, size), size)
-
-
-def _findings(name: str, evidence: Evidence) -> list[tuple[Claim, Finding | None]]:
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.paper.registry import claims_named, finding
-
-    claims, found = claims_named(name), []
-    with ProgressDisplay("reading the runs") as display:
-        for claim in claims:
-            found.append((claim, finding(claim, evidence)))
-            display.update(len(found), len(claims))
-    return found
-
-
-def _runs_in(store: str, size: str) -> Path:
-    """A folder for each size, so that none takes the others' runs for its own."""
-    if "://" in store or not store:
-        raise ProblemError(f"the claims keep their runs in a folder, not at {store!r}")
-    return Path(store) / size
+def _without_title(listed: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in listed.items() if name != "title"}
 
 
 def _measured(claim: Claim, found: Finding | None) -> Finding:

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, number_or_text
-from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, Problem, ProblemError, whole_number
+from recallscope.problem import (
+    FIELDS,
+    LARGEST_SEED,
+    LARGEST_SIZE,
+    LATER_FIELDS,
+    Problem,
+    ProblemError,
+    find_part,
+    whole_number,
+)
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
@@ -18,29 +27,41 @@ _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 
 def problem_from(**options: Any) -> Problem:
     """A problem from the options of a command."""
+    options["metrics"] = options.pop("metric", None) or None
+    declared = options.pop("field", None) or []
     fields = {
         name: number_or_text(value) if name in _NUMBERS else value
         for name, value in options.items()
         if value is not None
     }
+    for each in declared:
+        name, equals, value = each.partition("=")
+        if not equals or name in FIELDS or name in LATER_FIELDS:
+            raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
+        truth = {"true": True, "false": False}.get(value)
+        fields[name] = number_or_text(value) if truth is None else truth
     return Problem.from_dict(fields)
 
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
     """A problem to predict; arrays of one's own have no closed form."""
-    if Path(options["embedding"]).suffix == ".npz":
+    if _is_file(options["embedding"]):
         raise ProblemError("arrays of your own have no closed form; use recallscope run")
     return problem_from(**options)
 
 
 def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
     """The arrays of a file and their name, or no arrays and the name of a family."""
-    if Path(embedding).suffix != ".npz":
+    if not _is_file(embedding):
         return None, embedding
     from recallscope.models.embeddings import Embeddings
 
     arrays = Embeddings.load(embedding)
     return arrays, arrays.name
+
+
+def _is_file(embedding: str) -> bool:
+    return Path(embedding).suffix == ".npz"
 
 
 def fill_in(options: dict[str, Any], size: str) -> None:
@@ -50,9 +71,10 @@ def fill_in(options: dict[str, Any], size: str) -> None:
     if size not in SIZES:
         raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
     options[size] = "2" if size == "vocab" else "1"
-    if options["embedding"] == "orthogonal" and size == "dim" and options["vocab"]:
+    if size == "dim" and options["vocab"]:
         vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
-        options["dim"] = str(vocab + 1)
+        if not _is_file(options["embedding"]) and ":" not in options["embedding"]:
+            options["dim"] = str(find_part("embedding", options["embedding"]).smallest_dim(vocab))
 
 
 def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, int]:

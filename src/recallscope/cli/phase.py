@@ -108,7 +108,7 @@ def phase(
     else:
         for diagram in diagrams:
             print_phase(diagram)
-    return 1 if any(diagram.failed or not diagram.compared for diagram in diagrams) else 0
+    return 1 if any(diagram.failed or not diagram.known for diagram in diagrams) else 0
 
 
 def _measure(

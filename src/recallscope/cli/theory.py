@@ -13,7 +13,13 @@ from recallscope.cli.options import (
     Target,
     asks_for_a_problem,
 )
-from recallscope.cli.parsing import closed_form_problem, figure_path, fill_in
+from recallscope.cli.parsing import (
+    closed_form_problem,
+    figure_path,
+    fill_in,
+    own_arrays,
+    problem_from,
+)
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.theory import (
     print_bound,
@@ -40,8 +46,8 @@ def predict(
     """
     from recallscope.theory import capacity
 
-    problem = closed_form_problem(options)
-    found = capacity.predict(problem)
+    _, options["embedding"] = own_arrays(options["embedding"])
+    found = capacity.predict(problem_from(**options))
     if as_json:
         print_json(found.to_dict())
     else:

@@ -22,6 +22,12 @@ class Job(Protocol):
         """Do it."""
 
 
+class Mistake(NamedTuple):
+    """A mistake of the user's that the work has met: a sentence to be raised as `ProblemError`."""
+
+    sentence: str
+
+
 class Done(NamedTuple):
     """A task that came to its end, or whose worker did."""
 
@@ -33,16 +39,19 @@ class Done(NamedTuple):
     timed_out: bool = False
     """Whether the worker was ended because the task took longer than it might."""
 
+    def value(self) -> Any:
+        """The result; a mistake of the user's is raised, as it would be made again."""
+        if isinstance(self.result, Mistake):
+            raise ProblemError(self.result.sentence)
+        return self.result
+
 
 def attempt(job: Job) -> tuple[Any, str | None]:
-    """What the work returns, or None and the error that it raised.
-
-    A mistake of the user's is raised, as it would be made again.
-    """
+    """What the work returns, or None and the error that it raised."""
     try:
         return job.run(), None
-    except ProblemError:
-        raise
+    except ProblemError as error:
+        return Mistake(str(error)), None
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
 

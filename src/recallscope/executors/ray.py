@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Sequence
 
-STARTS = 3  # tries to start a cluster
-LONGEST_START = 120.0  # seconds
+STARTS = 5  # tries to start a cluster
+LONGEST_START = 60.0  # seconds; a process that was stopped meanwhile can hang it
 PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock, or to be left
 CLUSTER_MEMORY = 500 * 2**20  # bytes of Ray's own processes
 _START = "import sys; from recallscope.executors.ray_driver import serve; serve(int(sys.argv[1]))"

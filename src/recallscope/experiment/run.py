@@ -6,23 +6,31 @@ import math
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
-from recallscope.experiment.evaluation import evaluate
+from recallscope.experiment.metric import measured
 from recallscope.learning.batch import Batch
 from recallscope.learning.cost import choose_engine, predict_cost
+from recallscope.learning.learner import Outcome, Setup, tested
 from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import learn, training_batch
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.models.instance import Instance
-from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
+from recallscope.problem import (
+    LARGEST_SEED,
+    Problem,
+    ProblemError,
+    check_dtype,
+    find_part,
+    whole_number,
+)
 from recallscope.record import Provenance, Record, Status
 
 
@@ -40,7 +48,7 @@ def run(
     device: str = "cpu",
     embeddings: Embeddings | None = None,
     progress: Callable[[int, int], None] | None = None,
-    batch_of: Callable[[Instance, Threads, Callable[[int], None]], Batch] = training_batch,
+    batch_of: Callable[[Instance, Threads, Callable[[int], None]], Batch] | None = None,
 ) -> Record:
     """Run one experiment and return its record.
 
@@ -74,19 +82,26 @@ def run(
         device=device,
         embeddings=embeddings,
     )
+    setup = Setup(
+        problem=problem,
+        seed=seed,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        engine=engine,
+        embeddings=embeddings,
+        progress=progress,
+        batch_of=batch_of,
+    )
     started = time.perf_counter()
-    status, reason, numbers = Status.OK, None, {}
+    status, reason = Status.OK, None
+    numbers: Mapping[str, Any] = {}
+    metrics: Mapping[str, float | Sequence[float]] = {}
     try:
         check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
-        with Threads() as threads:
-            instance = Instance.make(
-                problem, seed, dtype=dtype, device=device, embeddings=embeddings
-            )
-            batch = batch_of(instance, threads, _count_up(problem, progress))
-            learned = learn(instance, threads, engine=engine, batch=batch)
-            if not learned.finite:
-                raise OverflowError(f"the weights overflowed {dtype}; make steps or arrays smaller")
-            numbers = evaluate(instance, learned, threads, test_samples)
+        outcome: Outcome = find_part("learner", problem.learner).learn(setup)
+        numbers = outcome.numbers or tested(setup, outcome.logits)
+        metrics = {**outcome.metrics, **measured(setup, outcome.logits)}
     except InfeasibleError as error:
         status, reason = Status.INFEASIBLE, str(error)
     except ProblemError:
@@ -99,6 +114,7 @@ def run(
         status=status,
         reason=reason,
         provenance=_provenance(problem, engine, dtype, device, time.perf_counter() - started),
+        metrics=metrics,
         **numbers,
     )
 
@@ -191,29 +207,16 @@ def check_memory(
         )
 
 
-def _count_up(
-    problem: Problem, progress: Callable[[int, int], None] | None
-) -> Callable[[int], None]:
-    if progress is None:
-        return lambda done: None
-    # Three passes over the samples; of the population, two over the hidden units.
-    population = math.isinf(problem.samples)
-    total = 2 * (problem.width or 0) if population else 3 * int(problem.samples)
-    done = 0
-
-    def advance(samples: int) -> None:
-        nonlocal done
-        done += samples
-        progress(done, total)
-
-    return advance
-
-
 def _provenance(
     problem: Problem, engine: str, dtype: str, device: str, elapsed_seconds: float
 ) -> Provenance:
+    return made_by(choose_engine(problem, engine), dtype, device, elapsed_seconds)
+
+
+def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float) -> Provenance:
+    """The provenance of what was made here and now."""
     return Provenance(
-        engine=choose_engine(problem, engine),
+        engine=engine,
         dtype=dtype,
         device=device,
         versions=_versions(),

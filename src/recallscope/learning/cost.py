@@ -14,9 +14,10 @@ import torch
 
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
-from recallscope.problem import Problem, ProblemError, check_dtype
+from recallscope.problem import Problem, ProblemError, check_dtype, find_part
 
 ENGINES = ("auto", "stream", "counts")
+UNKNOWN_SECONDS = 1.0  # of a run of whose cost nothing is known
 
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
@@ -52,11 +53,20 @@ class Cost:
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
     """The engine that will run a problem: 'stream', 'counts', 'literal' or 'population'.
 
+    Learners other than three-step have no engines, and their own name stands for one.
+
     >>> choose_engine(Problem(vocab=512, samples=10**6, dim=64, length=32))
     'counts'
     >>> choose_engine(Problem(vocab=10**6, samples=10**6, dim=64, length=32))
     'stream'
     """
+    if problem.learner != "three-step":
+        if engine not in ("auto", problem.learner):
+            raise ProblemError(
+                f"engine {engine!r} is for the learner three-step; {problem.learner} has one way "
+                "to be computed: leave the engine out"
+            )
+        return problem.learner
     if engine not in ENGINES:
         raise ProblemError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
     if problem.regime == "literal" or math.isinf(problem.samples):
@@ -86,12 +96,25 @@ def predict_cost(
 ) -> Cost:
     """Work, memory and time of one run of a problem, testing included.
 
+    Where the learner does not know its cost, no memory and a second are assumed.
+
     >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
     ('counts', True, True)
     """
     check_dtype(dtype)
     engine = choose_engine(problem, engine)
+    known = find_part("learner", problem.learner).cost
+    if known is None:
+        return Cost(engine=engine, multiply_adds=0.0, memory_bytes=0.0, seconds=UNKNOWN_SECONDS)
+    cost: Cost = known(problem, engine, dtype, test_samples)
+    return cost
+
+
+def three_step_cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
+    """The cost of three steps by an engine that was chosen, or 'auto'."""
+    if engine in ENGINES:
+        engine = choose_engine(problem, engine)
     multiply_adds, seconds = _work(problem, engine)
     V, d, m = problem.vocab, problem.dim, problem.hidden
     asked = min(test_samples, V)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record, Status, check_accuracy
+from recallscope.record import Record, Status, check_accuracy, metric_names
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 
@@ -110,7 +110,7 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
     >>> made.a.label, made.b.label, made.note
     ('sphere', 'orthogonal', 'orthogonal embeddings need a dim above vocab: 513 instead of 64')
     """
-    check_accuracy(accuracy)
+    check_accuracy(accuracy, metric_names(problem))
     if name not in _CHANGES:
         raise ProblemError(f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}")
     return _CHANGES[name](problem, accuracy)

@@ -17,12 +17,27 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, whole_number
-from recallscope.record import Record, Status, check_accuracy, check_target
+from recallscope.problem import (
+    LARGEST_SIZE,
+    Problem,
+    ProblemError,
+    largest_vocab,
+    smallest_dim,
+    whole_number,
+)
+from recallscope.record import (
+    ACCURACIES,
+    Record,
+    Status,
+    check_accuracy,
+    check_target,
+    metric_names,
+    told,
+)
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
 from recallscope.theory.capacity import GROWS, SIZES, accuracies_along, solve
-from recallscope.theory.problem_arrays import has_closed_form
+from recallscope.theory.problem_arrays import no_closed_form
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -56,6 +71,8 @@ class CriticalSize:
     infeasible: int
     curve: list[dict[str, Any]]
     theory: int | None
+    without_theory: str | None
+    """Why there is nothing by closed forms, if there is not."""
     reason: str | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +88,7 @@ class CriticalSize:
         that were run and a little beyond; it is empty if there are no closed forms or no runs.
         """
         curve: list[dict[str, float]] = []
-        if self.curve and has_closed_form(self.problem):
+        if self.curve and self.without_theory is None:
             sizes = [point["size"] for point in self.curve]
             grid = np.geomspace(min(sizes) / 1.2, max(sizes) * 1.2, 200)
             predicted = getattr(accuracies_along(self.problem, self.quantity, grid), self.accuracy)
@@ -109,6 +126,8 @@ class CriticalSearch:
         batch: how many runs to ask for at once.
         first_seed: the seed of the first run.
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
+        own: what is run, if it is an experiment of your own: no closed form is about it, and the
+            accuracy may be any metric that it gives.
 
     >>> from recallscope import run
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=24)
@@ -133,10 +152,11 @@ class CriticalSearch:
         batch: int = 4,
         first_seed: int = 0,
         prior: float | str | None = "theory",
+        own: str | None = None,
     ) -> None:
         if quantity not in SIZES:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
-        check_accuracy(accuracy)
+        check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
         if not isinstance(precision, (int, float)) or not precision > 0:
             raise ProblemError(f"the precision is a share above 0, not {precision!r}")
@@ -157,6 +177,9 @@ class CriticalSearch:
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
         self.first_seed = self._next_seed = whole_number("first_seed", first_seed, 0)
+        self.without_theory = (
+            f"no closed form for {own}" if own else no_closed_form(self.problem)
+        ) or _of_accuracies_only(accuracy)
         self._prior = self._by_theory() if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
@@ -244,9 +267,18 @@ class CriticalSearch:
         self._next_seed += count
         return asked
 
-    def tell(self, records: Iterable[Record]) -> None:
-        """Learn from the records of runs of this problem, asked for or not; of each run once."""
-        for record in records:
+    def tell(self, results: Iterable[Record | tuple[Problem, int, float, int]]) -> None:
+        """Learn from runs of this problem, asked for or not; of each run once.
+
+        A result is a record, or a problem, a seed, the accuracy and the number of its tests.
+
+        >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4))
+        >>> search.tell([(problem, seed, 0.25, 1000) for problem, seed in search.ask()])
+        >>> search.evaluations
+        4
+        """
+        for result in results:
+            record = result if isinstance(result, Record) else told(*_four(result))
             size = getattr(record.problem, self.quantity)
             expected = self.problem.replace(**{self.quantity: size})
             if record.problem != expected or not math.isfinite(size):
@@ -258,10 +290,13 @@ class CriticalSearch:
                 continue
             if (size, record.seed) in self._told:
                 continue  # the same run again is no further evidence
+            rate, tests = record.accuracy(
+                "recall_accuracy" if result is not record else self.accuracy
+            )
             self._told.add((size, record.seed))
             self._x.append(self._sign * math.log(size))
-            self._rate.append(getattr(record, self.accuracy))
-            self._tests.append(float(record.test_samples or 1))
+            self._rate.append(rate)
+            self._tests.append(float(tests))
         self.__dict__.pop("crossing", None)  # to be worked out again when it is asked for
 
     def result(self) -> CriticalSize:
@@ -299,6 +334,7 @@ class CriticalSearch:
             infeasible=self._count(Status.INFEASIBLE),
             curve=self._curve(),
             theory=self.theory,
+            without_theory=self.without_theory,
             reason=reason,
         )
 
@@ -310,13 +346,13 @@ class CriticalSearch:
     @cached_property
     def theory(self) -> int | None:
         """The size that the closed forms give, if there are any and one reaches the target."""
-        if not has_closed_form(self.problem):
+        if self.without_theory:
             return None
         return solve(self.problem, self.quantity, self.target, self.accuracy).value
 
     def _by_theory(self) -> float | None:
         """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
-        if not has_closed_form(self.problem):
+        if self.without_theory:
             return None
         return math.inf if self.theory is None else self._sign * math.log(self.theory)
 
@@ -362,18 +398,31 @@ class CriticalSearch:
         return points
 
 
+def _four(result: Any) -> tuple[Problem, int, Any, Any]:
+    try:
+        problem, seed, accuracy, tests = result
+    except (TypeError, ValueError):
+        raise ProblemError(
+            "tell a record, or (problem, seed, accuracy, tests), "
+            f"not {result!r:.60}; without the number of tests an accuracy means nothing"
+        ) from None
+    return problem, seed, accuracy, tests
+
+
+def _of_accuracies_only(accuracy: str) -> str | None:
+    return None if accuracy in ACCURACIES else f"no closed form for {accuracy}"
+
+
 def smallest_size(problem: Problem, quantity: str) -> int:
     """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
-    if quantity == "dim" and problem.embedding == "orthogonal":
-        return problem.vocab + 1
+    if quantity == "dim":
+        return smallest_dim(problem)
     return 2 if quantity == "vocab" else 1
 
 
 def largest_size(problem: Problem, quantity: str) -> int:
     """The most that makes a problem."""
-    if quantity == "vocab" and problem.embedding == "orthogonal":
-        return problem.dim - 1
-    return LARGEST_SIZE
+    return largest_vocab(problem) if quantity == "vocab" else LARGEST_SIZE
 
 
 def search_range(problem: Problem, quantity: str) -> tuple[int, int]:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
-from scipy.special import logit  # type: ignore[import-untyped]
-
 from recallscope.measurement.axis import Axis
+from recallscope.measurement.boundary import Boundary, boundary
 from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import Record, Status, check_accuracy, check_target
+from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import Interval, mean_interval
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
-from recallscope.theory.problem_arrays import arrays_of
+from recallscope.theory.problem_arrays import no_closed_form
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    pass
 
 
 _MOST_RUNS = 10**6
+_OF_STEPS = ("regime", "eta", "gamma")
 
 
 class Measured(NamedTuple):
@@ -40,22 +37,9 @@ class Measured(NamedTuple):
     interval: Interval | None = None
 
 
-class Boundary(NamedTuple):
-    """The y at which the measured accuracy of one column crosses the target, and its 95 % interval.
-
-    `not_reached` if the means do not cross it within the plane; an end of None lies outside of it.
-    A column without a run that is ok has the status of its runs.
-    """
-
-    status: Status
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class PhaseCell:
-    """One point of the plane: what was measured there, and what the theory says.
+    """One point of the plane: what was measured there, and what the theory says, if anything.
 
     `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
     """
@@ -63,21 +47,25 @@ class PhaseCell:
     x: int
     y: int
     measured: Measured
-    predicted: float
-    stage: str
-    term: str
+    predicted: float | None = None
+    stage: str | None = None
+    term: str | None = None
 
     @property
     def difference(self) -> float | None:
         """Predicted minus measured."""
         interval = self.measured.interval
-        return None if interval is None else self.predicted - interval.mean
+        if interval is None or self.predicted is None:
+            return None
+        return self.predicted - interval.mean
 
     @property
     def disagrees(self) -> bool:
         """Whether the prediction lies outside the interval of what was measured."""
         interval = self.measured.interval
-        return interval is not None and not interval.low <= self.predicted <= interval.high
+        if interval is None or self.predicted is None:
+            return False
+        return not interval.low <= self.predicted <= interval.high
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the counts of right answers are one text, so that a row can hold them."""
@@ -104,6 +92,8 @@ class PhaseDiagram:
         problem: what the cells share; its own values of the two sizes mean nothing.
         boundary: for each x, the y at which the measured accuracy crosses the target.
         theory_boundary: the same by closed forms; None where no y reaches the target.
+        without_theory: why there is nothing by closed forms, if there is not.
+        own: what was run, if it was an experiment of the user's own.
     """
 
     problem: Problem
@@ -114,11 +104,18 @@ class PhaseDiagram:
     cells: tuple[PhaseCell, ...]
     boundary: tuple[Boundary, ...]
     theory_boundary: tuple[int | None, ...]
+    without_theory: str | None = None
+    own: str | None = None
+
+    @property
+    def known(self) -> int:
+        """How many cells have a measurement."""
+        return sum(cell.measured.interval is not None for cell in self.cells)
 
     @property
     def compared(self) -> int:
-        """How many cells have a measurement to compare the theory with."""
-        return sum(cell.measured.interval is not None for cell in self.cells)
+        """How many of them there is a theory to compare with."""
+        return 0 if self.without_theory else self.known
 
     @property
     def disagreeing(self) -> int:
@@ -148,8 +145,12 @@ class PhaseDiagram:
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each cell, from which `from_rows` makes the diagram again."""
         asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
-        asked |= {"accuracy": self.accuracy, "target": self.target}
-        shared = {name: value for name, value in self.shared.items() if name in _OF_A_PROBLEM}
+        asked |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
+        shared = self.shared
+        if self.problem.regime == "limit":  # then its step sizes are none
+            shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
+        if "metrics" in shared:
+            shared["metrics"] = " ".join(shared["metrics"])
         return [
             {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
             for cell in self.cells
@@ -164,6 +165,7 @@ class PhaseDiagram:
             "accuracy": self.accuracy,
             "target": self.target,
             "seeds": self.seeds,
+            "without_theory": self.without_theory,
             "cells": [
                 {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
                 for cell in self.cells
@@ -232,7 +234,8 @@ def phase_diagram(
     >>> [cell.measured.interval.mean > 0.5 for cell in diagram.cells], diagram.compared
     ([False, False, False, True], 4)
     """
-    check_accuracy(accuracy)
+    records = list(records)
+    check_accuracy(accuracy, sorted({name for record in records for name in record.metrics}))
     check_target(target)
     found: dict[tuple[int, int], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
@@ -248,9 +251,14 @@ def phase_diagram(
         found[_place(record.problem, x, y)].append(record)
     if not found:
         raise ProblemError("a phase diagram needs runs, but there are none")
+    own = {record.measure for runs in found.values() for record in runs}
+    if len(own) > 1:
+        raise ProblemError(
+            f"the runs of a phase diagram are of one experiment, not of {sorted(map(str, own))}"
+        )
     problem = next(iter(found.values()))[0].problem
     measured = {place: _measure(runs, accuracy) for place, runs in found.items()}
-    return _diagram(problem, x, y, accuracy, target, measured)
+    return _diagram(problem, x, y, accuracy, target, measured, own.pop())
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) -> list[PhaseDiagram]:
@@ -284,10 +292,11 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
                 raise ProblemError(f"an axis of a table is one of {', '.join(SIZES)}, not {name!r}")
             whole_number(name, row.get(name), 1)
         asked = row["target"] if target is None else target
-        check_accuracy(row["accuracy"])
+        check_accuracy(row["accuracy"], None)
         check_target(asked)
-        problem = Problem.from_dict({name: row[name] for name in _OF_A_PROBLEM if name in row})
-        plane = (x, y, row["accuracy"], asked, *_without(problem, x, y).values())
+        problem = Problem.from_row(row)
+        own = row.get("own")
+        plane = (x, y, row["accuracy"], asked, own, *map(str, _without(problem, x, y).items()))
         problems.setdefault(plane, problem)
         if _place(problem, x, y) in planes[plane]:
             raise ProblemError(
@@ -299,12 +308,9 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
             "the table of a phase diagram has a row for each cell, this one has none"
         )
     return [
-        _diagram(problems[plane], plane[0], plane[1], plane[2], plane[3], cells)
+        _diagram(problems[plane], plane[0], plane[1], plane[2], plane[3], cells, plane[4])
         for plane, cells in planes.items()
     ]
-
-
-_OF_A_PROBLEM = (*SIZES, "activation", "embedding", "trigger_in_values")
 
 
 def _read(row: Mapping[str, Any]) -> Measured:
@@ -343,7 +349,7 @@ def _measure(records: Sequence[Record], accuracy: str) -> Measured:
             f"the runs of a cell are tested on equally many samples, not on {sorted(tests)}"
         )
     size = tests.pop() if tests else 0
-    rates = [getattr(record, accuracy) for record in tested]
+    rates = [record.accuracy(accuracy)[0] for record in tested]
     return Measured(
         right=tuple(round(rate * size) for rate in rates),
         tests=size,
@@ -360,21 +366,25 @@ def _diagram(
     accuracy: str,
     target: float,
     measured: Mapping[tuple[int, int], Measured],
+    own: str | None,
 ) -> PhaseDiagram:
     """What was measured, beside what the theory says."""
     _check_plane(problem, x, y)
     columns = Axis(x, tuple(sorted({column for column, _ in measured})))
     rows = Axis(y, tuple(sorted({row for _, row in measured})))
     _check_axes(columns, rows)
-    theory = phase_map(problem, columns, rows, accuracy)
+    without_theory = no_closed_form(problem) if own is None else f"no closed form for {own}"
+    if accuracy not in ACCURACIES:
+        without_theory = without_theory or f"no closed form for {accuracy}"
+    theory = None if without_theory else phase_map(problem, columns, rows, accuracy)
     cells = tuple(
         PhaseCell(
             x=column,
             y=row,
             measured=measured.get((column, row), Measured()),
-            predicted=float(theory.accuracy[i, j]),
-            stage=theory.stage[i][j],
-            term=theory.term[i][j],
+            predicted=None if theory is None else float(theory.accuracy[i, j]),
+            stage=None if theory is None else theory.stage[i][j],
+            term=None if theory is None else theory.term[i][j],
         )
         for i, row in enumerate(rows.values)
         for j, column in enumerate(columns.values)
@@ -387,59 +397,25 @@ def _diagram(
         target=target,
         cells=cells,
         boundary=tuple(
-            _boundary([cell for cell in cells if cell.x == column], rows, target)
+            boundary(
+                [(cell.y, cell.measured.interval) for cell in cells if cell.x == column],
+                GROWS[y],
+                target,
+                failed=any(cell.measured.failed for cell in cells if cell.x == column),
+            )
             for column in columns.values
         ),
         theory_boundary=tuple(
-            solve(problem.replace(**{x: column}), y, target, accuracy).value
+            None if theory is None else _solved(problem.replace(**{x: column}), y, target, accuracy)
             for column in columns.values
         ),
+        without_theory=without_theory,
+        own=own,
     )
 
 
-def _boundary(cells: Sequence[PhaseCell], y: Axis, target: float) -> Boundary:
-    """Where the measured accuracy of one column of cells crosses the target.
-
-    The value is where the rising curve closest to the means does. The interval is where the target
-    lies within the intervals of the means, so that no shape is assumed from end to end.
-    """
-    failed = any(cell.measured.failed for cell in cells)
-    # In the order in which accuracy rises.
-    ordered = cells if GROWS[y.name] else cells[::-1]
-    known = [(cell.y, cell.measured.interval) for cell in ordered if cell.measured.interval]
-    if not known:
-        return Boundary(Status.FAILED if failed else Status.INFEASIBLE)
-    sizes = np.array([size for size, _ in known], dtype=float)
-    mean, low, high = np.array([interval for _, interval in known]).T
-    near = _reaches(sizes, np.maximum.accumulate(high), target)
-    middle = _reaches(sizes, isotonic_regression(mean).x, target)
-    far = _reaches(sizes, np.minimum.accumulate(low[::-1])[::-1], target)
-    first, last = float(sizes[0]), float(sizes[-1])
-    # An end outside of the plane is not known, unless the crossing is sure to be past the other.
-    ends = (
-        None if near == -math.inf else last if near == math.inf else near,
-        None if far == math.inf else first if far == -math.inf else far,
-    )
-    return Boundary(
-        Status.OK if math.isfinite(middle) else Status.NOT_REACHED,
-        middle if math.isfinite(middle) else None,
-        *(ends if GROWS[y.name] else ends[::-1]),
-    )
-
-
-def _reaches(
-    sizes: Float[np.ndarray, " n"], accuracy: Float[np.ndarray, " n"], target: float
-) -> float:
-    """The size at which a rising accuracy reaches the target; -inf if before all, inf if never."""
-    if accuracy[0] >= target:
-        return -math.inf
-    if accuracy[-1] < target:
-        return math.inf
-    after = int(np.argmax(accuracy >= target))
-    # Logits over the logarithm of the size are straighter than accuracies over sizes.
-    below, above = logit(np.clip(accuracy[after - 1 : after + 1], 1e-6, 1 - 1e-6)) - logit(target)
-    before, reached = np.log(sizes[after - 1 : after + 1])
-    return round(float(np.exp(before + (reached - before) * below / (below - above))), 3)
+def _solved(problem: Problem, y: str, target: float, accuracy: str) -> int | None:
+    return solve(problem, y, target, accuracy).value
 
 
 def _place(problem: Problem, x: str, y: str) -> tuple[int, int]:
@@ -451,9 +427,14 @@ def _without(problem: Problem, x: str, y: str) -> dict[str, Any]:
 
 
 def _check_plane(problem: Problem, x: str, y: str) -> None:
-    """Raise unless the theory knows such a plane."""
-    arrays_of(problem)
-    phase_map(problem, (x, [getattr(problem, x, 1)]), (y, [getattr(problem, y, 1)]))
+    """Raise unless these are two sizes that the problem has."""
+    for name in (x, y):
+        if name not in SIZES:
+            raise ProblemError(f"a plane is of two of {', '.join(SIZES)}, not of {name!r}")
+    if x == y:
+        raise ProblemError(f"a plane is of two sizes, not of {x} twice")
+    if "width" in (x, y) and problem.width is None:
+        raise ProblemError("attention alone has no width; give a problem with one, any value")
 
 
 def _check_axes(x: Axis, y: Axis) -> None:

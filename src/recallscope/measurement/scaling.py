@@ -180,7 +180,7 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
     if quantity not in SIZES:
         raise ProblemError(f"a law is of one of {', '.join(SIZES)}, not of {quantity!r}")
     check_target(target)
-    check_accuracy(accuracy)
+    check_accuracy(accuracy, None)
     names = [
         name
         for name in SIZES

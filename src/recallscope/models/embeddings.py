@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +14,13 @@ import numpy as np
 
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
-from recallscope.problem import FAMILIES, Problem, ProblemError
+from recallscope.models.family import in_blocks
+from recallscope.problem import Problem, ProblemError, find_part
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
 
-_ROWS_AT_ONCE = 4096
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 
 
@@ -119,7 +118,7 @@ def check_arrays(problem: Problem, embeddings: Embeddings | None) -> None:
     """Raise unless arrays are given just if the problem names some, and are those."""
     if embeddings is not None:
         embeddings.check(problem)
-    elif problem.embedding not in FAMILIES:
+    elif problem.embedding.startswith("arrays:"):
         raise ProblemError(
             f"the problem's embedding is {problem.embedding!r}: give these arrays as `embeddings`"
         )
@@ -128,72 +127,26 @@ def check_arrays(problem: Problem, embeddings: Embeddings | None) -> None:
 def draw_embeddings(
     problem: Problem, seed: int, dtype: type[np.floating[Any]] = np.float64
 ) -> Embeddings:
-    """The embeddings of a problem's family, a pure function of (family, V, d, seed).
+    """The embeddings of a problem's family, a pure function of the problem and the seed.
 
     >>> problem = Problem(vocab=64, samples=1, dim=16, length=4)
     >>> draw_embeddings(problem, seed=0).tokens.shape
     (64, 16)
     """
-    vocab, dim = problem.vocab, problem.dim
-    if problem.embedding == "orthogonal":
-        # The model sees inner products alone, so any orthonormal set is as good as the axes.
-        tokens, outputs = np.eye(vocab, dim, dtype=dtype), np.eye(vocab, dim, dtype=dtype)
-        trigger = np.eye(1, dim, k=vocab, dtype=dtype)[0]
-        end = _rows(_sphere, 1, Role.END, vocab, dim, seed, dtype)[0]
-        return Embeddings(tokens, outputs, trigger, end)
-    family = _ROWS_OF[problem.embedding]
-    return Embeddings(
-        tokens=_rows(family, vocab, Role.TOKENS, vocab, dim, seed, dtype),
-        outputs=_rows(family, vocab, Role.OUTPUTS, vocab, dim, seed, dtype),
-        trigger=_rows(family, 1, Role.TRIGGER, vocab, dim, seed, dtype)[0],
-        end=_rows(family, 1, Role.END, vocab, dim, seed, dtype)[0],
-    )
+    drawn: Embeddings = find_part("embedding", problem.embedding).draw(problem, seed, dtype)
+    return drawn
 
 
 def draw_hidden_weights(
     width: int, dim: int, seed: int, dtype: type[np.floating[Any]] = np.float64
 ) -> Float[np.ndarray, "m d"]:
     """The frozen input weights of the MLP, rows N(0, I_d): a unit token gives N(0, 1) inputs."""
-    return _rows(_normal, width, Role.HIDDEN, width, dim, seed, dtype)
-
-
-def _normal(stream: np.random.Generator, rows: int, dim: int) -> Float[np.ndarray, "rows d"]:
-    return stream.standard_normal((rows, dim))
-
-
-def _gaussian(stream: np.random.Generator, rows: int, dim: int) -> Float[np.ndarray, "rows d"]:
-    return _normal(stream, rows, dim) / math.sqrt(dim)
-
-
-def _sphere(stream: np.random.Generator, rows: int, dim: int) -> Float[np.ndarray, "rows d"]:
-    normal = _normal(stream, rows, dim)
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    return normal
-
-
-def _rademacher(stream: np.random.Generator, rows: int, dim: int) -> Float[np.ndarray, "rows d"]:
-    return np.where(stream.random((rows, dim)) < 0.5, 1.0, -1.0) / math.sqrt(dim)
-
-
-_Family = Callable[[np.random.Generator, int, int], "Float[np.ndarray, 'rows d']"]
-_ROWS_OF: dict[str, _Family] = {"sphere": _sphere, "gaussian": _gaussian, "rademacher": _rademacher}
-
-
-def _rows(
-    family: _Family,
-    rows: int,
-    role: Role,
-    size: int,
-    dim: int,
-    seed: int,
-    dtype: type[np.floating[Any]],
-) -> Float[np.ndarray, "rows d"]:
-    """Rows drawn block by block: float32 rows need no float64 copy of the whole."""
-    out = np.empty((rows, dim), dtype=dtype)
-    for block, start in enumerate(range(0, rows, _ROWS_AT_ONCE)):
-        part = out[start : start + _ROWS_AT_ONCE]
-        part[:] = family(generator(seed, role, size, dim, block=block), len(part), dim)
-    return out
+    return in_blocks(
+        lambda random, rows: random.standard_normal((rows, dim)),
+        (width, dim),
+        lambda block: generator(seed, Role.HIDDEN, width, dim, block=block),
+        dtype,
+    )
 
 
 def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:

@@ -16,8 +16,8 @@ from recallscope.models.embeddings import (
     draw_embeddings,
     draw_hidden_weights,
 )
-from recallscope.problem import Problem, check_dtype
-from recallscope.tasks.recall import Task
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
+from recallscope.tasks.kind import SampleSource, samples_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
@@ -35,7 +35,8 @@ class Instance:
     """
 
     problem: Problem
-    task: Task
+    seed: int
+    task: SampleSource
     tokens: Float[Tensor, "V d"]  # z_v
     outputs: Float[Tensor, "V d"]  # u_y
     trigger: Float[Tensor, " d"]  # t
@@ -55,15 +56,13 @@ class Instance:
         """Draw the instance of a problem, or build it around arrays of your own."""
         check_dtype(dtype)
         check_arrays(problem, embeddings)
-        task = Task(problem.vocab, problem.length, seed)
+        seed = whole_number("seed", seed, 0, LARGEST_SEED)
         owned = embeddings is not None
         if embeddings is None:
-            embeddings = draw_embeddings(problem, task.seed, _NUMPY[dtype])
+            embeddings = draw_embeddings(problem, seed, _NUMPY[dtype])
         hidden_weights = None
         if problem.width is not None:
-            hidden_weights = draw_hidden_weights(
-                problem.width, problem.dim, task.seed, _NUMPY[dtype]
-            )
+            hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, _NUMPY[dtype])
 
         def tensor(array: np.ndarray) -> Tensor:
             # A copy of the user's own arrays, in case they change; what was drawn is ours already.
@@ -72,7 +71,8 @@ class Instance:
 
         return cls(
             problem=problem,
-            task=task,
+            seed=seed,
+            task=samples_of(problem, seed),
             tokens=tensor(embeddings.tokens),
             outputs=tensor(embeddings.outputs),
             trigger=tensor(embeddings.trigger),
@@ -88,7 +88,10 @@ class Instance:
     @cached_property
     def labels(self) -> Int64[Tensor, " V"]:
         """π(v) for every token v."""
-        return torch.as_tensor(self.task.permutation, device=self.tokens.device)
+        permutation = getattr(self.task, "permutation", None)
+        if permutation is None:
+            raise ProblemError(f"the task {self.problem.task} has no permutation of the tokens")
+        return torch.as_tensor(permutation, device=self.tokens.device)
 
     @property
     def trigger_value(self) -> Float[Tensor, " d"]:

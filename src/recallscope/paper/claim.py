@@ -52,7 +52,8 @@ class Claim:
         support: what would support it.
         contradict: what would contradict it.
         background: what a reader who does not know the paper needs, in a short paragraph.
-        sweeps: the names of the sweep files whose runs it rests on.
+        sweeps: the names of the sweep files whose runs it rests on; files of one's own by their
+            paths, ending in .toml, where {size} stands for smoke, short or full.
         analyse: from the runs to a finding.
     """
 

@@ -22,8 +22,13 @@ def check_size(size: str) -> None:
 
 
 def sweep_file(name: str, size: str) -> Path:
-    """Where a sweep of the claims is written down."""
+    """Where a sweep of the claims is written down.
+
+    A claim of one's own names a file of its own, which ends in .toml; {size} in it is the size.
+    """
     check_size(size)
+    if name.endswith(".toml"):
+        return Path(name.replace("{size}", size))
     return _SWEEPS / size / f"{name}.toml"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from recallscope.paper.claim import Claim, Finding
@@ -37,12 +38,17 @@ CLAIMS: dict[str, Claim] = {
 }
 
 
-def claims_named(name: str) -> list[Claim]:
-    """The claim of that name, or every claim for "all".
+def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:
+    """The claim of that name, or every claim for "all"; claims that are given are taken as such.
 
     >>> [claim.title for claim in claims_named("products")]
     ['Capacity comes in products of N, d and L']
     """
+    if not isinstance(name, str):
+        given = [name] if isinstance(name, Claim) else list(name)
+        if not given or not all(isinstance(claim, Claim) for claim in given):
+            raise ProblemError(f"claims are a name, a Claim or a list of them, not {name!r:.60}")
+        return given
     if name == "all":
         return list(CLAIMS.values())
     if name not in CLAIMS:

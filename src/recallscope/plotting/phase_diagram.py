@@ -41,7 +41,8 @@ def phase_diagram_figure(diagrams: Sequence[Mapping[str, Any]]) -> Figure:
               `term` that bind, `tests` of a run, and how many runs `failed`;
             - `boundary`: rows of `x` and the `value` of y where the mean crosses the target, with
               its ends `low` and `high`; all may be None;
-            - `disagreement`: the `count` of cells that disagree, `of` how many.
+            - `disagreement`: the `count` of cells that disagree, `of` how many;
+            - `without_theory`: why there is none, if there is none. Then nothing of it is drawn.
     """
     width = 0.9 + 3.15 * len(diagrams)
     figure = new_figure(width, 4.4)
@@ -74,9 +75,11 @@ def _draw(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
     axes.set_facecolor("0.85")  # cells without a measurement
     mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap=COLOUR_MAP, vmin=0, vmax=1, rasterized=True)
     label_size_axes(axes, diagram["x"]["name"], diagram["y"]["name"])
-    _draw_regions(axes, diagram, x_edges, y_edges)
-    _draw_disagreements(axes, diagram)
-    _draw_boundaries(axes, diagram)
+    if not _without_theory(diagram):
+        _draw_regions(axes, diagram, x_edges, y_edges)
+        _draw_disagreements(axes, diagram)
+        _draw_theory(axes, diagram)
+    _draw_boundary(axes, diagram)
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
     return mesh
@@ -152,7 +155,11 @@ def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
         )
 
 
-def _draw_boundaries(axes: Axes, diagram: Mapping[str, Any]) -> None:
+def _without_theory(diagram: Mapping[str, Any]) -> bool:
+    return bool(diagram.get("without_theory"))
+
+
+def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
     xs, ys = diagram["x"]["values"], diagram["y"]["values"]
     predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
     # A logit is straighter between cells than an accuracy.
@@ -166,6 +173,10 @@ def _draw_boundaries(axes: Axes, diagram: Mapping[str, Any]) -> None:
         zorder=4,
     )
     line.set_path_effects([withStroke(linewidth=2.6, foreground="white")])
+
+
+def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
+    ys = diagram["y"]["values"]
     known = [
         (crossing["x"], crossing["value"], crossing["low"], crossing["high"])
         for crossing in diagram["boundary"]
@@ -195,16 +206,19 @@ def _draw_boundaries(axes: Axes, diagram: Mapping[str, Any]) -> None:
 def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
     along = LETTERS[diagram["y"]["name"]]
     stroke = [withStroke(linewidth=2, foreground="0.6")]
+    measured = Line2D(
+        [],
+        [],
+        color=_MEASURED,
+        marker="o",
+        markersize=3.5,
+        linewidth=1,
+        label=f"{along} of accuracy {diagram['target']:g}, measured",
+    )
+    if _without_theory(diagram):
+        return [measured]
     return [
-        Line2D(
-            [],
-            [],
-            color=_MEASURED,
-            marker="o",
-            markersize=3.5,
-            linewidth=1,
-            label=f"{along} of accuracy {diagram['target']:g}, measured",
-        ),
+        measured,
         Line2D([], [], color=_THEORY, linewidth=1.4, label="the same by closed forms"),
         Line2D(
             [],
@@ -235,6 +249,8 @@ def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) ->
     told = [set(describe_fields(each["problem"]).values()) for each in diagrams]
     common = set.intersection(*told)
     own = [text for text in describe_fields(diagram["problem"]).values() if text not in common]
+    if _without_theory(diagram):
+        return ", ".join(own) or str(diagram["without_theory"])
     wrong, compared = diagram["disagreement"]["count"], diagram["disagreement"]["of"]
     count = f"{wrong} of {compared} cells disagree ({wrong / max(compared, 1):.1%})"
     return f"{', '.join(own)}: {count}" if own else count
@@ -251,10 +267,13 @@ def _caption(diagrams: Sequence[Mapping[str, Any]], width: int) -> str:
         f"tested on {tests} fresh samples each.",
         f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
         "95 % intervals; no point: not within the plane.",
-        "Line: the same by closed forms, nothing fitted.",
-        "Crosses: prediction outside the 95 % interval of the cell's mean, as one in twenty is by "
-        "chance.",
     ]
+    if not all(_without_theory(diagram) for diagram in diagrams):
+        sentences += [
+            "Line: the same by closed forms, nothing fitted.",
+            "Crosses: prediction outside the 95 % interval of the cell's mean, as one in twenty is "
+            "by chance.",
+        ]
     if failed:
         sentences.append(f"{failed} runs failed and are left out.")
     return fill(" ".join(sentences), width)

@@ -30,8 +30,9 @@ def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
         nonlocal last, digest
         problem, seed = cell
         if problem is not last:  # seeds of one problem come in turn, a million times
-            if settings.measure is not None:
-                what, how = "measure", settings.measure
+            measure = settings.measure if settings.own is None else settings.own.measure
+            if measure is not None:
+                what, how = "measure", measure
             else:
                 engine = choose_engine(problem, settings.engine_for(problem))
                 what = "cell"

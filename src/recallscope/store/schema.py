@@ -1,8 +1,9 @@
 """Records as rows of Arrow tables, and back.
 
 Every table has the columns of `SCHEMA`. Named metrics have columns of their own, which come and go:
-`metric.NAME` for a number and `metric.NAME[]` for a list of numbers. Columns of whoever wrote the
-records with another version are kept, and mean nothing here.
+`metric.NAME` for a number and `metric.NAME[]` for a list of numbers; so have the fields that parts
+of problems declare, `field.NAME`. Columns of whoever wrote the records with another version are
+kept, and mean nothing here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recallscope.problem import Problem
+from recallscope.problem import Problem, stored_problem
 from recallscope.record import Provenance, Record, Status
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
@@ -31,6 +32,10 @@ PROBLEM_COLUMNS = {
     "regime": _TEXT,
     "eta": pa.float64(),
     "gamma": pa.float64(),
+    "task": _TEXT,
+    "model": _TEXT,
+    "learner": _TEXT,
+    "metrics": _TEXT,  # their names, with spaces between them
 }
 _OUTCOME = {
     "seed": pa.int64(),
@@ -58,6 +63,8 @@ _PROVENANCE = {
 }
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
 _METRIC, _LIST = "metric.", "[]"
+FIELD = "field."
+_FIELD_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 SCHEMA = pa.schema(
     {
@@ -86,6 +93,7 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     columns: dict[str, list[Any]] = {"key": [key for key, _ in kept]}
     for name in PROBLEM_COLUMNS:
         columns[name] = [getattr(record.problem, name) for record in records]
+    columns["metrics"] = [" ".join(names) or None for names in columns["metrics"]]
     for name in (*_OUTCOME, "test_samples", *_NUMBERS):
         columns[name] = [getattr(record, name) for record in records]
     columns["status"] = [str(status) for status in columns["status"]]
@@ -95,6 +103,9 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
     arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
     table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    for name, values in _declared(records).items():
+        known = next(value for value in values if value is not None)
+        table = table.append_column(FIELD + name, pa.array(values, _FIELD_TYPES[type(known)]))
     for name in sorted({name for record in records for name in record.metrics}):
         values = [record.metrics.get(name) for record in records]
         numbers = [value if isinstance(value, Real) else None for value in values]
@@ -106,9 +117,19 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     return table
 
 
+def _declared(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """The fields that parts declare, by name: a value for each record, None where it has none."""
+    found: dict[str, list[Any]] = {}
+    for number, record in enumerate(records):
+        for name, value in record.problem.chosen.items():
+            found.setdefault(name, [None] * len(records))[number] = value
+    return found
+
+
 def to_records(table: pa.Table) -> Iterator[Record]:
     """The records of the rows, one after another."""
     problems: dict[tuple[Any, ...], Problem] = {}
+    problem_columns = columns_of_problems(table.column_names)
     metrics = {
         column: column.removeprefix(_METRIC).removesuffix(_LIST)
         for column in table.column_names
@@ -116,7 +137,7 @@ def to_records(table: pa.Table) -> Iterator[Record]:
     }
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
-            fields = tuple(row[name] for name in PROBLEM_COLUMNS)
+            fields = tuple(row[name] for name in problem_columns)
             if fields not in problems:
                 problems[fields] = problem_of(row)
             yield Record(
@@ -141,9 +162,22 @@ def to_records(table: pa.Table) -> Iterator[Record]:
             )
 
 
+def columns_of_problems(names: Sequence[str]) -> list[str]:
+    """Of the columns of a table, those that say what the problem is."""
+    return [*PROBLEM_COLUMNS, *(name for name in names if name.startswith(FIELD))]
+
+
 def problem_of(row: Mapping[str, Any]) -> Problem:
     """The problem of a row; a field that its column does not tell has its default."""
-    return Problem(**{name: row[name] for name in PROBLEM_COLUMNS if row.get(name) is not None})
+    fields = {name: row[name] for name in PROBLEM_COLUMNS if row.get(name) is not None}
+    if "metrics" in fields:
+        fields["metrics"] = tuple(fields["metrics"].split())
+    declared = {
+        name.removeprefix(FIELD): value
+        for name, value in row.items()
+        if name.startswith(FIELD) and value is not None
+    }
+    return stored_problem(fields, declared)
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:
@@ -151,7 +185,15 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
 
     The same seed with other numbers or by another engine is the same instance again, and no other.
     """
-    names = [*PROBLEM_COLUMNS, "measure", "engine", "dtype", "device", "test_samples", "schema"]
+    names = [
+        *columns_of_problems(table.column_names),
+        "measure",
+        "engine",
+        "dtype",
+        "device",
+        "test_samples",
+        "schema",
+    ]
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])

@@ -23,7 +23,7 @@ from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
 from recallscope.record import ACCURACIES, Status
 from recallscope.store.files import StoreError
 from recallscope.store.footer import column_sizes
-from recallscope.store.schema import PROBLEM_COLUMNS, SCHEMA, plain, problem_of
+from recallscope.store.schema import FIELD, SCHEMA, columns_of_problems, plain, problem_of
 
 FORMAT = 2  # 0.1 wrote 1, which has no column for measures
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -193,7 +193,12 @@ def _check_rows(table: pa.Table) -> None:
     _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
     for name in ACCURACIES:
         _check_range(name, table[name], 0, 1)
-    problems = plain(table.select(list(PROBLEM_COLUMNS)))
+    declared = [field for field in table.schema if field.name.startswith(FIELD)]
+    for field in declared:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind not in (pa.bool_(), pa.int64(), pa.float64(), pa.string()):
+            raise BadShardError(f"not a shard: a field of type {field.type}")
+    problems = plain(table.select(columns_of_problems(table.column_names)))
     for row in problems.group_by(problems.column_names).aggregate([]).to_pylist():
         try:
             problem_of(row)
@@ -210,7 +215,7 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
             raise BadShardError(f"too large: the texts of {name}")
         # Of the texts only reasons are sentences, and whoever shows them says so.
-        if name in SCHEMA.names and name != "reason":
+        if name.startswith(FIELD) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, _ACTED_ON)).as_py()
             if strange or longest > _LONGEST_NAME:

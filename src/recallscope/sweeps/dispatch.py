@@ -11,7 +11,7 @@ from typing import NamedTuple
 from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor, numbers
 from recallscope.executors.limits import Limits
-from recallscope.learning.cost import Cost, predict_cost
+from recallscope.learning.cost import UNKNOWN_SECONDS, Cost, predict_cost
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.sweeps.jobs import RunCells
@@ -101,8 +101,9 @@ def run_cells(
                 continue  # of a sweep before, that was broken off
             task = under_way.pop(done.number)
             if done.lost is None:
-                source.learn(task, done.result)
-                yield Finished(task.cells, done.result, done.worker)
+                records = done.value()
+                source.learn(task, records)
+                yield Finished(task.cells, records, done.worker)
             elif done.timed_out:
                 yield failed(task, done.worker, done.lost)
             elif len(task.cells) > 1:  # to find out which of them it was, if it was one of them
@@ -192,7 +193,9 @@ def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
 
     def cost_of(problem: Problem) -> Cost:
         nonlocal last, cost
-        if problem is not last:
+        if problem is not last and settings.own is not None:
+            cost, last = Cost("own", 0.0, 0.0, UNKNOWN_SECONDS), problem
+        elif problem is not last:
             engine = settings.engine_for(problem)
             cost = predict_cost(problem, engine, settings.dtype, settings.test_samples)
             last = problem

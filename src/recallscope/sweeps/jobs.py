@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import LimitError, Limits
 from recallscope.executors.registry import running
+from recallscope.experiment.own import lost_record, own_record
 from recallscope.experiment.run import (
     InfeasibleError,
     check_memory,
@@ -17,6 +20,7 @@ from recallscope.experiment.run import (
     measure_record,
     run,
 )
+from recallscope.parts.registry import handed_over, receive
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.validation.measures import check_measure, measured_record
@@ -35,6 +39,8 @@ def check_problem(problem: object, settings: Settings) -> None:
     """Raise unless this is a problem that can be run with these settings."""
     if not isinstance(problem, Problem):
         raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
+    if settings.own is not None:
+        return  # what it can run is for it to say
     if settings.measure is not None:
         check_measure(settings.measure)
     check_run(
@@ -54,6 +60,16 @@ class RunCells:
     settings: Settings
     limits: Limits
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Parts that were handed over as objects travel along: workers could not find them."""
+        given = handed_over(part for cell in self.cells for part in cell.problem.parts())
+        packed = b""
+        if given:
+            import cloudpickle  # type: ignore[import-untyped]
+
+            packed = cloudpickle.dumps(given)
+        return _arrived, (self.cells, self.settings, self.limits, packed)
+
     def run(self) -> list[Record]:
         """The records, in the order of the cells."""
         return [self._run(cell) for cell in self.cells]
@@ -71,6 +87,8 @@ class RunCells:
 
     def _experiment(self, cell: Cell) -> Record:
         how = self.settings
+        if how.own is not None:
+            return own_record(how.own, *cell)
         if how.measure is not None:
             return measured_record(how.measure, *cell)
         return run(
@@ -85,6 +103,8 @@ class RunCells:
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
         """The record of a cell that something outside of it ended."""
         how = self.settings
+        if how.own is not None:
+            return lost_record(how.own, *cell, reason)
         if how.measure is not None:
             return replace(measure_record(how.measure, *cell, {}, reason, 0.0), status=status)
         return failed_record(
@@ -111,3 +131,11 @@ class RunCells:
         except InfeasibleError as error:
             return self.failed(cell, str(error), Status.INFEASIBLE)
         raise AssertionError("there is memory for it")
+
+
+def _arrived(
+    cells: tuple[Cell, ...], settings: Settings, limits: Limits, packed: bytes
+) -> RunCells:
+    if packed:
+        receive(pickle.loads(packed))
+    return RunCells(cells, settings, limits)

@@ -179,10 +179,9 @@ def _cache(store: Store | None, settings: Settings) -> Iterator[_RecordCache]:
     if store is None:
         yield _NoCache()
         return
-    from recallscope.sweeps.writer import RecordWriter
+    from recallscope.sweeps.writer import RecordWriter, check_source
 
-    with (
-        store.writing() as statuses,
-        RecordWriter(store, settings, statuses, remember=True) as writer,
-    ):
-        yield writer
+    with store.writing() as statuses:
+        check_source(store, settings.own)
+        with RecordWriter(store, settings, statuses, remember=True) as writer:
+            yield writer

@@ -129,7 +129,7 @@ class ShardedBatch(Batch):
                     continue  # of work before, that was broken off
                 tiles = under_way.pop(done.number)
                 if done.lost is None:
-                    total.merge(done.result)
+                    total.merge(done.value())
                     self.advance(min(tiles.stop * self.tile, self.samples) - tiles[0] * self.tile)
                     following = next(waiting, None)
                 else:
@@ -146,7 +146,7 @@ class ShardedBatch(Batch):
     def _job(self, tiles: range, packed: partial[Tensor]) -> SumOverTiles:
         instance = self.instance
         return SumOverTiles(
-            instance.problem, instance.task.seed, _dtype(instance), str(self.device), tiles, packed
+            instance.problem, instance.seed, _dtype(instance), str(self.device), tiles, packed
         )
 
 

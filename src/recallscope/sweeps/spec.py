@@ -15,7 +15,6 @@ A file holds values only. Nothing in it is ever executed.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import tomllib
@@ -30,14 +29,23 @@ from recallscope.cell import Cell, Settings
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.parts.registry import KINDS
+from recallscope.problem import (
+    FIELDS,
+    LARGEST_SEED,
+    LATER_FIELDS,
+    Problem,
+    ProblemError,
+    find_part,
+    whole_number,
+)
 from recallscope.record import accuracy_name
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_CELLS = 10**8
 _MOST_VALUES = 10**6
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Problem))
+_FIELDS = (*FIELDS, *LATER_FIELDS)
 _TOP = ("seed", "seeds", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit")
 _TABLES = ("problem", "grid", "zip", "critical")
 _CRITICAL = ("for", "target", "accuracy", "low", "high", "precision", "budget", "theory")
@@ -68,7 +76,13 @@ class Sweep:
         for row in rows:
             for combination in itertools.product(*self.grid.values()):
                 varied = zip((*self.zipped, *self.grid), (*row, *combination), strict=True)
-                yield Problem.from_dict(self.fixed | dict(varied))
+                yield self._problem(self.fixed | dict(varied))
+
+    def _problem(self, fields: dict[str, Any]) -> Problem:
+        # A field of a part is for the problems that have the part; others do without.
+        if fields.keys() <= set(_FIELDS):
+            return Problem.from_dict(fields)
+        return Problem.from_row(fields)
 
     def cells(self) -> Iterator[Cell]:
         """Every problem at every seed."""
@@ -131,14 +145,15 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise ProblemError(f"{name} is a table: write [{name}] and its lines below it")
+    names = (*_FIELDS, *_declared(tables))
     for name in ("problem", "grid", "zip"):
-        _known(f"[{name}]", tables[name], _FIELDS)
+        _known(f"[{name}]", tables[name], names)
     grid = {name: _values(name, given) for name, given in tables["grid"].items()}
     zipped = {name: _values(name, given) for name, given in tables["zip"].items()}
     if len({len(values) for values in zipped.values()}) > 1:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in zipped.items())
         raise ProblemError(f"what varies together needs as many values each, but {lengths}")
-    for name in _FIELDS:
+    for name in names:
         places = [place for place in ("problem", "grid", "zip") if name in tables[place]]
         if len(places) > 1:
             raise ProblemError(f"{name} is given twice, in {' and '.join(places)}")
@@ -181,6 +196,27 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     return found
 
 
+def _declared(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The fields that the parts named in a sweep declare."""
+    found: dict[str, None] = {}
+    for kind in KINDS:
+        field = "metrics" if kind == "metric" else kind
+        given = [tables[place].get(field, []) for place in ("problem", "grid", "zip")]
+        for name in _texts(given):
+            if not name.startswith("arrays:"):
+                found |= dict.fromkeys(find_part(kind, name).fields)
+    return list(found)
+
+
+def _texts(given: Any) -> Iterator[str]:
+    """All texts in lists of lists."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, list):
+        for each in given:
+            yield from _texts(each)
+
+
 def _settings(document: Mapping[str, Any]) -> Settings:
     names = ("engine", "dtype", "test_samples", "device")
     given = {name: document[name] for name in names if name in document}
@@ -215,7 +251,7 @@ def _values(name: str, given: Any) -> list[Any]:
     assert high is not None
     if low >= high:
         raise ProblemError(f"the range of {name} must rise, not go from {low:g} to {high:g}")
-    if name in ("eta", "gamma"):
+    if name in ("eta", "gamma") or name not in _FIELDS:
         return [float(value) for value in np.geomspace(low, high, count)]
     return sizes_between(low, high, count)
 

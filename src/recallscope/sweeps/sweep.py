@@ -14,6 +14,7 @@ from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
 from recallscope.executors.registry import check_executor
+from recallscope.experiment.own import own_experiment
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
 from recallscope.store.keys import key_maker
@@ -21,7 +22,7 @@ from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
 from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
-from recallscope.sweeps.writer import RecordWriter
+from recallscope.sweeps.writer import RecordWriter, check_source
 
 
 @dataclass
@@ -82,6 +83,9 @@ def sweep(
     time_limit: float | None = None,
     memory_limit: float | None = None,
     fail_fast: bool = False,
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int = 1,
     progress: Callable[[SweepProgress], None] = lambda progress: None,
     failure: Callable[[Record], None] = lambda record: None,
 ) -> SweepResult:
@@ -103,6 +107,11 @@ def sweep(
         time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
         memory_limit: bytes that a cell may add to its worker's memory.
         fail_fast: stop at the first cell that fails.
+        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
+            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
+        name: what to call it in the store; by default the name of the function.
+        version: to be raised when the function changes: the same name with another source is
+            refused.
         progress: called now and then with how far the sweep has come.
         failure: called at once with each record that is not ok.
 
@@ -119,6 +128,7 @@ def sweep(
         test_samples=whole_number("test_samples", test_samples, 1),
         device=device,
         sharded=shards is not None,
+        own=None if run is None else own_experiment(run, name, version),
     )
     limits = Limits(seconds=time_limit, memory=memory_limit)
     check_sharded(settings, limits)
@@ -126,6 +136,7 @@ def sweep(
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
     with interrupts_obeyed(), store.writing() as statuses:
+        check_source(store, settings.own)
         plan = plan_of(cells, settings, statuses)
         cost = cost_maker(settings)
         state = SweepProgress(
@@ -170,6 +181,8 @@ def sweep(
 
 def check_sharded(settings: Settings, limits: Limits) -> None:
     """Raise if cells are to be cut over workers, and what else is asked for does not go with it."""
+    if settings.sharded and settings.own is not None:
+        raise ProblemError("an experiment of your own is not cut over workers; leave shards out")
     if settings.sharded and limits != Limits():
         raise ProblemError("limits hold for a cell in one worker; leave them out, or the shards")
     if settings.sharded and settings.engine == "counts":

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 
-from recallscope.cell import Cell, Settings
+from recallscope.cell import Cell, OwnExperiment, Settings
+from recallscope.problem import ProblemError
 from recallscope.record import Record
 from recallscope.store.keys import key_maker
 from recallscope.store.schema import KeyedRecord, to_records
 from recallscope.store.store import Store, StoreWarning
+from recallscope.store.tables import texts_of
 from recallscope.sweeps.dispatch import Finished
 
 _FIRST_FLUSH = 1.0  # seconds
@@ -83,3 +85,20 @@ class RecordWriter:
         records, self._unwritten = self._unwritten, []
         self._store.append(records)
         self._next_flush = time.monotonic() + _BETWEEN_FLUSHES
+
+
+def check_source(store: Store, own: OwnExperiment | None) -> None:
+    """Raise if the store has records of an experiment of this name and version by other source."""
+    if own is None or not store.files.exists():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)  # told of at the opening
+        told = texts_of(store.table(["measure"])["measure"])
+    beginning = f"{own.name} v{own.version} "
+    for other in set(told) - {own.measure}:
+        if other.startswith(beginning):
+            raise ProblemError(
+                f"the store {store.place!r} has records of {own.name}, version {own.version}, made "
+                f"by another source; give version={own.version + 1} or another name, or use "
+                "another store"
+            )

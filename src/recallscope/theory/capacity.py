@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, largest_vocab, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
 from recallscope.theory.noise import OWN_STAGE, budget, dominant
-from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
+from recallscope.theory.problem_arrays import (
+    ProblemArrays,
+    arrays_of,
+    no_closed_form,
+    problem_arrays,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -33,6 +38,7 @@ class Prediction:
         dominant: the stage that limits recall and the noise that limits the stage.
         exponents: the powers of each size with which the dominant noise goes, far into its regime.
         slopes: the same at these very sizes, corrections of finite size included.
+        reason: why there is no prediction: then the rest is None or empty.
 
     >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.recall_accuracy, 2), found.dominant
@@ -40,19 +46,22 @@ class Prediction:
     """
 
     problem: Problem
-    lock_accuracy: float
-    recall_accuracy: float
-    one_step_accuracy: float
-    noise: dict[str, dict[str, float]]
-    dominant: tuple[str, str]
-    exponents: dict[str, float]
-    slopes: dict[str, float]
+    lock_accuracy: float | None = None
+    recall_accuracy: float | None = None
+    one_step_accuracy: float | None = None
+    noise: dict[str, dict[str, float]] = field(default_factory=dict)
+    dominant: tuple[str, str] | None = None
+    exponents: dict[str, float] = field(default_factory=dict)
+    slopes: dict[str, float] = field(default_factory=dict)
+    reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: every term with its variance and its share of the stage."""
+        problem = {"problem": self.problem.to_dict() | {"key": self.problem.key}}
+        if self.dominant is None:
+            return problem | {"prediction": None, "reason": self.reason}
         stage, term = self.dominant
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
+        return problem | {
             "prediction": {name: getattr(self, name) for name in Accuracies._fields},
             "noise": {
                 stage: {
@@ -77,19 +86,25 @@ class Prediction:
 def predict(problem: Problem) -> Prediction:
     """Lock, recall and one-step accuracy of a problem, and what limits them, without simulation.
 
+    Where there is no closed form the prediction says so as its `reason`, and has no numbers.
     For arrays of problems, see `recallscope.theory.accuracy.accuracies`.
 
     >>> predict(Problem(vocab=10**9, samples=10**13, dim=16384, length=10**6)).dominant
     ('recall', 'interference')
     """
+    if sentence := no_closed_form(problem):
+        return Prediction(problem=problem, reason=sentence)
     s = arrays_of(problem)
     found = analyse(s)
     terms = budget(s, found)
     stage, term = dominant(found, terms).names()
     slopes = _slopes(s, stage, term)
+    lock, recall, one_step = (float(values[0]) for values in found.accuracies)
     return Prediction(
         problem=problem,
-        **{name: float(values[0]) for name, values in found.accuracies._asdict().items()},
+        lock_accuracy=lock,
+        recall_accuracy=recall,
+        one_step_accuracy=one_step,
         noise={
             stage: {name: _rounded(variance[0]) for name, variance in named.items()}
             for stage, named in terms.items()
@@ -249,19 +264,18 @@ def solve(
 
 
 def _range(problem: Problem, quantity: str) -> tuple[int, int]:
-    """The sizes to search; orthogonal embeddings need a dimension for each token and one more."""
-    low = 2 if quantity == "vocab" else 1
-    high = LARGEST_SIZE
-    if problem.embedding == "orthogonal":
-        if quantity == "dim":
-            low = problem.vocab + 1
-        if quantity == "vocab":
-            high = problem.dim - 1
+    """The sizes to search: not all embeddings exist in every dimension."""
+    low, high = 1, LARGEST_SIZE
+    if quantity == "dim":
+        low = smallest_dim(problem)
+    if quantity == "vocab":
+        low, high = 2, largest_vocab(problem)
     return low, high
 
 
 def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
     """Why even the best size does not reach the target."""
+    assert best.dominant is not None
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The largest noise that more (or less) of this size does nothing about.
     noises = sorted(best.noise[stage], key=best.noise[stage].__getitem__, reverse=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recallscope.problem import ACTIVATIONS, FAMILIES, LARGEST_SIZE, Problem, ProblemError
+from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError, find_part
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
@@ -82,19 +82,19 @@ def problem_arrays(
     sizes["samples"] = np.minimum(sizes["samples"], _ENDLESS)
     codes = _codes(activation)
     family = np.asarray(embedding)
+    forms = np.empty(family.shape, dtype="U20")
     for name in np.unique(family):
-        if name not in FAMILIES:
-            raise ProblemError(
-                f"embedding must be one of {', '.join(FAMILIES)} for a prediction, not {name!s}; "
-                "arrays of your own have no closed form, run them"
-            )
+        form = _form_of(str(name))
+        if form is None:
+            raise NoClosedFormError(_said_of("embedding", str(name)))
+        forms[family == name] = form
     alone = np.isinf(sizes["width"])
     codes = np.where(alone, _ATTENTION_ALONE, codes)
     arrays = np.broadcast_arrays(
         *sizes.values(),
         codes,
-        family == "gaussian",
-        family == "orthogonal",
+        forms == "gaussian",
+        forms == "orthogonal",
         np.asarray(trigger_in_values, dtype=bool),
     )
     made = ProblemArrays(*(np.atleast_1d(array) for array in arrays))
@@ -113,11 +113,8 @@ def arrays_of(problems: Problem | Iterable[Problem]) -> ProblemArrays:
     """
     listed: list[Problem] = [problems] if isinstance(problems, Problem) else list(problems)
     for problem in listed:
-        if problem.regime != "limit":
-            raise ProblemError(
-                "the closed forms hold in the limit regime (η → 0, γ → ∞), "
-                f"not in the {problem.regime} regime; leave regime, eta and gamma out"
-            )
+        if sentence := no_closed_form(problem):
+            raise NoClosedFormError(sentence)
     return problem_arrays(
         **{
             name: [getattr(problem, name) for problem in listed]
@@ -128,17 +125,46 @@ def arrays_of(problems: Problem | Iterable[Problem]) -> ProblemArrays:
     )
 
 
-def has_closed_form(problem: Problem) -> bool:
-    """Whether the theory has anything to say: not of other regimes, nor of arrays of one's own.
+class NoClosedFormError(ProblemError):
+    """The closed forms say nothing of this problem; the message says because of what."""
 
-    >>> has_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
-    True
+
+def no_closed_form(problem: Problem) -> str | None:
+    """Why the closed forms say nothing of a problem; None if they do.
+
+    A closed form is only used for what it was derived for: a part says so of itself.
+
+    >>> no_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> no_closed_form(
+    ...     Problem(vocab=64, samples=99, dim=8, length=4, embedding="arrays:0123456789abcdef"))
+    'no closed form for arrays of your own; run them'
     """
-    try:
-        arrays_of(problem)
-    except ProblemError:
-        return False
-    return True
+    if problem.regime != "limit":
+        return (
+            "no closed form: they hold in the limit regime (η → 0, γ → ∞), "
+            f"not in the {problem.regime} regime; leave regime, eta and gamma out"
+        )
+    if _form_of(problem.embedding) is None:
+        return _said_of("embedding", problem.embedding)
+    for kind in ("task", "model", "learner"):
+        name = getattr(problem, kind)
+        if not find_part(kind, name).closed_form:
+            return _said_of(kind, name)
+    return None
+
+
+def _form_of(embedding: str) -> str | None:
+    """Which formulas hold for an embedding, if any."""
+    if embedding.startswith("arrays:"):
+        return None
+    form: str | None = find_part("embedding", embedding).closed_form
+    return form
+
+
+def _said_of(kind: str, name: str) -> str:
+    if name.startswith("arrays:"):
+        return "no closed form for arrays of your own; run them"
+    return f"no closed form for the {kind} {name}"
 
 
 def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:

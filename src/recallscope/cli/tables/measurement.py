@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 def print_critical(found: CriticalSize) -> None:
-    from recallscope.theory.problem_arrays import has_closed_form
-
     print_problem(found.problem, found.quantity)
     kind = found.accuracy.replace("_", " ")
     if found.value is None:
@@ -33,7 +31,9 @@ def print_critical(found: CriticalSize) -> None:
             f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
             f"(95 % interval {low} {high})"
         )
-    if has_closed_form(found.problem):
+    if found.without_theory:
+        print(f"{found.without_theory[0].upper()}{found.without_theory[1:]}.")
+    else:
         said = "not at any size" if found.theory is None else found.theory
         print(f"Predicted by closed forms: {said}.")
     print(f"From {found.evaluations} runs, each with a seed of its own.")
@@ -134,14 +134,18 @@ def print_phase(diagram: PhaseDiagram) -> None:
         elif found.value is None:
             ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
         theory = "none" if predicted is None else str(predicted)
-        table.add_row(str(x), measured, ends, theory)
+        table.add_row(str(x), measured, ends, "–" if diagram.without_theory else theory)
     Console().print(table)
     print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
     share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
-    print(
-        f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
-        f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
-    )
+    if diagram.without_theory:
+        said = f"{diagram.without_theory[0].upper()}{diagram.without_theory[1:]}"
+        print(f"{said}. {diagram.known} cells were measured, of {diagram.seeds} seeds each.")
+    else:
+        print(
+            f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
+            f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
+        )
     if diagram.failed or diagram.infeasible:
         print(
             f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "

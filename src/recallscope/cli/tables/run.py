@@ -51,6 +51,11 @@ def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) 
             f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})",
             highlight=False,
         )
+    for name in dict.fromkeys(name for record in records for name in record.metrics):
+        values = [record.metrics[name] for record in records if name in record.metrics]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        told = f"{sum(numbers) / len(numbers):.4g}" if numbers else "a list of numbers; see --json"
+        console.print(f"{name:18} {told}", highlight=False, markup=False)
     if tested:
         seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
         print(

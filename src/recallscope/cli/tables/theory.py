@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 def print_prediction(found: Prediction) -> None:
     print_problem(found.problem)
+    if found.dominant is None:
+        print(f"There is {found.reason}.")
+        return
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
         print(f"{name.replace('_', ' '):18} {getattr(found, name):.4f}")
     table = Table("noise", "one step", "lock", "recall")

@@ -120,6 +120,24 @@ def _answers_of_rows(
     return answer
 
 
+def logits_of(
+    instance: Instance, learned: Learned
+) -> Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]:
+    """The model with these weights: from tokens and marked positions to the logits of labels."""
+    soft = instance.problem.regime == "literal"
+    scores, bonus = (soft_scores if soft else key_scores)(instance, learned.alpha)
+
+    def logits(tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]) -> Float[Tensor, "n V"]:
+        tile = Tile(tokens, position, torch.zeros_like(position))
+        if soft:
+            read = soft_read(instance, scores, bonus, tile)
+        else:
+            read = token_read(instance, *attend(scores, bonus, tile))
+        return features(instance, read) @ learned.V2.T @ instance.centred_outputs.T
+
+    return logits
+
+
 def _cosine(a: Tensor, b: Tensor) -> float | None:
     """The cosine of the angle between two arrays, or None if one of them is zero."""
     a, b = a.double(), b.double()

@@ -1,0 +1,145 @@
+"""The claims: list them with their verdicts, run what they rest on, report what came of it.
+
+A claim of your own is given as an object in the place of a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recallscope.paper.bundle import BUNDLE, bundled_evidence, hashes, manifest, summary
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.presets import check_size
+from recallscope.paper.registry import claims_named, finding
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.executors.base import Executor
+
+OWN_RUNS = "recallscope-paper"
+"""The folder of runs of one's own."""
+
+Found = list[tuple[Claim, Finding | None]]
+Asked = str | Claim | Sequence[Claim]
+
+
+def list_claims(
+    claims: Asked = "all", *, store: str | None = None, size: str = "full"
+) -> list[dict[str, Any]]:
+    """Every claim with its statement, its verdict and what that rests on.
+
+    Without a store, by the runs that come with the package.
+
+    >>> [each["verdict"] for each in list_claims("products")]
+    ['supported']
+    """
+    check_size(size)
+    asked = claims_named(claims)
+    if store is None:
+        _only_full(size)
+        known = manifest()["claims"]
+    else:
+        found = findings(asked, evidence_at(size, store))
+        known = {claim.name: summary(each) for claim, each in found}
+    return [
+        {"name": claim.name, "title": claim.title, "statement": claim.statement}
+        | known.get(claim.name, summary(None))
+        for claim in asked
+    ]
+
+
+def run_claims(
+    claims: Asked = "all",
+    *,
+    size: str = "smoke",
+    store: str = OWN_RUNS,
+    executor: str | Executor = "processes",
+    workers: int | None = None,
+    address: str | None = None,
+    progress: Callable[[str, float, float], None] = lambda sweep, done, total: None,
+) -> Found:
+    """Run what claims rest on, and say what came of it. Interrupted and called again, it resumes.
+
+    `progress` is called with the name of a sweep, the work done and the work in all.
+    """
+    asked, folder = claims_named(claims), runs_in(store, size)
+    check_size(size)
+    from recallscope.paper.runner import run_claim_sweep  # with torch, after what may be mistaken
+    from recallscope.sweeps.jobs import cell_workers
+
+    sweeps = list(dict.fromkeys(sweep for claim in asked for sweep in claim.sweeps))
+    with cell_workers(executor, workers, address) as pool:
+        for number, sweep in enumerate(sweeps, start=1):
+            label = f"{sweep} ({number} of {len(sweeps)})"
+
+            def show(done: float, total: float, label: str = label) -> None:
+                progress(label, done, total)
+
+            run_claim_sweep(sweep, size, folder, pool, show)
+    return findings(asked, evidence_at(size, store))
+
+
+def report_claims(
+    to: str,
+    claims: Asked = "all",
+    *,
+    store: str | None = None,
+    size: str = "full",
+    progress: Callable[[str, float, float], None] = lambda stage, done, total: None,
+) -> list[Path]:
+    """Write a self-contained page with verdicts, figures and numbers; returns its figures."""
+    from recallscope.common.csv_files import check_output
+    from recallscope.paper.provenance import facts_about
+    from recallscope.paper.report import check_packages, write_report
+
+    check_output(to, "report", (".html",))
+    check_packages()
+    asked, evidence = claims_named(claims), evidence_at(size, store)
+    found = findings(asked, evidence, progress)
+    files = hashes(BUNDLE if store is None else runs_in(store, size))
+    facts = facts_about(evidence, found, store or OWN_RUNS, files)
+    return write_report(to, found, facts, lambda done, total: progress("drawing", done, total))
+
+
+def findings(
+    claims: Sequence[Claim],
+    evidence: Evidence,
+    progress: Callable[[str, float, float], None] = lambda stage, done, total: None,
+) -> Found:
+    """What the runs say of each claim; None of those whose runs are not all there."""
+    found: Found = []
+    for claim in claims:
+        found.append((claim, finding(claim, evidence)))
+        progress("reading the runs", len(found), len(claims))
+    return found
+
+
+def evidence_at(size: str, store: str | None) -> Evidence:
+    """The runs of one size in a folder, or those that come with the package."""
+    check_size(size)
+    if store is None:
+        _only_full(size)
+        return bundled_evidence()
+    if not runs_in(store, size).is_dir():
+        raise ProblemError(
+            f"there are no runs of size {size} in {store!r}; start with recallscope paper run"
+        )
+    return Evidence.at(runs_in(store, size), size)
+
+
+def runs_in(store: str, size: str) -> Path:
+    """A folder for each size, so that none takes the others' runs for its own."""
+    if "://" in store or not store:
+        raise ProblemError(f"the claims keep their runs in a folder, not at {store!r}")
+    return Path(store) / size
+
+
+def _only_full(size: str) -> None:
+    if size != "full":
+        raise ProblemError(
+            f"the runs that come with this are of size full; give --store FOLDER for those of "
+            f"size {size}"
+        )

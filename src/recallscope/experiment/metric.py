@@ -1,0 +1,39 @@
+"""What a metric is: a number, or a list of numbers, to know of a model that has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, find_part, no_check
+
+if TYPE_CHECKING:
+    from recallscope.learning.learner import Logits, Setup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric.
+
+    Attributes:
+        measure: from the setup and what was learnt to a number or a list of numbers. A share of
+            `test_samples` tests can be searched and drawn as an accuracy.
+        fields: what it adds to problems.
+        check: raises `ProblemError` for a problem that it cannot serve.
+        name: needed only if it is handed over as an object.
+    """
+
+    measure: Callable[[Setup, Logits], float | Sequence[float]]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    check: Callable[[Problem], None] = no_check
+    name: str = ""
+
+
+def measured(setup: Setup, logits: Logits) -> dict[str, float | Sequence[float]]:
+    """The metrics of a problem, each under its name."""
+    return {
+        name.partition(":")[0]: find_part("metric", name).measure(setup, logits)
+        for name in setup.problem.metrics
+    }

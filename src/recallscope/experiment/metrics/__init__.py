@@ -1,0 +1,1 @@
+"""The metrics that come with this package, one file each: `PART` is the metric."""

@@ -1,0 +1,125 @@
+"""An experiment of the user's own: any function from a problem and a seed to what came of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any
+
+from recallscope.cell import OwnExperiment
+from recallscope.experiment.run import made_by
+from recallscope.parts.fingerprint import fingerprint
+from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.record import ACCURACIES, Record, Status, check_metric
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
+
+
+def own_experiment(
+    run: Callable[[Problem, int], Any], name: str | None = None, version: int = 1
+) -> OwnExperiment:
+    """A function as an experiment: with its name, its version and a hash of its source.
+
+    >>> def coin(problem, seed):
+    ...     return 0.5, 1000
+    >>> own = own_experiment(coin)
+    >>> own.name, own.version, len(own.source)
+    ('coin', 1, 16)
+    """
+    if not callable(run):
+        raise ProblemError(f"run must be a function of a problem and a seed, not {run!r:.60}")
+    called = getattr(run, "__name__", "") if name is None else name
+    if not isinstance(called, str) or not _NAME.fullmatch(called):
+        raise ProblemError(
+            "an experiment needs a name of a letter and then letters, digits, '_', '-' or '.', "
+            f"not {called!r:.60}; give name="
+        )
+    return OwnExperiment(
+        name=called,
+        version=whole_number("version", version, 1, 10**6),
+        source=fingerprint(run),
+        function=run,
+    )
+
+
+def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
+    """The record of one run: what the function returned, or that it broke off.
+
+    >>> def coin(problem, seed):
+    ...     return 0.5, 1000
+    >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
+    >>> record = own_record(own_experiment(coin), problem, seed=0)
+    >>> record.recall_accuracy, record.test_samples
+    (0.5, 1000)
+    """
+    started = time.perf_counter()
+    numbers: dict[str, Any] = {}
+    status, reason = Status.OK, None
+    try:
+        found = own.function(problem, seed)
+    except (Exception, SystemExit) as error:  # a crash is a status of its own, never a data point
+        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+    else:
+        numbers = _numbers(own.name, found)
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=status,
+        reason=reason,
+        measure=own.measure,
+        provenance=made_by(None, "own", "own", time.perf_counter() - started),
+        **numbers,
+    )
+
+
+def lost_record(own: OwnExperiment, problem: Problem, seed: int, reason: str) -> Record:
+    """The record of a run that something outside of it ended."""
+    return Record(
+        problem=problem,
+        seed=seed,
+        status=Status.FAILED,
+        reason=reason,
+        measure=own.measure,
+        provenance=made_by(None, "own", "own", 0.0),
+    )
+
+
+def _numbers(name: str, found: Any) -> dict[str, Any]:
+    """What a function returned, as fields of a record."""
+    if isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], Mapping):
+        accuracy, tests = found
+        found = {"recall_accuracy": accuracy, "tests": tests}
+    if not isinstance(found, Mapping):
+        raise ProblemError(
+            f"{name} must return an accuracy and the number of its tests, as in (0.5, 1000), or "
+            f"named metrics, as in {{'recall_accuracy': 0.5, 'tests': 1000, 'loss': 1.2}}, "
+            f"not {found!r:.60}"
+        )
+    metrics = {each: _plain(value) for each, value in found.items()}
+    tests = metrics.pop("tests", None)
+    accuracies = {each: metrics.pop(each) for each in ACCURACIES if each in metrics}
+    for each, value in accuracies.items():
+        if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+            raise ProblemError(f"{each} of {name} must be a number from 0 to 1, not {value!r:.60}")
+    if accuracies and tests is None:
+        raise ProblemError(
+            f"{name} gave {next(iter(accuracies))} without the number of tests that it is a share "
+            "of; return 'tests' too"
+        )
+    for each, value in metrics.items():
+        check_metric(each, value)
+    return {
+        "metrics": metrics,
+        "test_samples": None if tests is None else whole_number("tests", tests, 1),
+        **accuracies,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A number or a list of numbers, of tensors and arrays too."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Real) and not isinstance(value, int):
+        return float(value)
+    return list(value) if isinstance(value, tuple) else value

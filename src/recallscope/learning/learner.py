@@ -1,0 +1,124 @@
+"""What a learner is: how a model comes to recall, from the samples of a problem to its logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, no_check
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+    from torch import Tensor, nn
+
+    from recallscope.learning.cost import Cost
+    from recallscope.models.embeddings import Embeddings
+    from recallscope.models.instance import Instance
+
+    Logits = Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]
+
+_TESTS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a learner is given: a problem at a seed, and how it is to be run.
+
+    `progress` is called with (work done, work in all), if it is there. Engines and the maker of
+    batches are for learners that have several.
+    """
+
+    problem: Problem
+    seed: int
+    test_samples: int = 4096
+    dtype: str = "float64"
+    device: str = "cpu"
+    engine: str = "auto"
+    embeddings: Embeddings | None = None
+    progress: Callable[[int, int], None] | None = None
+    batch_of: Callable[..., Any] | None = None
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The samples, the embeddings and the frozen weights, as tensors."""
+        from recallscope.models.instance import Instance
+
+        return Instance.make(
+            self.problem,
+            self.seed,
+            dtype=self.dtype,
+            device=self.device,
+            embeddings=self.embeddings,
+        )
+
+    def model(self) -> nn.Module:
+        """The model of the problem, untrained: from tokens and marked positions to logits."""
+        from recallscope.models.input_ids import model_of
+
+        return model_of(self.instance).to(self.device)
+
+    def samples(self, start: int, stop: int, split: str = "train") -> tuple[Tensor, ...]:
+        """Tokens, marked positions and labels of samples start…stop−1, as tensors."""
+        import torch
+
+        drawn = self.instance.task.draw(start, stop, split)
+        return tuple(torch.from_numpy(array).long().to(self.device) for array in drawn)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a learner gives back.
+
+    Attributes:
+        logits: what was learnt, from tokens and marked positions to the logits of all labels.
+        metrics: numbers, or curves, of how it was learnt; they become metrics of the record.
+        numbers: fields of the record, for a learner that tests itself; by default it is tested on
+            fresh samples for `recall_accuracy`.
+    """
+
+    logits: Logits
+    metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
+    numbers: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """A way to learn.
+
+    Attributes:
+        learn: from a setup to what was learnt: a pure function, which reads no global generator.
+        fields: what it adds to problems.
+        check: raises `ProblemError` for a problem that it cannot serve.
+        cost: what a run will take, from the problem, the engine, the kind of numbers and the number
+            of tests; None if that is not known.
+        metrics: the names of the metrics that it gives.
+        closed_form: whether the formulas for three gradient steps hold for it.
+        name: needed only if it is handed over as an object.
+    """
+
+    learn: Callable[[Setup], Outcome]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    check: Callable[[Problem], None] = no_check
+    cost: Callable[[Problem, str, str, int], Cost] | None = None
+    metrics: tuple[str, ...] = ()
+    closed_form: bool = False
+    name: str = ""
+
+
+def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
+    """How often the highest logit is the right one, on fresh samples."""
+    import torch
+
+    right = 0
+    with torch.no_grad():
+        for start in range(0, setup.test_samples, _TESTS_AT_ONCE):
+            stop = min(start + _TESTS_AT_ONCE, setup.test_samples)
+            tokens, position, label = setup.samples(start, stop, "test")
+            right += int((logits(tokens, position).argmax(dim=1) == label).sum())
+    return {
+        "test_samples": setup.test_samples,
+        "recall_accuracy": right / setup.test_samples,
+    }

@@ -1,0 +1,1 @@
+"""The learners that come with this package, one file each: `PART` is the learner."""

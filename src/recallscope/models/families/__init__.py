@@ -1,0 +1,1 @@
+"""The embedding families that come with this package, one file each: `PART` is the family."""

@@ -1,0 +1,23 @@
+"""Entries ±1/√d with equal probability: the corners of a cube of unit radius."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.models.family import Family, independent_rows
+from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def _rows(
+    random: np.random.Generator, count: int, dim: int, problem: Problem
+) -> Float[np.ndarray, "rows d"]:
+    return np.where(random.random((count, dim)) < 0.5, 1.0, -1.0) / math.sqrt(dim)
+
+
+PART = Family(draw=independent_rows(_rows), closed_form="sphere")

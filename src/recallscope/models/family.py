@@ -1,0 +1,95 @@
+"""What an embedding family is: how frozen embeddings are drawn, and what theory knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, no_check
+from recallscope.tasks.random import Role, generator
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    from recallscope.models.embeddings import Embeddings
+
+_ROWS_AT_ONCE = 4096
+
+Rows = Callable[[np.random.Generator, int, int, Problem], "Float[np.ndarray, 'rows d']"]
+"""From a source of randomness: so many rows of such a dimension, for a problem."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A family of embeddings.
+
+    Attributes:
+        draw: the embeddings of a problem at a seed, with numbers of a kind: a pure function.
+            `independent_rows` makes one from a function that draws rows.
+        fields: what it adds to problems.
+        smallest_dim: the least dimension for so many tokens.
+        check: raises `ProblemError` for a problem that it cannot serve for another reason.
+        closed_form: which formulas hold for it, if any: those of 'sphere' (unit length, mean square
+            overlap 1/d), of 'gaussian' (whose lengths vary too) or of 'orthogonal'.
+        name: needed only if it is handed over as an object.
+    """
+
+    draw: Callable[[Problem, int, type[np.floating[Any]]], Embeddings]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    smallest_dim: Callable[[int], int] = lambda vocab: 1
+    check: Callable[[Problem], None] = no_check
+    closed_form: str | None = None
+    name: str = ""
+
+
+def independent_rows(rows: Rows) -> Callable[[Problem, int, type[np.floating[Any]]], Embeddings]:
+    """How to draw embeddings whose rows are all independent and alike.
+
+    >>> def uniform(random, count, dim, problem):
+    ...     return random.uniform(-1, 1, (count, dim)) * (3 / dim) ** 0.5
+    >>> draw = independent_rows(uniform)
+    >>> draw(Problem(vocab=64, samples=1, dim=16, length=4), 0, np.float32).tokens.shape
+    (64, 16)
+    """
+
+    def draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
+        from recallscope.models.embeddings import Embeddings
+
+        return Embeddings(
+            tokens=drawn_rows(rows, problem.vocab, Role.TOKENS, problem, seed, dtype),
+            outputs=drawn_rows(rows, problem.vocab, Role.OUTPUTS, problem, seed, dtype),
+            trigger=drawn_rows(rows, 1, Role.TRIGGER, problem, seed, dtype)[0],
+            end=drawn_rows(rows, 1, Role.END, problem, seed, dtype)[0],
+        )
+
+    return draw
+
+
+def drawn_rows(
+    rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: type[np.floating[Any]]
+) -> Float[np.ndarray, "rows d"]:
+    """Rows for one role, from a source of randomness of their own."""
+    return in_blocks(
+        lambda random, size: rows(random, size, problem.dim, problem),
+        (count, problem.dim),
+        lambda block: generator(seed, role, problem.vocab, problem.dim, block=block),
+        dtype,
+    )
+
+
+def in_blocks(
+    draw: Callable[[np.random.Generator, int], Float[np.ndarray, "rows d"]],
+    shape: tuple[int, int],
+    source: Callable[[int], np.random.Generator],
+    dtype: type[np.floating[Any]],
+) -> Float[np.ndarray, "rows d"]:
+    """Rows drawn block by block: float32 rows need no float64 copy of the whole."""
+    out = np.empty(shape, dtype=dtype)
+    for block, start in enumerate(range(0, shape[0], _ROWS_AT_ONCE)):
+        part = out[start : start + _ROWS_AT_ONCE]
+        part[:] = draw(source(block), len(part))
+    return out

@@ -1,0 +1,69 @@
+"""Sequences as language models read them: the mark is a token of its own, and so is the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from recallscope.models.instance import Instance
+from recallscope.problem import ProblemError, find_part
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+EXTRA_IDS = 2  # beside the vocabulary: the trigger, and the end
+
+
+def input_ids(
+    tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"], vocab: int
+) -> Int64[Tensor, "n L+2"]:
+    """Tokens, with the trigger (id `vocab`) before the marked one and `vocab + 1` at the end.
+
+    >>> input_ids(torch.tensor([[5, 6, 7]]), torch.tensor([1]), vocab=10)
+    tensor([[ 5, 10,  6,  7, 11]])
+    """
+    count, length = tokens.shape
+    place = torch.arange(length, device=tokens.device).expand(count, length)
+    after = (place >= position[:, None]).long()
+    ids = torch.full((count, length + 2), vocab, dtype=torch.int64, device=tokens.device)
+    ids.scatter_(1, place + after, tokens)
+    ids[:, -1] = vocab + 1
+    return ids
+
+
+class ReadsIds(nn.Module):
+    """A map from `input_ids` to logits, called as all models are here: tokens and position."""
+
+    def __init__(self, model: nn.Module, vocab: int) -> None:
+        super().__init__()
+        self.model, self.vocab = model, vocab
+
+    def forward(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
+    ) -> Float[Tensor, "n V"]:
+        """The logits of every label, at the end of the sequence."""
+        found: Any = self.model(input_ids(tokens, position, self.vocab))
+        logits: Tensor = getattr(found, "logits", found)
+        if logits.ndim == 3:
+            logits = logits[:, -1]
+        if logits.ndim != 2 or logits.shape[1] < self.vocab:
+            raise ProblemError(
+                f"a model gives logits of at least {self.vocab} labels for each sample, "
+                f"not {tuple(logits.shape)}"
+            )
+        return logits[:, : self.vocab]
+
+
+def model_of(instance: Instance) -> nn.Module:
+    """The model of a problem, as a module from tokens and positions to logits.
+
+    >>> from recallscope.problem import Problem
+    >>> model = model_of(Instance.make(Problem(vocab=64, samples=1, dim=8, length=4), seed=0))
+    >>> model(torch.zeros(3, 4, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)).shape
+    torch.Size([3, 64])
+    """
+    kind = find_part("model", instance.problem.model)
+    built: nn.Module = kind.build(instance)
+    return ReadsIds(built, instance.problem.vocab) if kind.reads_ids else built

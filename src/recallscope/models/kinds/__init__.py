@@ -1,0 +1,1 @@
+"""The models that come with this package, one file each: `PART` is the model."""

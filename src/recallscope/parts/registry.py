@@ -1,0 +1,108 @@
+"""The parts that a problem names, by kind and name: ours, those of other packages, and yours.
+
+A registry is a dictionary. Ours come from the files of one folder for each kind, those of other
+packages from their entry points, and yours are handed over where a name is expected. All are the
+same kind of object, which its file in the folder above describes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from recallscope.parts.fingerprint import fingerprint
+
+_FOLDERS = {
+    "embedding": "recallscope.models.families",
+    "task": "recallscope.tasks.kinds",
+    "model": "recallscope.models.kinds",
+    "learner": "recallscope.learning.learners",
+    "metric": "recallscope.experiment.metrics",
+}
+KINDS = tuple(_FOLDERS)
+NAME = re.compile(r"[a-z][a-z0-9-]{0,49}(:[0-9a-f]{16})?")
+"""How a part may be called; one that was handed over has a hash of its source behind its name."""
+
+_loaded: dict[tuple[str, str], Any] = {}
+_handed_over: dict[tuple[str, str], Any] = {}
+
+
+class UnknownPartError(LookupError):
+    """There is no such part; the message lists those that there are."""
+
+
+def part(kind: str, name: str) -> Any:
+    """The part of this kind and name.
+
+    >>> sorted(part("learner", "three-step").fields)
+    []
+    """
+    place = (kind, name)
+    if place in _handed_over:
+        return _handed_over[place]
+    if place not in _loaded:
+        _loaded[place] = _load(kind, name)
+    return _loaded[place]
+
+
+def names(kind: str) -> list[str]:
+    """The names of all parts of a kind, ours first.
+
+    >>> names("learner")[0]
+    'three-step'
+    """
+    handed = [name for other, name in _handed_over if other == kind]
+    return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind)), *handed])]
+
+
+def hand_over(kind: str, given: Any) -> str:
+    """Take a part that was given where a name is expected, and return the name for it.
+
+    A hash of its source is in the name, so that an edited part is another one.
+    """
+    called = getattr(given, "name", None)
+    if not isinstance(called, str) or not re.fullmatch(r"[a-z][a-z0-9-]{0,49}", called):
+        raise ValueError(
+            f"a {kind} that is handed over needs a name of small letters, digits and '-', "
+            f"not {called!r:.60}"
+        )
+    name = f"{called}:{fingerprint(given)}"
+    _handed_over[kind, name] = given
+    return name
+
+
+def handed_over(used: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Of these kinds and names, the parts that another process could not find by itself."""
+    if not _handed_over:
+        return {}
+    return {place: _handed_over[place] for place in used if place in _handed_over}
+
+
+def receive(parts: Mapping[tuple[str, str], Any]) -> None:
+    """Take in what was handed over in another process."""
+    _handed_over.update(parts)
+
+
+def _load(kind: str, name: str) -> Any:
+    if name in _own(kind):
+        return importlib.import_module(f"{_FOLDERS[kind]}.{name.replace('-', '_')}").PART
+    found = _entry_points(kind)
+    if name in found:
+        return found[name].load()
+    raise UnknownPartError(f"{kind} must be one of {', '.join(names(kind))}, not {name!r:.60}")
+
+
+@cache
+def _own(kind: str) -> list[str]:
+    folder = importlib.import_module(_FOLDERS[kind])
+    return sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(folder.__path__))
+
+
+@cache
+def _entry_points(kind: str) -> dict[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group=f"recallscope.{kind}s")}

@@ -1,0 +1,54 @@
+"""What a task is: where the samples of a problem come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, find_part, no_check
+
+if TYPE_CHECKING:
+    from recallscope.tasks.recall import Samples
+
+
+class SampleSource(Protocol):
+    """Samples of one problem at one seed, each of them a pure function of its number."""
+
+    def draw(self, start: int, stop: int, split: str = "train") -> Samples:
+        """Samples start…stop−1: tokens (n×L), the marked position and the label of each.
+
+        Tokens and labels are whole numbers below `vocab`. The split 'test' shares no sample with
+        'train'.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskKind:
+    """A kind of task.
+
+    Attributes:
+        make: the samples of a problem at a seed.
+        fields: what it adds to problems.
+        check: raises `ProblemError` for a problem that it cannot serve.
+        closed_form: whether the formulas for a permutation hold for it.
+        name: needed only if it is handed over as an object.
+    """
+
+    make: Callable[[Problem, int], SampleSource]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    check: Callable[[Problem], None] = no_check
+    closed_form: bool = False
+    name: str = ""
+
+
+def samples_of(problem: Problem, seed: int) -> SampleSource:
+    """The samples of a problem at a seed.
+
+    >>> problem = Problem(vocab=64, samples=1, dim=8, length=4)
+    >>> samples_of(problem, seed=0).draw(0, 10).tokens.shape
+    (10, 4)
+    """
+    source: SampleSource = find_part("task", problem.task).make(problem, seed)
+    return source

@@ -1,0 +1,1 @@
+"""Parts that recallscope does not know of."""

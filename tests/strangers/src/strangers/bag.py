@@ -1,0 +1,27 @@
+"""A model that reads ids, as language models do: the token after the trigger, and a matrix."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from recallscope.models.instance import Instance
+from recallscope.models.kind import ModelKind
+
+
+class Bag(nn.Module):
+    """Logits at the end of the sequence only, from the embedding of what the trigger marks."""
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__()
+        self.vocab = instance.problem.vocab
+        self.register_buffer("tokens", instance.tokens)
+        zeros = instance.tokens.new_zeros(self.vocab + 2, instance.problem.dim)
+        self.readout = nn.Parameter(zeros)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        trigger = (input_ids == self.vocab).long().argmax(dim=1)
+        marked = input_ids.gather(1, trigger[:, None] + 1)[:, 0]
+        return (self.tokens[marked] @ self.readout.T)[:, None]
+
+
+MODEL = ModelKind(build=Bag, reads_ids=True)

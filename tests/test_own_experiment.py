@@ -1,0 +1,213 @@
+"""A function of the user's own in our searches, sweeps and diagrams."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recallscope
+from recallscope import CriticalSearch, Problem, ProblemError, Store
+from recallscope.measurement.axis import Axis
+from recallscope.parts.fingerprint import fingerprint
+
+PROBLEM = Problem(vocab=64, samples=1, dim=32, length=4)
+TESTS = 1000
+
+
+def planted(problem: Problem, seed: int):
+    """An accuracy that crosses a half at N = 30 d, with the noise of its tests."""
+    truth = 1 / (1 + (30 * problem.dim / problem.samples) ** 2)
+    return np.random.default_rng(seed).binomial(TESTS, truth) / TESTS, TESTS
+
+
+def with_metrics(problem: Problem, seed: int):
+    accuracy, tests = planted(problem, seed)
+    return {"at_5": accuracy, "tests": tests, "loss": 1.5, "curve": [3.0, 2.0, seed]}
+
+
+def test_the_search_finds_where_it_crosses_on_every_executor(tmp_path) -> None:
+    found = {
+        executor: recallscope.critical(
+            PROBLEM, "samples", 0.5, run=planted, executor=executor, store=tmp_path / executor
+        )
+        for executor in ("serial", "processes")
+    }
+    serial = found["serial"]
+    assert found["processes"].to_dict() == serial.to_dict()
+    assert serial.low < 960 < serial.high
+    assert (serial.theory, serial.without_theory) == (None, "no closed form for planted")
+    again = recallscope.critical(PROBLEM, "samples", 0.5, run=planted, store=tmp_path / "serial")
+    assert again.to_dict() == serial.to_dict()
+    assert len(list(Store(tmp_path / "serial").records())) == serial.evaluations
+    assert Store(tmp_path / "serial").verify().sound
+
+
+def test_named_metrics_are_kept_searched_and_drawn(tmp_path) -> None:
+    found = recallscope.critical(
+        PROBLEM, "samples", 0.5, "at_5", run=with_metrics, store=tmp_path / "facts"
+    )
+    assert found.low < 960 < found.high
+    record = next(Store(tmp_path / "facts").records())
+    assert record.metrics["curve"] == [3.0, 2.0, record.seed]
+    assert record.test_samples == TESTS
+    axes = Axis("dim", (16, 32)), Axis("samples", (64, 4096))
+    diagram = recallscope.phase(PROBLEM, *axes, 2, accuracy="at_5", run=with_metrics)
+    assert [cell.predicted for cell in diagram.cells] == [None] * 4
+    assert diagram.without_theory == f"no closed form for {diagram.own}"
+    law = recallscope.fit(PROBLEM, "samples", [Axis("dim", (16, 32, 64))], run=planted)
+    power = law.law.exponents["dim"]
+    assert power.low < 1 < power.high
+    done = recallscope.sweep(
+        [(PROBLEM, seed) for seed in range(3)], tmp_path / "swept", run=with_metrics, name="mine"
+    )
+    assert done.by_status == {"ok": 3}
+
+
+def edited(text: str):
+    """A function with a source of its own, as an edited file has."""
+    space = {"math": math}
+    exec(compile(textwrap.dedent(text), "<edited>", "exec"), space)
+    return space["train"]
+
+
+def test_an_edited_function_does_not_reuse_what_was_run(tmp_path) -> None:
+    cells = [(PROBLEM, 0)]
+    first = edited("def train(problem, seed):\n    return 0.25, 100\n")
+    second = edited("def train(problem, seed):\n    return 0.75, 100\n")
+    place = tmp_path / "facts"
+    assert recallscope.sweep(cells, place, run=first).ran == 1
+    assert recallscope.sweep(cells, place, run=first).ran == 0
+    with pytest.raises(
+        ProblemError, match="train, version 1, made by another source; give version=2"
+    ):
+        recallscope.sweep(cells, place, run=second)
+    with pytest.raises(ProblemError, match="another source"):
+        recallscope.critical(PROBLEM, run=second, store=place)
+    assert recallscope.sweep(cells, place, run=second, version=2).ran == 1
+    assert recallscope.sweep(cells, place, run=second, name="other").ran == 1
+    found = {record.measure[:8]: record.recall_accuracy for record in Store(place).records()}
+    assert found == {"train v1": 0.25, "train v2": 0.75, "other v1": 0.75}
+
+
+STEPS = 3
+
+
+def helper(x):
+    return x + STEPS
+
+
+def calls_helper(problem, seed):
+    return helper(0.0), 10
+
+
+def test_the_hash_covers_what_the_function_refers_to(monkeypatch) -> None:
+    before = fingerprint(calls_helper)
+    assert before == fingerprint(calls_helper)
+    monkeypatch.setitem(calls_helper.__globals__, "STEPS", 4)
+    assert fingerprint(calls_helper) != before
+    monkeypatch.undo()
+    monkeypatch.setitem(calls_helper.__globals__, "helper", lambda x: x)
+    assert fingerprint(calls_helper) != before
+
+    def factory(rate):
+        return lambda problem, seed: (rate, 10)
+
+    assert fingerprint(factory(0.1)) != fingerprint(factory(0.2))
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (0.5, "must return an accuracy and the number of its tests"),
+        ((0.5, 0), "tests must be a whole number from 1"),
+        ((1.5, 10), "recall_accuracy of broken must be a number from 0 to 1, not 1.5"),
+        ({"recall_accuracy": 0.5}, "without the number of tests"),
+        ({"loss": "low"}, "the metric loss must be a number"),
+        (None, "must return"),
+    ],
+)
+def test_what_a_function_may_not_return(returned, sentence, tmp_path) -> None:
+    def broken(problem, seed):
+        return returned
+
+    with pytest.raises(ProblemError, match=sentence):
+        recallscope.sweep([(PROBLEM, 0)], tmp_path / "facts", run=broken)
+
+
+def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> None:
+    def broken(problem, seed):
+        return 0.5
+
+    def crashes(problem, seed):
+        raise RuntimeError("out of luck")
+
+    with pytest.raises(ProblemError, match="must return an accuracy"):
+        recallscope.sweep([(PROBLEM, 0)], tmp_path / "a", run=broken, executor="processes")
+    done = recallscope.sweep([(PROBLEM, 0)], tmp_path / "b", run=crashes)
+    assert done.by_status == {"failed": 1}
+    (record,) = Store(tmp_path / "b").records()
+    assert record.reason == "RuntimeError: out of luck"
+    with pytest.raises(ProblemError, match="a name of a letter"):
+        recallscope.critical(PROBLEM, run=lambda problem, seed: (0.5, 10))
+
+
+def test_telling_without_records() -> None:
+    search = CriticalSearch(PROBLEM, "samples", 0.5, own="mine")
+    while not search.done:
+        search.tell([(problem, seed, *planted(problem, seed)) for problem, seed in search.ask()])
+    found = search.result()
+    assert found.low < 960 < found.high
+    for told, sentence in (
+        ((PROBLEM, 0, 0.5), "without the number of tests an accuracy means nothing"),
+        ((PROBLEM, 0, 0.5, None), "tests must be a whole number from 1"),
+        ((PROBLEM, 0, 2.0, 10), "an accuracy is a number from 0 to 1, not 2.0"),
+    ):
+        with pytest.raises(ProblemError, match=sentence):
+            search.tell([told])
+
+
+SCRIPT = """
+import sys, time
+import recallscope
+from recallscope import Problem
+
+def train(problem, seed):
+    import numpy as np
+    time.sleep(0.4)
+    truth = 1 / (1 + (30 * problem.dim / problem.samples) ** 2)
+    return np.random.default_rng(seed).binomial(1000, truth) / 1000, 1000
+
+found = recallscope.critical(
+    Problem(vocab=64, samples=1, dim=32, length=4), "samples", 0.5, run=train,
+    executor=sys.argv[1], workers=2, store=sys.argv[2], precision=0.02, budget=16,
+)
+print(found.low, found.value, found.high, found.evaluations)
+"""
+
+
+@pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_script_that_is_killed_resumes(executor, tmp_path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, str(tmp_path / "script.py"), executor, str(tmp_path / "facts")]
+    first = subprocess.Popen(command)
+    store, deadline = Store(tmp_path / "facts"), time.monotonic() + 120
+    while not (Path(tmp_path / "facts").exists() and store.statuses()):
+        assert first.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    known = len(store.statuses())
+    again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    expected = recallscope.critical(PROBLEM, "samples", 0.5, run=planted, precision=0.02, budget=16)
+    ends = (expected.low, expected.value, expected.high, expected.evaluations)
+    assert tuple(map(int, again.stdout.split())) == ends
+    assert known < expected.evaluations == len(store.statuses())

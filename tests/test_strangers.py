@@ -1,0 +1,278 @@
+"""Parts of somebody else's package, and objects that are handed over: used as ours are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recallscope
+from counting import Counting
+from recallscope import Problem, ProblemError, Store
+from recallscope.api import paper
+from recallscope.learning.learner import Learner, Outcome
+from recallscope.models.family import Family, independent_rows
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.registry import CLAIMS
+from recallscope.paper.verdict import judge
+from recallscope.parts.registry import KINDS, names
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.statistics.intervals import Interval
+
+# One of each kind.
+ALL = (
+    *("--vocab", "32", "--length", "4", "--embedding", "student-t", "--field", "degrees=3"),
+    *("--task", "parity", "--field", "classes=4", "--model", "bag", "--learner", "descent"),
+    *("--field", "steps=20", "--metric", "confidence"),
+)
+SWEEP = """
+seeds = 2
+test_samples = 256
+
+[problem]
+vocab = 32
+length = 4
+embedding = "student-t"
+metrics = ["confidence"]
+
+[grid]
+degrees = [3, 9]
+samples = [64, 256]
+
+[zip]
+dim = [16, 16]
+task = ["recall", "parity"]
+model = ["transformer", "bag"]
+learner = ["three-step", "descent"]
+"""
+
+
+STRANGE = ("student-t", "parity", "bag", "descent", "confidence")
+
+
+def results(place):
+    return {(record.problem, record.seed): record.result() for record in Store(place).records()}
+
+
+def test_each_kind_has_one_of_a_stranger() -> None:
+    found = {kind: [name for name in names(kind) if name in STRANGE] for kind in KINDS}
+    assert sorted(name for each in found.values() for name in each) == sorted(STRANGE)
+    for file in Path(__file__).with_name("strangers").rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= 60
+
+
+def test_a_stranger_on_the_command_line(command) -> None:
+    done = command("run", *ALL, "--samples", "256", "--dim", "16", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    (record,) = document["records"]
+    assert len(record["metrics"]["loss"]) == 20
+    assert 0 <= record["metrics"]["confidence"] <= 1
+    assert record["recall_accuracy"] > 0.5  # of four labels
+    assert record["engine"] == "descent"
+    assert document["problem"]["degrees"] == 3
+    people = command("run", *ALL, "--samples", "256", "--dim", "16")
+    assert "confidence" in people.stdout
+    assert "student-t" in command("run", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "change", [("--embedding", "student-t"), ("--metric", "recall-at-k"), ALL[4:]]
+)
+def test_a_stranger_is_not_predicted_as_something_else(command, change) -> None:
+    sizes = ("--vocab", "32", "--length", "4", "--samples", "256", "--dim", "16")
+    done = command("predict", *sizes, *change, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    if change[0] == "--metric":  # which changes nothing of what is learnt
+        assert document["prediction"] is not None
+        return
+    assert document["prediction"] is None
+    assert document["reason"].startswith("no closed form for the embedding student-t")
+    assert "There is no closed form" in command("predict", *sizes, *change).stdout
+    refused = command("solve", "--for", "samples", *sizes, *change)
+    assert (refused.returncode, "no closed form for the" in refused.stderr) == (2, True)
+
+
+def test_strangers_in_a_sweep_on_processes_and_on_ray(command, tmp_path) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    for executor in ("processes", "ray"):
+        place = str(tmp_path / executor)
+        how = ("--store", place, "--executor", executor, "--workers", "2", "--json")
+        done = command("sweep", str(tmp_path / "sweep.toml"), *how)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["by_status"] == {"ok": 16}
+        assert Store(place).verify().sound
+    first, second = results(tmp_path / "processes"), results(tmp_path / "ray")
+    assert first == second
+    assert {problem.degrees for problem, _ in first} == {3.0, 9.0}
+    listed = command("records", "--store", str(tmp_path / "ray"), "list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    again = command("sweep", str(tmp_path / "sweep.toml"), "--store", place, "--json")
+    assert json.loads(again.stdout)["ran"] == 0
+
+
+@pytest.mark.parametrize("accuracy", ["recall", "confidence"])
+def test_the_critical_size_of_a_stranger(command, accuracy, tmp_path) -> None:
+    arguments = ("--for", "samples", "--dim", "24", "--high", "1000", "--budget", "16", "--json")
+    how = ("--store", str(tmp_path / "facts"), "--test-samples", "256", "--accuracy", accuracy)
+    done = command("critical", *ALL, *arguments, *how, "--figure", str(tmp_path / "critical.png"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["low"] <= found["value"] <= found["high"]
+    assert found["theory"] is None
+    assert found["without_theory"].startswith("no closed form for the embedding student-t")
+
+
+def test_the_phase_diagram_of_a_stranger(command, tmp_path) -> None:
+    table, figure = str(tmp_path / "phase.csv"), str(tmp_path / "phase.png")
+    axes = ("--x", "dim=8,24", "--y", "samples=16,64,256", "--seeds", "2")
+    done = command("phase", *ALL, *axes, "--csv", table, "--figure", figure, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert {cell["predicted"] for cell in document["cells"]} == {None}
+    again = command("phase", "--from", table, "--json")
+    assert json.loads(again.stdout) == document
+    assert "No closed form for the embedding student-t" in command("phase", "--from", table).stdout
+
+
+def test_fields_of_parts_are_checked_and_read_like_others() -> None:
+    sizes = {"vocab": 32, "samples": 64, "dim": 8, "length": 4}
+    problem = Problem(**sizes, embedding="student-t", degrees=3)
+    assert (problem.degrees, problem.to_dict()["degrees"]) == (3.0, 3.0)
+    assert Problem.from_json(problem.to_json()) == problem
+    assert problem.replace(dim=16).degrees == 3.0
+    assert problem.replace(embedding="sphere") == Problem(**sizes)
+    default = Problem(**sizes, embedding="student-t")
+    assert default.degrees == 5.0
+    assert default.key == problem.replace(degrees=5).key != problem.key
+    for change, sentence in (
+        ({"degrees": 1}, "degrees must be a number from 2.1, not 1"),
+        ({"degree": 3}, "unknown field 'degree'; the fields are .*, degrees"),
+        ({"task": "parity", "classes": 64, "learner": "descent"}, "more classes"),
+        ({"task": "parity"}, "three-step is for the task recall, not for parity"),
+        ({"learner": "adam"}, "learner must be one of three-step, descent, not 'adam'"),
+    ):
+        with pytest.raises(ProblemError, match=sentence):
+            problem.replace(**change)
+
+
+def test_records_of_parts_that_are_not_installed_are_read(tmp_path, monkeypatch) -> None:
+    problem = Problem(
+        vocab=32,
+        samples=64,
+        dim=8,
+        length=4,
+        embedding="student-t",
+        degrees=3,
+        metrics="confidence",
+    )
+    recallscope.sweep([(problem, 0)], tmp_path / "facts", test_samples=64)
+    before = next(Store(tmp_path / "facts").records()).result()
+    monkeypatch.setattr("recallscope.parts.registry._entry_points", lambda kind: {})
+    monkeypatch.setattr("recallscope.parts.registry._loaded", {})
+    with pytest.raises(ProblemError, match="embedding must be one of"):
+        problem.replace(dim=16)
+    (record,) = Store(tmp_path / "facts").records()
+    assert record.result() == before
+    assert record.problem.degrees == 3.0
+    assert Store(tmp_path / "facts").verify().sound
+
+
+CLAIM_SWEEP = """
+seeds = 2
+test_samples = 64
+[problem]
+vocab = 32
+length = 4
+dim = 16
+[grid]
+samples = [16, 256]
+"""
+
+
+def claim_of(sweep: str) -> Claim:
+    """Somebody's own: recall is higher with more samples."""
+
+    def analyse(evidence: Evidence) -> Finding:
+        mean = {16: 0.0, 256: 0.0}
+        for record in evidence.runs(sweep):
+            mean[record.problem.samples] += record.recall_accuracy / 2
+        gain = mean[256] - mean[16]
+        series = Series(label="recall", kind=Kind.MEASURED, x=list(mean), y=list(mean.values()))
+        return Finding(
+            judgements=[judge("gain", Interval(gain, gain - 0.1, gain + 0.1), above=0.0)],
+            answer=f"The gain is {gain:.2f}.",
+            picture=Picture(
+                caption="Recall.", panels=[Panel(title="", x="N", y="recall", series=[series])]
+            ),
+            rows=[{"gain": gain}],
+        )
+
+    return Claim(
+        name="more-is-better",
+        title="More samples are better",
+        statement="Recall rises with the number of samples.",
+        support="It rises.",
+        contradict="It falls.",
+        background="None.",
+        sweeps=(sweep,),
+        analyse=analyse,
+    )
+
+
+def test_a_claim_that_is_handed_over(tmp_path) -> None:
+    (tmp_path / "smoke.toml").write_text(CLAIM_SWEEP)
+    claim = claim_of(str(tmp_path / "{size}.toml"))
+    store = str(tmp_path / "runs")
+    ((_, found),) = paper.run_claims(claim, store=store, executor="serial")
+    assert str(found.verdict) == "supported"
+    (listed,) = paper.list_claims(claim, store=store, size="smoke")
+    assert (listed["name"], listed["verdict"]) == ("more-is-better", "supported")
+    both = paper.list_claims([*CLAIMS.values(), claim])
+    assert [each["verdict"] for each in both].count("not yet measured") == 1
+    figures = paper.report_claims(str(tmp_path / "report.html"), claim, store=store, size="smoke")
+    assert {path.stem for path in figures} == {"more-is-better"}
+    assert "More samples are better" in (tmp_path / "report.html").read_text()
+
+
+def spikes(random, count, dim, problem):
+    rows = np.zeros((count, dim))
+    rows[np.arange(count), random.integers(dim, size=count)] = 1.0
+    return rows
+
+
+def shuffled_labels(setup):
+    """Learns nothing, and has a metric."""
+    tokens = setup.instance.tokens
+    return Outcome(
+        logits=lambda asked, position: tokens.new_zeros(len(asked), setup.problem.vocab),
+        metrics={"nothing": 0.25},
+    )
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_parts_that_are_handed_over(executor, tmp_path) -> None:
+    family = Family(name="spikes", draw=independent_rows(spikes))
+    learner = Learner(name="nothing", learn=shuffled_labels)
+    problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding=family, learner=learner)
+    assert problem.embedding.startswith("spikes:")
+    cells = [(problem, seed) for seed in range(4)]
+    done = recallscope.sweep(cells, tmp_path / "facts", executor=executor, test_samples=64)
+    assert done.by_status == {"ok": 4}
+    (record, *_) = Store(tmp_path / "facts").records()
+    assert record.metrics == {"nothing": 0.25}
+    assert record.problem == problem
+    assert recallscope.predict(problem).reason.startswith("no closed form for the embedding spikes")
+
+
+def test_an_executor_that_is_handed_over(tmp_path) -> None:
+    executor = Counting(memory=1e10)
+    problem = Problem(vocab=32, samples=64, dim=16, length=4)
+    recallscope.sweep([(problem, 0)], tmp_path / "facts", executor=executor, test_samples=64)
+    found = recallscope.critical(problem, "samples", 0.5, budget=8, executor=executor)
+    assert found.evaluations == 8
+    assert executor.most >= 1
