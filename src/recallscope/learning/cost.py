@@ -17,7 +17,6 @@ from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.problem import Problem, ProblemError, check_dtype, find_part
 
 ENGINES = ("auto", "stream", "counts")
-UNKNOWN_SECONDS = 1.0  # of a run of whose cost nothing is known
 
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
@@ -48,6 +47,8 @@ class Cost:
     multiply_adds: float
     memory_bytes: float
     seconds: float
+    known: bool = True
+    """Whether this is a prediction, and not what is assumed where there is none."""
 
 
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
@@ -106,9 +107,14 @@ def predict_cost(
     engine = choose_engine(problem, engine)
     known = find_part("learner", problem.learner).cost
     if known is None:
-        return Cost(engine=engine, multiply_adds=0.0, memory_bytes=0.0, seconds=UNKNOWN_SECONDS)
+        return unknown_cost(engine)
     cost: Cost = known(problem, engine, dtype, test_samples)
     return cost
+
+
+def unknown_cost(engine: str) -> Cost:
+    """What is assumed of a run of whose cost nothing is known: no memory, and a second."""
+    return Cost(engine=engine, multiply_adds=0.0, memory_bytes=0.0, seconds=1.0, known=False)
 
 
 def three_step_cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:

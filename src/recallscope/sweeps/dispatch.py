@@ -11,7 +11,7 @@ from typing import NamedTuple
 from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor, numbers
 from recallscope.executors.limits import Limits
-from recallscope.learning.cost import UNKNOWN_SECONDS, Cost, predict_cost
+from recallscope.learning.cost import Cost, predict_cost, unknown_cost
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.sweeps.jobs import RunCells
@@ -194,7 +194,7 @@ def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
     def cost_of(problem: Problem) -> Cost:
         nonlocal last, cost
         if problem is not last and settings.own is not None:
-            cost, last = Cost("own", 0.0, 0.0, UNKNOWN_SECONDS), problem
+            cost, last = unknown_cost("own"), problem
         elif problem is not last:
             engine = settings.engine_for(problem)
             cost = predict_cost(problem, engine, settings.dtype, settings.test_samples)
@@ -202,3 +202,14 @@ def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
         return cost
 
     return cost_of
+
+
+def share_maker(cells: Iterable[Cell], settings: Settings) -> Callable[[Problem], float]:
+    """What each cell counts for in progress: predicted seconds, or one each if some are unknown.
+
+    A cell whose seconds are known and one whose are not cannot be added up.
+    """
+    cost = cost_maker(settings)
+    if all(cost(cell.problem).known for cell in cells):
+        return lambda problem: cost(problem).seconds
+    return lambda problem: 1.0

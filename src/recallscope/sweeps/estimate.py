@@ -28,6 +28,8 @@ class Estimate(NamedTuple):
     seconds: float
     """From start to end on the executor, its own start included."""
     core_hours: float
+    unknown: int = 0
+    """Cells of whose cost nothing is known; they are not in the sums."""
 
 
 def estimate(
@@ -42,8 +44,12 @@ def estimate(
     plan = plan_of(cells, settings, known)
     cost = cost_maker(settings)
     work = seconds = largest = longest = 0.0
+    unknown = 0
     for cell in plan.pending:
         each = cost(cell.problem)
+        if not each.known:
+            unknown += 1
+            continue
         work += each.multiply_adds
         seconds += each.seconds
         largest = max(largest, each.memory_bytes)
@@ -64,4 +70,5 @@ def estimate(
         workers=count,
         seconds=wall + (_START_SECONDS[executor] if plan.pending else 0.0),
         core_hours=seconds / 3600,
+        unknown=unknown,
     )

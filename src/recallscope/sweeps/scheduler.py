@@ -17,7 +17,7 @@ from recallscope.executors.limits import Limits
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.problem import Problem
 from recallscope.record import Record
-from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
+from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
 from recallscope.sweeps.jobs import check_problem
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def run_all(
     with interrupts_obeyed(), _cache(store, settings) as cache:
         records = {cell: record for cell in cells if (record := cache.find(cell)) is not None}
         pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
-        cost = cost_maker(settings)
-        total, done = sum(cost(cell.problem).seconds for cell in pending), 0.0
+        share = share_maker(pending, settings)
+        total, done = sum(share(cell.problem) for cell in pending), 0.0
         for finished in run_cells(pending, executor, settings, limits, total):
             cache.keep(finished)
             records.update(zip(finished.cells, finished.records, strict=True))
-            done += sum(cost(cell.problem).seconds for cell in finished.cells)
+            done += sum(share(cell.problem) for cell in finished.cells)
             progress(done, total)
     return [records[cell] for cell in cells]
 

@@ -19,7 +19,7 @@ from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_numbe
 from recallscope.record import Record, Status
 from recallscope.store.keys import key_maker
 from recallscope.store.store import Store
-from recallscope.sweeps.dispatch import Finished, cost_maker, run_cells
+from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
 from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
 from recallscope.sweeps.writer import RecordWriter, check_source
@@ -138,11 +138,11 @@ def sweep(
     with interrupts_obeyed(), store.writing() as statuses:
         check_source(store, settings.own)
         plan = plan_of(cells, settings, statuses)
-        cost = cost_maker(settings)
+        share = share_maker(plan.pending, settings)
         state = SweepProgress(
             cells=plan.cells,
             known=plan.known,
-            seconds=sum(cost(cell.problem).seconds for cell in plan.pending),
+            seconds=sum(share(cell.problem) for cell in plan.pending),
         )
         found = plan.statuses
         if plan.pending:
@@ -155,14 +155,14 @@ def sweep(
                     results = run_cells(plan.pending, pool, settings, limits, state.seconds)
                 else:
 
-                    def part_done(cell: Cell, share: float) -> None:
-                        seconds = state.seconds_done + share * cost(cell.problem).seconds
+                    def part_done(cell: Cell, part: float) -> None:
+                        seconds = state.seconds_done + part * share(cell.problem)
                         progress(replace(state, seconds_done=seconds))
 
                     results = _in_shards(plan.pending, pool, settings, shards, part_done)
                 for done in results:
                     writer.keep(done)
-                    account(state, done, cost)
+                    account(state, done, share)
                     found.update(str(record.status) for record in done.records)
                     progress(state)
                     for record in done.records:
@@ -218,7 +218,7 @@ def plan_of(
     return Plan(len(seen), found.total(), found, pending)
 
 
-def account(state: SweepProgress, done: Finished, cost: Callable[[Problem], Any]) -> None:
+def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:
     """Add what came back to how far a sweep has come."""
     if not done.records:
         return
@@ -227,7 +227,7 @@ def account(state: SweepProgress, done: Finished, cost: Callable[[Problem], Any]
         state.started = time.monotonic() - took
     state.done += len(done.records)
     state.failed += sum(record.status is Status.FAILED for record in done.records)
-    state.seconds_done += sum(cost(cell.problem).seconds for cell in done.cells)
+    state.seconds_done += sum(share(cell.problem) for cell in done.cells)
     busy = sum(record.provenance.elapsed_seconds for record in done.records)
     # Put last, so that the first to be left out are those not heard of any more.
     state.busy[done.worker] = state.busy.pop(done.worker, 0.0) + busy

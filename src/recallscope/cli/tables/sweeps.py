@@ -40,4 +40,6 @@ def print_estimate(executor: str, found: Estimate) -> None:
     ):
         table.add_row(name, value)
     Console().print(table)
+    if found.unknown:
+        print(f"Without {found.unknown} cells, whose learner does not know its cost.")
     print("Estimates for a core of a server of 2023; nothing was run.")
