@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import socket
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -258,3 +260,27 @@ def test_json_of_readings_is_bounded(tmp_path):
         path.write_bytes(line)
         with pytest.raises(ProblemError, match=r"cannot be read|is no reading"):
             read_readings(path)
+
+
+def test_a_store_in_memory_is_refused_on_the_command_line(command):
+    done = command("records", "--store", "memory://facts", "verify")
+    assert done.returncode == 2
+    sweep_file = command("critical", "--for", "dim", "--store", "memory://facts", *SIZES)
+    assert sweep_file.returncode == 2
+    assert "gone when the command ends" in sweep_file.stderr
+
+
+SIZES = ("--vocab", "32", "--samples", "64", "--length", "4")
+
+
+def test_the_lock_tells_nothing_of_the_machine(store):
+    with store.writing():
+        content = (store.files.path / ".lock").read_bytes()
+    assert socket.gethostname().encode() not in content
+
+
+def test_a_copy_under_another_name_is_told_of_and_counted_once(store):
+    (shard,) = store.files.path.glob("*.parquet")
+    shutil.copy(shard, store.files.path / "x.parquet")
+    found = store.verify()
+    assert (found.records, found.strange) == (4, ["x.parquet"])
