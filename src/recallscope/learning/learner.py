@@ -11,7 +11,7 @@ from recallscope.parts.field import Field
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
+    from jaxtyping import Bool, Float, Int64
     from torch import Tensor, nn
 
     from recallscope.learning.cost import Cost
@@ -110,15 +110,24 @@ class Learner:
 
 def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
     """How often the highest logit is the right one, on fresh samples."""
+    share = share_of_tests(
+        setup, lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label
+    )
+    return {"test_samples": setup.test_samples, "recall_accuracy": share}
+
+
+def share_of_tests(
+    setup: Setup,
+    right: Callable[
+        [Int64[Tensor, "n L"], Int64[Tensor, " n"], Int64[Tensor, " n"]], Bool[Tensor, " n"]
+    ],
+) -> float:
+    """The share of the fresh samples for which something is right, block by block."""
     import torch
 
-    right = 0
+    count = 0
     with torch.no_grad():
         for start in range(0, setup.test_samples, _TESTS_AT_ONCE):
             stop = min(start + _TESTS_AT_ONCE, setup.test_samples)
-            tokens, position, label = setup.samples(start, stop, "test")
-            right += int((logits(tokens, position).argmax(dim=1) == label).sum())
-    return {
-        "test_samples": setup.test_samples,
-        "recall_accuracy": right / setup.test_samples,
-    }
+            count += int(right(*setup.samples(start, stop, "test")).sum())
+    return count / setup.test_samples

@@ -60,6 +60,8 @@ def _describe(thing: Any, parts: list[str], seen: set[int]) -> None:
         values = sorted(map(repr, thing)) if isinstance(thing, (set, frozenset)) else thing
         for value in values:
             _describe(value, parts, seen)
+    elif hasattr(thing, "detach") and hasattr(thing, "cpu"):  # a tensor of PyTorch
+        _describe(thing.detach().cpu().numpy(), parts, seen)
     elif hasattr(thing, "tobytes") and hasattr(thing, "shape"):  # an array of NumPy
         digest = hashlib.sha256(thing.tobytes()).hexdigest()
         parts.append(f"{thing.dtype} {thing.shape} {digest}")
