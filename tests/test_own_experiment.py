@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -104,6 +105,15 @@ def helper(x):
     return x + STEPS
 
 
+class Model:
+    def answer(self):
+        return helper(0.0)
+
+
+def calls_class(problem, seed):
+    return Model().answer(), 10
+
+
 def calls_helper(problem, seed):
     return helper(0.0), 10
 
@@ -117,10 +127,35 @@ def test_the_hash_covers_what_the_function_refers_to(monkeypatch) -> None:
     monkeypatch.setitem(calls_helper.__globals__, "helper", lambda x: x)
     assert fingerprint(calls_helper) != before
 
+    monkeypatch.undo()
+
     def factory(rate):
         return lambda problem, seed: (rate, 10)
 
     assert fingerprint(factory(0.1)) != fingerprint(factory(0.2))
+    of_class = fingerprint(calls_class)
+    monkeypatch.setitem(calls_class.__globals__, "STEPS", 4)
+    assert fingerprint(calls_class) != of_class
+
+
+def test_the_hash_is_the_same_in_every_process() -> None:
+    program = (
+        "from recallscope.parts.fingerprint import fingerprint\n"
+        "def f(problem, seed):\n    return seed in {'a', 'b', 'c'}, NAMES\n"
+        "NAMES = {'x', 'y', 'z'}\n"
+        "print(fingerprint(f))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -12,12 +16,15 @@ import recallscope
 from counting import Counting
 from recallscope import Problem, ProblemError, Store
 from recallscope.api import paper
+from recallscope.experiment.metric import Metric
 from recallscope.learning.learner import Learner, Outcome
 from recallscope.models.family import Family, independent_rows
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.registry import CLAIMS
 from recallscope.paper.verdict import judge
+from recallscope.parts.field import Field
+from recallscope.parts.naming import TAKEN
 from recallscope.parts.registry import KINDS, names
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -276,3 +283,120 @@ def test_an_executor_that_is_handed_over(tmp_path) -> None:
     found = recallscope.critical(problem, "samples", 0.5, budget=8, executor=executor)
     assert found.evaluations == 8
     assert executor.most >= 1
+
+
+SMALL = {"vocab": 32, "samples": 64, "dim": 8, "length": 4}
+
+
+def learner(name, **fields):
+    return Learner(name=name, learn=shuffled_labels, fields=fields)
+
+
+def test_an_edited_part_is_another_one() -> None:
+    def other(random, count, dim, problem):
+        return np.ones((count, dim))
+
+    first, second = (
+        Problem(**SMALL, embedding=Family(name="mine", draw=independent_rows(rows)))
+        for rows in (spikes, other)
+    )
+    assert first.embedding != second.embedding
+    assert first != second
+
+
+def test_learners_are_not_mixed_in_one_diagram() -> None:
+    from recallscope.measurement.axis import Axis
+    from recallscope.measurement.phase import phase_diagram, plan
+
+    runs = plan(Problem(**SMALL), Axis("dim", (8, 16)), Axis("samples", (32, 64)), 1)
+    ours = [recallscope.run(*run, test_samples=64) for run in runs]
+    nothing = learner("nothing")
+    theirs = [
+        recallscope.run(problem.replace(learner=nothing), seed, test_samples=64)
+        for problem, seed in runs
+    ]
+    for records in (ours + theirs, theirs + ours):
+        with pytest.raises(ProblemError, match="but these have learner"):
+            phase_diagram(records, "dim", "samples")
+
+
+@pytest.mark.parametrize("name", ["hidden", "key", "tests", "Rate", "dim"])
+def test_names_of_fields_that_are_taken(name) -> None:
+    with pytest.raises(ProblemError, match=f"declares a field '{name}'"):
+        Problem(**SMALL, learner=learner("clash", **{name: Field(default=1)}))
+
+
+def test_what_a_problem_has_is_not_a_field_of_a_part() -> None:
+    assert {name for name in dir(Problem) if not name.startswith("_")} <= TAKEN
+
+
+def test_two_parts_with_one_field() -> None:
+    other = learner("other", k=Field(default=50))
+    with pytest.raises(ProblemError, match="two parts declare a field k, and not the same"):
+        Problem(**SMALL, learner=other, metrics="recall-at-k")
+
+
+def test_fields_of_one_name_and_two_types_are_kept_apart(tmp_path) -> None:
+    problems = [
+        Problem(**SMALL, learner=learner("whole", rate=Field(default=1)), rate=2),
+        Problem(**SMALL, learner=learner("part", rate=Field(default=1.0)), rate=0.5),
+        Problem(**SMALL, learner=learner("text", rate=Field(default="a")), rate="fast"),
+    ]
+    recallscope.sweep([(each, 0) for each in problems], tmp_path / "facts", test_samples=64)
+    store = Store(tmp_path / "facts")
+    assert {record.problem.rate for record in store.records()} == {2, 0.5, "fast"}
+    assert store.verify().sound
+    store.compact()
+    assert store.export(tmp_path / "all.csv") == 3
+
+
+@pytest.mark.parametrize(
+    ("default", "value"), [("a", "x[1]"), ("a", "b" * 300), (1, 10**400), (1, 1.5), (0.5, 1e301)]
+)
+def test_values_that_no_field_can_have(default, value) -> None:
+    with pytest.raises(ProblemError, match="rate must be"):
+        Problem(**SMALL, learner=learner("odd", rate=Field(default=default)), rate=value)
+
+
+def test_bounds_and_maps_are_not_for_strangers() -> None:
+    problem = Problem(**SMALL, learner=learner("nothing"))
+    with pytest.raises(ProblemError, match="the bound is not for the learner nothing"):
+        recallscope.bound(problem)
+    with pytest.raises(ProblemError, match="no closed form for the learner nothing"):
+        recallscope.phase_map(problem, ("dim", [8, 16]), ("samples", [32, 64]))
+
+
+def test_mistakes_with_parts_are_sentences() -> None:
+    family = Family(name="spikes", draw=independent_rows(spikes))
+    for wrong in ({"task": family}, {"metrics": 5}, {"metrics": None}, {"self": 1}):
+        with pytest.raises(ProblemError):
+            Problem.from_dict(SMALL | wrong)
+
+
+def test_many_metrics_come_back(tmp_path) -> None:
+    metrics = [
+        Metric(name=f"confidence-of-number-{n}", measure=lambda setup, logits: 10**18 + 1)
+        for n in range(8)
+    ]
+    problem = Problem(**SMALL, metrics=metrics)
+    recallscope.sweep([(problem, 0)], tmp_path / "facts", test_samples=64)
+    (record,) = Store(tmp_path / "facts").records()
+    assert len(record.metrics) == 8
+
+
+def test_a_problem_takes_its_parts_along(tmp_path) -> None:
+    problem = Problem(**SMALL, embedding=Family(name="spikes", draw=independent_rows(spikes)))
+    packed = cloudpickle.dumps(problem)
+    (tmp_path / "problem").write_bytes(packed)
+    program = (
+        "import pickle, sys; problem = pickle.loads(open(sys.argv[1], 'rb').read()); "
+        "from recallscope.models.embeddings import draw_embeddings; "
+        "print(draw_embeddings(problem, 0).tokens.sum())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "problem"],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},  # where its function is
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "32.0\n", done.stderr

@@ -5,14 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from recallscope.parts.errors import ProblemError as ProblemError
 from recallscope.parts.field import Field
-from recallscope.parts.registry import KINDS, NAME, UnknownPartError, hand_over, part
+from recallscope.parts.naming import (
+    ARRAYS,
+    PARTS,
+    MissingPartError,
+    declared_by,
+    find_part,
+    metric_names,
+    named_parts,
+    part_name,
+)
+from recallscope.parts.registry import packed, unpack
 
 SCHEMA_VERSION = 1
 """Raised whenever the same problem and seed would give another record."""
@@ -25,8 +35,6 @@ LARGEST_SIZE = 2**53
 """Sizes up to here are exact as floating-point numbers, which the closed forms rely on."""
 
 LARGEST_SEED = 2**63 - 1
-
-_ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
 
 FIELDS = {
     "vocab": None,
@@ -43,30 +51,10 @@ FIELDS = {
 }
 """The fields of 0.1, with their defaults: the key of a problem holds each of them."""
 
-LATER_FIELDS: dict[str, Any] = {
-    "task": "recall",
-    "model": "transformer",
-    "learner": "three-step",
-    "metrics": (),
-}
+LATER_FIELDS: dict[str, Any] = {name: PARTS[name] for name in PARTS if name not in FIELDS}
 """Those since then: the key holds them, and the fields of parts, where they are not the default."""
 
 _SIZES = ("vocab", "samples", "dim", "length")
-
-
-class ProblemError(ValueError):
-    """A problem, or something given with it, that cannot be: one sentence that says why.
-
-    >>> try:
-    ...     Problem(vocab=1, samples=100, dim=8, length=4)
-    ... except ProblemError as error:
-    ...     print(error)
-    vocab must be a whole number from 2 to 2^53, not 1
-    """
-
-
-class MissingPartError(ProblemError):
-    """A part that is neither ours nor of another package that is installed."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -170,12 +158,11 @@ class Problem:
         self._settle("eta", eta)
         self._settle("gamma", gamma)
         self._check_regime()
-        self._settle("embedding", _part_name("embedding", embedding))
-        self._settle("task", _part_name("task", task))
-        self._settle("model", _part_name("model", model))
-        self._settle("learner", _part_name("learner", learner))
-        given = [metrics] if isinstance(metrics, str) else metrics
-        self._settle("metrics", tuple(sorted({_part_name("metric", each) for each in given})))
+        self._settle("embedding", part_name("embedding", embedding))
+        self._settle("task", part_name("task", task))
+        self._settle("model", part_name("model", model))
+        self._settle("learner", part_name("learner", learner))
+        self._settle("metrics", metric_names(metrics))
         # `dataclasses.replace` gives those of the problem before as what they are kept in.
         declared = dict(declared.pop("declared", ())) | declared
         self._settle("declared", self._checked(declared))
@@ -197,17 +184,15 @@ class Problem:
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
         ('embedding', 'sphere')
         """
-        named = [(kind, getattr(self, kind)) for kind in KINDS if kind != "metric"]
-        named += [("metric", name) for name in self.metrics]
-        return [each for each in named if not _ARRAYS.fullmatch(each[1])]
+        return named_parts({kind: getattr(self, kind) for kind in PARTS})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Parts that were handed over as objects travel along: others could not find them."""
+        return _arrived, (dict(self.__dict__), packed(self.parts()))
 
     def _declarations(self) -> dict[str, Field]:
         """The fields that the parts declare."""
-        return {
-            name: field
-            for kind, called in self.parts()
-            for name, field in find_part(kind, called).fields.items()
-        }
+        return declared_by(self.parts())
 
     def _checked(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """All declared fields, those that were not given with their defaults."""
@@ -302,12 +287,10 @@ class Problem:
         128
         """
         fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)} | changes
-        if self.declared:
-            # What another part does not declare falls away with the part that did.
-            known = Problem.from_dict(fields)._declarations() if changes.keys() & _PARTS else None
-            kept = {name: value for name, value in self.declared if known is None or name in known}
-            fields = kept | fields
-        return Problem.from_dict(fields)
+        # What another part does not declare falls away with the part that did.
+        known = declared_by(named_parts(fields)) if self.declared else {}
+        kept = {name: value for name, value in self.declared if name in known}
+        return Problem.from_dict(kept | fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: an infinite number of samples is written 'inf'.
@@ -330,8 +313,8 @@ class Problem:
     def from_dict(cls, fields: Mapping[str, Any]) -> Problem:
         """A problem from plain values; unknown and missing fields are errors."""
         for name in fields:
-            if not isinstance(name, str):
-                raise ProblemError(f"a field is named by a text, not {name!r:.60}")
+            if not isinstance(name, str) or name in ("self", "declared"):
+                raise ProblemError(f"unknown field {name!r:.60}; a field has a name of its own")
         for name in _SIZES:
             if name not in fields:
                 raise ProblemError(
@@ -346,7 +329,7 @@ class Problem:
         named |= {name: row[name] for name in LATER_FIELDS if row.get(name) is not None}
         if isinstance(named.get("metrics"), str):
             named["metrics"] = named["metrics"].split()
-        declared = cls.from_dict(named)._declarations()
+        declared = declared_by(named_parts(named))
         return cls.from_dict(
             named | {name: row[name] for name in declared if row.get(name) is not None}
         )
@@ -363,28 +346,11 @@ class Problem:
         return cls.from_dict(fields)
 
 
-_PARTS = frozenset({"embedding", "task", "model", "learner", "metrics"})
-
-
-def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Problem:
-    """A problem as it was stored, also where its parts are not installed: then it can be read.
-
-    >>> fields = {"vocab": 64, "samples": 512, "dim": 16, "length": 4, "task": "not-here"}
-    >>> stored_problem(fields, {"strength": 2.0}).strength
-    2.0
-    """
-    try:
-        return Problem(**fields, **declared)
-    except MissingPartError:
-        pass
-    parts = {name: fields[name] for name in _PARTS if name in fields}
-    problem = Problem(**{name: value for name, value in fields.items() if name not in _PARTS})
-    for name in [*parts.pop("metrics", ()), *parts.values()]:
-        if not NAME.fullmatch(name) and not _ARRAYS.fullmatch(name):
-            raise ProblemError(f"{name!r:.60} is no name of a part")
-    stored = {name: fields[name] for name in _PARTS if name in fields}
-    for name, value in (stored | {"declared": tuple(sorted(declared.items()))}).items():
-        object.__setattr__(problem, name, value)
+def _arrived(fields: dict[str, Any], parts: bytes) -> Problem:
+    """A problem at the end of its journey; it was checked where it began."""
+    unpack(parts)
+    problem = object.__new__(Problem)
+    problem.__dict__.update(fields)
     return problem
 
 
@@ -394,52 +360,14 @@ def smallest_dim(problem: Problem) -> int:
     >>> smallest_dim(Problem(vocab=64, samples=9, dim=99, length=4, embedding="orthogonal"))
     65
     """
-    if _ARRAYS.fullmatch(problem.embedding):
+    if ARRAYS.fullmatch(problem.embedding):
         return 1
     least: int = find_part("embedding", problem.embedding).smallest_dim(problem.vocab)
     return least
 
 
-def largest_vocab(problem: Problem) -> int:
-    """The most tokens that have such embeddings in the dimension of the problem."""
-    if _ARRAYS.fullmatch(problem.embedding):
-        return LARGEST_SIZE
-    family, low, high = find_part("embedding", problem.embedding), 2, LARGEST_SIZE
-    while low < high:
-        middle = (low + high + 1) // 2
-        if family.smallest_dim(middle) <= problem.dim:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def no_check(problem: Problem) -> None:
     """The check of a part that serves every problem."""
-
-
-def find_part(kind: str, name: str) -> Any:
-    """The part of this kind and name, or an error that lists those that there are."""
-    try:
-        return part(kind, name)
-    except UnknownPartError as error:
-        also = " or the name of your own arrays (arrays: and 16 hexadecimal digits), not "
-        sentence = str(error)
-        if kind == "embedding":
-            sentence = sentence.replace(", not ", also)
-        raise MissingPartError(sentence) from None
-
-
-def _part_name(kind: str, given: Any) -> str:
-    """The name of a part, whether the name was given or the part itself."""
-    if isinstance(given, str):
-        if not (kind == "embedding" and _ARRAYS.fullmatch(given)):
-            find_part(kind, given)
-        return str(given)
-    try:
-        return hand_over(kind, given)
-    except ValueError as error:
-        raise ProblemError(str(error)) from None
 
 
 def whole_number(

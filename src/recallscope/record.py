@@ -10,14 +10,8 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
-from recallscope.problem import (
-    LARGEST_SEED,
-    SCHEMA_VERSION,
-    Problem,
-    ProblemError,
-    find_part,
-    whole_number,
-)
+from recallscope.parts.naming import find_part
+from recallscope.problem import LARGEST_SEED, SCHEMA_VERSION, Problem, ProblemError, whole_number
 
 
 class Status(StrEnum):
@@ -82,7 +76,14 @@ def check_target(target: object) -> None:
         raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
 
 
-_METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,99}")
+METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,99}")
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, Real) and float(value) is not None
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def check_metric(name: object, value: object) -> None:
@@ -92,13 +93,13 @@ def check_metric(name: object, value: object) -> None:
     Traceback (most recent call last):
     recallscope.problem.ProblemError: a metric is named by a letter and then letters, digits, ...
     """
-    if not isinstance(name, str) or not _METRIC_NAME.fullmatch(name):
+    if not isinstance(name, str) or not METRIC_NAME.fullmatch(name):
         raise ProblemError(
             "a metric is named by a letter and then letters, digits, spaces, '_', '-' or '.', at "
             f"most 100 of them, not {name!r:.60}"
         )
     values = [value] if isinstance(value, Real) else value
-    if not isinstance(values, Sequence) or not all(isinstance(each, Real) for each in values):
+    if not isinstance(values, Sequence) or not all(_is_number(each) for each in values):
         raise ProblemError(
             f"the metric {name} must be a number or a list of numbers, not {value!r:.60}"
         )
@@ -162,8 +163,13 @@ class Record:
     metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        metrics: dict[str, float | list[float]] = {}
         for name, value in self.metrics.items():
             check_metric(name, value)
+            listed = [value] if isinstance(value, Real) else value
+            numbers = [float(each) for each in listed]  # type: ignore[union-attr]
+            metrics[name] = numbers[0] if isinstance(value, Real) else numbers
+        object.__setattr__(self, "metrics", metrics)
 
     def metric(self, name: str) -> float:
         """A metric that is one number."""

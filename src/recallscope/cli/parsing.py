@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, number_or_text
+from recallscope.parts.naming import declared_by, find_part, named_parts
 from recallscope.problem import (
     FIELDS,
     LARGEST_SEED,
@@ -13,7 +14,6 @@ from recallscope.problem import (
     LATER_FIELDS,
     Problem,
     ProblemError,
-    find_part,
     whole_number,
 )
 from recallscope.record import accuracy_name
@@ -34,12 +34,16 @@ def problem_from(**options: Any) -> Problem:
         for name, value in options.items()
         if value is not None
     }
+    known, texts = declared_by(named_parts(fields)), {}
     for each in declared:
         name, equals, value = each.partition("=")
         if not equals or name in FIELDS or name in LATER_FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
-        truth = {"true": True, "false": False}.get(value)
-        fields[name] = number_or_text(value) if truth is None else truth
+        texts[name] = value
+    for name, value in texts.items():
+        kind = type(known[name].default) if name in known else str
+        truth = {"true": True, "false": False}.get(value, value)
+        fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
     return Problem.from_dict(fields)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -44,6 +45,35 @@ class Done(NamedTuple):
         if isinstance(self.result, Mistake):
             raise ProblemError(self.result.sentence)
         return self.result
+
+
+def packed_job(job: Job) -> bytes:
+    """A job as it travels; what cannot travel is the mistake of whoever gave it."""
+    try:
+        return pickle.dumps(job)
+    except Exception as error:
+        raise ProblemError(
+            f"the work cannot be sent to a worker: {type(error).__name__}: {error}; leave what "
+            "belongs to this process alone, such as locks and open files, out of it"
+        ) from error
+
+
+class PackedJob:
+    """A job that has travelled, and is unpacked in the midst of being run."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def run(self) -> Any:
+        """Do it; what is missing here is a mistake too, and would be so in every worker."""
+        try:
+            job: Job = pickle.loads(self._content)
+        except (ImportError, AttributeError) as error:
+            raise ProblemError(
+                f"the work cannot be loaded in a worker: {type(error).__name__}: {error}; is its "
+                "module installed there?"
+            ) from error
+        return job.run()
 
 
 def attempt(job: Job) -> tuple[Any, str | None]:

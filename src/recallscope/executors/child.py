@@ -42,7 +42,7 @@ class Child:
         output: IO[bytes] | None = None,
     ) -> None:
         ours, theirs = socket.socketpair()
-        path = os.pathsep.join(filter(None, sys.path))
+        path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
         settings = {**os.environ, "PYTHONPATH": path, **environment}
         with theirs:
             # A session of its own: Ctrl-C in the terminal is for the driver to deal with.

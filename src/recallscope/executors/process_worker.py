@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from recallscope.executors.base import attempt
+from recallscope.executors.base import PackedJob, attempt
 
 
 def serve(channel: int, one_thread: bool, preload: Iterable[str]) -> None:
@@ -27,7 +27,7 @@ def serve(channel: int, one_thread: bool, preload: Iterable[str]) -> None:
         number, job, timed = jobs.get()
         if timed:  # all processes of a machine have one monotonic clock
             driver.send(("begun", number, time.monotonic()))
-        driver.send(("done", number, *attempt(job)))
+        driver.send(("done", number, *attempt(PackedJob(job))))
 
 
 def load(modules: Iterable[str], one_thread: bool = True) -> None:

@@ -8,7 +8,7 @@ from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
 from recallscope.common.machine import available_cores, memory_left
-from recallscope.executors.base import Done, Job
+from recallscope.executors.base import Done, Job, packed_job
 from recallscope.executors.child import GRACE, Child, Deadline, Watchdog
 from recallscope.executors.limits import too_long
 
@@ -39,7 +39,7 @@ class _Worker(Child):
 
     def send(self, task: _Task) -> None:
         self.tasks.append(task)
-        self.channel.send((task.number, task.job, task.seconds is not None))
+        self.channel.send((task.number, packed_job(task.job), task.seconds is not None))
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.machine import available_cores, memory_left
-from recallscope.executors.base import Done, Job
+from recallscope.executors.base import Done, Job, packed_job
 from recallscope.executors.child import TICK, Child, Stop, Watchdog, all_processes, process_state
 from recallscope.executors.ray_guard import cluster_processes, kill_cluster, start_guard
 from recallscope.problem import ProblemError
@@ -70,7 +70,7 @@ class RayExecutor:
 
     def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
         """Hand in a task; return at once."""
-        self._tasks[number] = _Task(pickle.dumps(job), seconds)
+        self._tasks[number] = _Task(packed_job(job), seconds)
         self._send(number)
 
     def finished(self, timeout: float) -> list[Done]:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import ray
 
-from recallscope.executors.base import attempt
+from recallscope.executors.base import PackedJob, attempt
 from recallscope.executors.child import GRACE, LONGEST_STOP, TICK, Stop, process_state
 from recallscope.executors.limits import too_long
 from recallscope.executors.process_worker import load
@@ -106,9 +106,8 @@ class _WorkerActor:
         return socket.gethostname(), os.getpid()
 
     def run(self, job: bytes) -> tuple[bytes, str | None, float]:
-        ready = pickle.loads(job)
         start = time.monotonic()
-        result, error = attempt(ready)
+        result, error = attempt(PackedJob(job))
         return pickle.dumps(result), error, time.monotonic() - start
 
 

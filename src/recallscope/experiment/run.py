@@ -19,18 +19,12 @@ from recallscope.common.machine import machine_memory
 from recallscope.experiment.metric import measured
 from recallscope.learning.batch import Batch
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.learner import Outcome, Setup, tested
+from recallscope.learning.learner import Outcome, Setup, ready, tested
 from recallscope.learning.threads import Threads
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.models.instance import Instance
-from recallscope.problem import (
-    LARGEST_SEED,
-    Problem,
-    ProblemError,
-    check_dtype,
-    find_part,
-    whole_number,
-)
+from recallscope.parts.naming import find_part
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import Provenance, Record, Status
 
 
@@ -100,8 +94,9 @@ def run(
     try:
         check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
         outcome: Outcome = find_part("learner", problem.learner).learn(setup)
-        numbers = outcome.numbers or tested(setup, outcome.logits)
-        metrics = {**outcome.metrics, **measured(setup, outcome.logits)}
+        logits = ready(outcome.logits)
+        numbers = outcome.numbers or tested(setup, logits)
+        metrics = {**outcome.metrics, **measured(setup, logits)}
     except InfeasibleError as error:
         status, reason = Status.INFEASIBLE, str(error)
     except ProblemError:

@@ -14,7 +14,8 @@ import torch
 
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
-from recallscope.problem import Problem, ProblemError, check_dtype, find_part
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError, check_dtype
 
 ENGINES = ("auto", "stream", "counts")
 

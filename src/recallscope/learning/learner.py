@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Logits = Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]
 
 _TESTS_AT_ONCE = 1024
+_LOGITS_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,20 @@ class Learner:
     name: str = ""
 
 
+def ready(logits: Logits) -> Logits:
+    """What was learnt, as it is to be tested: without dropout, and refused if it has overflowed."""
+    if hasattr(logits, "eval"):
+        logits.eval()
+
+    def finite(tokens: Tensor, position: Tensor) -> Tensor:
+        found = logits(tokens, position)
+        if not bool(found.isfinite().all()):
+            raise OverflowError("the logits are not finite; make steps smaller")
+        return found
+
+    return finite
+
+
 def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
     """How often the highest logit is the right one, on fresh samples."""
     share = share_of_tests(
@@ -125,9 +140,9 @@ def share_of_tests(
     """The share of the fresh samples for which something is right, block by block."""
     import torch
 
-    count = 0
+    count, block = 0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // setup.problem.vocab))
     with torch.no_grad():
-        for start in range(0, setup.test_samples, _TESTS_AT_ONCE):
-            stop = min(start + _TESTS_AT_ONCE, setup.test_samples)
+        for start in range(0, setup.test_samples, block):
+            stop = min(start + block, setup.test_samples)
             count += int(right(*setup.samples(start, stop, "test")).sum())
     return count / setup.test_samples

@@ -21,7 +21,6 @@ from recallscope.problem import (
     LARGEST_SIZE,
     Problem,
     ProblemError,
-    largest_vocab,
     smallest_dim,
     whole_number,
 )
@@ -36,7 +35,13 @@ from recallscope.record import (
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import GROWS, SIZES, accuracies_along, solve
+from recallscope.theory.capacity import (
+    GROWS,
+    SIZES,
+    accuracies_along,
+    largest_vocab,
+    solve,
+)
 from recallscope.theory.problem_arrays import no_closed_form
 
 _FEWEST_RUNS = 8  # before a search may end
@@ -103,6 +108,8 @@ class CriticalSize:
         fields = self.to_dict()
         del fields["curve"]
         sizes: dict[str, Any] = fields.pop("problem")
+        if "metrics" in sizes:
+            sizes["metrics"] = " ".join(sizes["metrics"])
         return sizes | fields
 
 

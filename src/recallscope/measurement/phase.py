@@ -241,11 +241,12 @@ def phase_diagram(
     shared: dict[str, Any] = {}
     for record in records:
         rest = _without(record.problem, x, y)
-        for name in rest:
-            if shared and rest[name] != shared[name]:
+        for name in dict.fromkeys([*shared, *rest]):  # what is the default is not there
+            if shared and rest.get(name) != shared.get(name):
                 raise ProblemError(
                     f"the runs of a phase diagram differ in {x}, {y} and the seed only, but these "
-                    f"have {name} {shared[name]!r} and {rest[name]!r}; choose the runs of one plane"
+                    f"have {name} {shared.get(name)!r} and {rest.get(name)!r}; choose the runs of "
+                    "one plane"
                 )
         shared = rest
         found[_place(record.problem, x, y)].append(record)

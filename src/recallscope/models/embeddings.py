@@ -15,7 +15,8 @@ import numpy as np
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.models.family import in_blocks
-from recallscope.problem import Problem, ProblemError, find_part
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from recallscope.models.instance import Instance
-from recallscope.problem import ProblemError, find_part
+from recallscope.parts.naming import find_part
+from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64

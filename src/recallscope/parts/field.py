@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from numbers import Real
 
@@ -23,26 +25,50 @@ class Field:
     choices: tuple[str, ...] = ()
     help: str = ""
 
+    def __post_init__(self) -> None:
+        if type(self.default) not in (bool, int, float, str):
+            raise TypeError(
+                f"the default of a field is a bool, int, float or str, not {self.default!r}"
+            )
+        self.checked("the default of a field", self.default)
+
     def checked(self, name: str, value: object) -> bool | int | float | str:
         """The value as the type of the default, or a `ValueError` that says what was expected."""
         kind = type(self.default)
+        number = float("nan")
+        if isinstance(value, Real) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
         if kind is bool and isinstance(value, bool):
             return value
-        if kind is str and isinstance(value, str) and (not self.choices or value in self.choices):
+        if kind is str and isinstance(value, str) and self._fits(value):
             return str(value)
-        if kind in (int, float) and isinstance(value, Real) and not isinstance(value, bool):
-            number = float(value)
-            whole = kind is float or number.is_integer()
-            low = -1e300 if self.low is None else self.low
-            high = 1e300 if self.high is None else self.high
-            if whole and low <= number <= high:
-                return int(number) if kind is int else number
+        if kind is int and number.is_integer() and abs(number) <= 2**53 and self._inside(number):
+            return int(number)
+        if kind is float and abs(number) <= 1e300 and self._inside(number):
+            return number
         raise ValueError(f"{name} must be {self._expected()}, not {value!r:.60}")
+
+    def _inside(self, value: float) -> bool:
+        above = self.low is None or value >= self.low
+        return bool(above and (self.high is None or value <= self.high))
+
+    def _fits(self, text: str) -> bool:
+        """A text is kept and shown: it is short, and acts on no terminal and no table."""
+        plain = len(text.encode()) <= 200 and not re.search(r"[\x00-\x1f\x7f\[\]]", text)
+        return plain and (not self.choices or text in self.choices)
 
     def _expected(self) -> str:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        words = {bool: "true or false", str: "a text", int: "a whole number", float: "a number"}
+        words = {
+            bool: "true or false",
+            str: "a short text without brackets",
+            int: "a whole number",
+            float: "a number",
+        }
         low = "" if self.low is None else f" from {self.low}"
         high = "" if self.high is None else f" to {self.high}"
         return words[type(self.default)] + low + high

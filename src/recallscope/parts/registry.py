@@ -8,9 +8,10 @@ same kind of object, which its file in the folder above describes.
 from __future__ import annotations
 
 import importlib
+import pickle
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -28,6 +29,13 @@ KINDS = tuple(_FOLDERS)
 NAME = re.compile(r"[a-z][a-z0-9-]{0,49}(:[0-9a-f]{16})?")
 """How a part may be called; one that was handed over has a hash of its source behind its name."""
 
+_NEEDED = {
+    "embedding": "draw",
+    "task": "make",
+    "model": "build",
+    "learner": "learn",
+    "metric": "measure",
+}
 _loaded: dict[tuple[str, str], Any] = {}
 _handed_over: dict[tuple[str, str], Any] = {}
 
@@ -50,14 +58,18 @@ def part(kind: str, name: str) -> Any:
     return _loaded[place]
 
 
+def comes_along(kind: str, name: str) -> bool:
+    """Whether a part comes with this package."""
+    return name in _own(kind)
+
+
 def names(kind: str) -> list[str]:
     """The names of all parts of a kind, ours first.
 
     >>> names("learner")[0]
     'three-step'
     """
-    handed = [name for other, name in _handed_over if other == kind]
-    return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind)), *handed])]
+    return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 
 
 def hand_over(kind: str, given: Any) -> str:
@@ -71,21 +83,36 @@ def hand_over(kind: str, given: Any) -> str:
             f"a {kind} that is handed over needs a name of small letters, digits and '-', "
             f"not {called!r:.60}"
         )
+    if not all(hasattr(given, needed) for needed in (_NEEDED[kind], "fields", "check")):
+        raise ValueError(
+            f"what is handed over as {kind} must have {_NEEDED[kind]}, fields and check, as its "
+            f"class has; this is a {type(given).__name__}"
+        )
     name = f"{called}:{fingerprint(given)}"
     _handed_over[kind, name] = given
     return name
 
 
-def handed_over(used: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+def packed(used: Iterable[tuple[str, str]]) -> bytes:
     """Of these kinds and names, the parts that another process could not find by itself."""
     if not _handed_over:
-        return {}
-    return {place: _handed_over[place] for place in used if place in _handed_over}
+        return b""
+    return _packed(tuple(place for place in used if place in _handed_over))
 
 
-def receive(parts: Mapping[tuple[str, str], Any]) -> None:
-    """Take in what was handed over in another process."""
-    _handed_over.update(parts)
+@cache
+def _packed(places: tuple[tuple[str, str], ...]) -> bytes:
+    if not places:
+        return b""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    return bytes(cloudpickle.dumps({place: _handed_over[place] for place in places}))
+
+
+def unpack(parts: bytes) -> None:
+    """Take in what was handed over in another process of ours."""
+    if parts:
+        _handed_over.update(pickle.loads(parts))
 
 
 def _load(kind: str, name: str) -> Any:
@@ -93,7 +120,17 @@ def _load(kind: str, name: str) -> Any:
         return importlib.import_module(f"{_FOLDERS[kind]}.{name.replace('-', '_')}").PART
     found = _entry_points(kind)
     if name in found:
-        return found[name].load()
+        if not NAME.fullmatch(name):
+            raise UnknownPartError(
+                f"the {kind} {name!r:.60} cannot be used: a name has small letters, digits and '-'"
+            )
+        try:
+            return found[name].load()
+        except Exception as error:
+            raise UnknownPartError(
+                f"the {kind} {name} of {found[name].value} cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from error
     raise UnknownPartError(f"{kind} must be one of {', '.join(names(kind))}, not {name!r:.60}")
 
 

@@ -2,12 +2,13 @@
 
 Every table has the columns of `SCHEMA`. Named metrics have columns of their own, which come and go:
 `metric.NAME` for a number and `metric.NAME[]` for a list of numbers; so have the fields that parts
-of problems declare, `field.NAME`. Columns of whoever wrote the records with another version are
-kept, and mean nothing here.
+of problems declare, `field.NAME:TYPE`. Columns of whoever wrote the records with another version
+are kept, and mean nothing here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recallscope.problem import Problem, stored_problem
-from recallscope.record import Provenance, Record, Status
+from recallscope.parts.naming import ARRAYS, PARTS
+from recallscope.parts.registry import NAME, comes_along
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import METRIC_NAME, Provenance, Record, Status
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
 
@@ -63,8 +66,9 @@ _PROVENANCE = {
 }
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
 _METRIC, _LIST = "metric.", "[]"
-FIELD = "field."
-_FIELD_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+METRIC = re.compile(rf"metric\.{METRIC_NAME.pattern}(?P<list>\[\])?")
+FIELD = re.compile(r"field\.(?P<name>[a-z][a-z0-9_]{0,49}):(?P<type>bool|int|float|str)")
+FIELD_TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "str": pa.string()}
 
 SCHEMA = pa.schema(
     {
@@ -103,9 +107,9 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
     arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
     table = pa.Table.from_arrays(arrays, schema=SCHEMA)
-    for name, values in _declared(records).items():
-        known = next(value for value in values if value is not None)
-        table = table.append_column(FIELD + name, pa.array(values, _FIELD_TYPES[type(known)]))
+    for place, given in _declared(records).items():
+        kind = FIELD_TYPES[place.partition(":")[2]]
+        table = table.append_column(place, pa.array(given, kind))
     for name in sorted({name for record in records for name in record.metrics}):
         values = [record.metrics.get(name) for record in records]
         numbers = [value if isinstance(value, Real) else None for value in values]
@@ -118,11 +122,12 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
 
 
 def _declared(records: Sequence[Record]) -> dict[str, list[Any]]:
-    """The fields that parts declare, by name: a value for each record, None where it has none."""
+    """The fields that parts declare, by column: a value for each record, None if it has none."""
     found: dict[str, list[Any]] = {}
     for number, record in enumerate(records):
         for name, value in record.problem.chosen.items():
-            found.setdefault(name, [None] * len(records))[number] = value
+            column = f"field.{name}:{type(value).__name__}"
+            found.setdefault(column, [None] * len(records))[number] = value
     return found
 
 
@@ -133,7 +138,7 @@ def to_records(table: pa.Table) -> Iterator[Record]:
     metrics = {
         column: column.removeprefix(_METRIC).removesuffix(_LIST)
         for column in table.column_names
-        if column.startswith(_METRIC)
+        if METRIC.fullmatch(column)
     }
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
@@ -162,9 +167,39 @@ def to_records(table: pa.Table) -> Iterator[Record]:
             )
 
 
+def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Problem:
+    """A problem as it was stored, also where its parts are not installed: then it can be read.
+
+    >>> fields = {"vocab": 64, "samples": 512, "dim": 16, "length": 4, "task": "not-here"}
+    >>> stored_problem(fields, {"strength": 2.0}).strength
+    2.0
+    """
+    try:
+        return Problem(**fields, **declared)
+    except ProblemError:
+        # A part may be missing, or be another version than it was; ours are what they are.
+        kinds = {"metrics": "metric"}
+        named = {name: fields.get(name) or () for name in PARTS}
+        if all(
+            comes_along(kinds.get(name, name), each)
+            for name, given in named.items()
+            for each in ([given] if isinstance(given, str) else given)
+        ):
+            raise
+    parts = {name: fields[name] for name in PARTS if name in fields}
+    problem = Problem(**{name: value for name, value in fields.items() if name not in PARTS})
+    for name in [*parts.pop("metrics", ()), *parts.values()]:
+        if not NAME.fullmatch(name) and not ARRAYS.fullmatch(name):
+            raise ProblemError(f"{name!r:.60} is no name of a part")
+    stored = {name: fields[name] for name in PARTS if name in fields}
+    for name, value in (stored | {"declared": tuple(sorted(declared.items()))}).items():
+        object.__setattr__(problem, name, value)
+    return problem
+
+
 def columns_of_problems(names: Sequence[str]) -> list[str]:
     """Of the columns of a table, those that say what the problem is."""
-    return [*PROBLEM_COLUMNS, *(name for name in names if name.startswith(FIELD))]
+    return [*PROBLEM_COLUMNS, *(name for name in names if FIELD.fullmatch(name))]
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:
@@ -173,9 +208,9 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
     if "metrics" in fields:
         fields["metrics"] = tuple(fields["metrics"].split())
     declared = {
-        name.removeprefix(FIELD): value
+        match["name"]: value
         for name, value in row.items()
-        if name.startswith(FIELD) and value is not None
+        if value is not None and (match := FIELD.fullmatch(name))
     }
     return stored_problem(fields, declared)
 

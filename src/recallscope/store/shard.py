@@ -23,7 +23,15 @@ from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
 from recallscope.record import ACCURACIES, Status
 from recallscope.store.files import StoreError
 from recallscope.store.footer import column_sizes
-from recallscope.store.schema import FIELD, SCHEMA, columns_of_problems, plain, problem_of
+from recallscope.store.schema import (
+    FIELD,
+    FIELD_TYPES,
+    METRIC,
+    SCHEMA,
+    columns_of_problems,
+    plain,
+    problem_of,
+)
 
 FORMAT = 2  # 0.1 wrote 1, which has no column for measures
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -193,17 +201,33 @@ def _check_rows(table: pa.Table) -> None:
     _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
     for name in ACCURACIES:
         _check_range(name, table[name], 0, 1)
-    declared = [field for field in table.schema if field.name.startswith(FIELD)]
-    for field in declared:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if kind not in (pa.bool_(), pa.int64(), pa.float64(), pa.string()):
-            raise BadShardError(f"not a shard: a field of type {field.type}")
+    _check_named_columns(table)
     problems = plain(table.select(columns_of_problems(table.column_names)))
     for row in problems.group_by(problems.column_names).aggregate([]).to_pylist():
         try:
             problem_of(row)
         except ProblemError as error:
             raise BadShardError(f"not a shard: {error}") from None
+
+
+def _check_named_columns(table: pa.Table) -> None:
+    """Raise if a field of a part or a metric is not what one can be."""
+    for field in table.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if match := FIELD.fullmatch(field.name):
+            if kind != FIELD_TYPES[match["type"]]:
+                raise BadShardError(f"not a shard: a field of type {field.type}")
+            if kind == pa.float64() and pc.all(pc.is_finite(table[field.name])).as_py() is False:
+                raise BadShardError("not a shard: a field that is not finite")
+        elif match := METRIC.fullmatch(field.name):
+            listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            inner = kind.value_type if listed else kind
+            if inner != pa.float64() or listed != bool(match["list"]):
+                raise BadShardError(f"not a shard: a metric of type {field.type}")
+            if listed and pc.list_flatten(table[field.name]).null_count:
+                raise BadShardError("not a shard: a metric with numbers that are none")
+        elif field.name.startswith(("field.", "metric.")):
+            raise BadShardError("not a shard: a strange name of a field or a metric")
 
 
 def _check_texts(name: str, column: pa.ChunkedArray) -> None:
@@ -215,10 +239,11 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
             raise BadShardError(f"too large: the texts of {name}")
         # Of the texts only reasons are sentences, and whoever shows them says so.
-        if name.startswith(FIELD) or (name in SCHEMA.names and name != "reason"):
+        if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, _ACTED_ON)).as_py()
-            if strange or longest > _LONGEST_NAME:
+            most = 20 * _LONGEST_NAME if name == "metrics" else _LONGEST_NAME
+            if strange or longest > most:
                 raise BadShardError(f"not a shard: a strange text in {name}")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor
@@ -20,7 +18,6 @@ from recallscope.experiment.run import (
     measure_record,
     run,
 )
-from recallscope.parts.registry import handed_over, receive
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.validation.measures import check_measure, measured_record
@@ -59,16 +56,6 @@ class RunCells:
     cells: tuple[Cell, ...]
     settings: Settings
     limits: Limits
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Parts that were handed over as objects travel along: workers could not find them."""
-        given = handed_over(part for cell in self.cells for part in cell.problem.parts())
-        packed = b""
-        if given:
-            import cloudpickle  # type: ignore[import-untyped]
-
-            packed = cloudpickle.dumps(given)
-        return _arrived, (self.cells, self.settings, self.limits, packed)
 
     def run(self) -> list[Record]:
         """The records, in the order of the cells."""
@@ -131,11 +118,3 @@ class RunCells:
         except InfeasibleError as error:
             return self.failed(cell, str(error), Status.INFEASIBLE)
         raise AssertionError("there is memory for it")
-
-
-def _arrived(
-    cells: tuple[Cell, ...], settings: Settings, limits: Limits, packed: bytes
-) -> RunCells:
-    if packed:
-        receive(pickle.loads(packed))
-    return RunCells(cells, settings, limits)

@@ -29,6 +29,8 @@ from recallscope.cell import Cell, Settings
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.parts.field import Field
+from recallscope.parts.naming import find_part
 from recallscope.parts.registry import KINDS
 from recallscope.problem import (
     FIELDS,
@@ -36,7 +38,6 @@ from recallscope.problem import (
     LATER_FIELDS,
     Problem,
     ProblemError,
-    find_part,
     whole_number,
 )
 from recallscope.record import accuracy_name
@@ -145,11 +146,13 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise ProblemError(f"{name} is a table: write [{name}] and its lines below it")
-    names = (*_FIELDS, *_declared(tables))
+    declared = _declared(tables)
+    names = (*_FIELDS, *declared)
     for name in ("problem", "grid", "zip"):
         _known(f"[{name}]", tables[name], names)
-    grid = {name: _values(name, given) for name, given in tables["grid"].items()}
-    zipped = {name: _values(name, given) for name, given in tables["zip"].items()}
+    fractions = {name for name, field in declared.items() if isinstance(field.default, float)}
+    grid = {name: _values(name, given, fractions) for name, given in tables["grid"].items()}
+    zipped = {name: _values(name, given, fractions) for name, given in tables["zip"].items()}
     if len({len(values) for values in zipped.values()}) > 1:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in zipped.items())
         raise ProblemError(f"what varies together needs as many values each, but {lengths}")
@@ -196,16 +199,16 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     return found
 
 
-def _declared(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Field]:
     """The fields that the parts named in a sweep declare."""
-    found: dict[str, None] = {}
+    found: dict[str, Field] = {}
     for kind in KINDS:
         field = "metrics" if kind == "metric" else kind
         given = [tables[place].get(field, []) for place in ("problem", "grid", "zip")]
         for name in _texts(given):
             if not name.startswith("arrays:"):
-                found |= dict.fromkeys(find_part(kind, name).fields)
-    return list(found)
+                found |= find_part(kind, name).fields
+    return found
 
 
 def _texts(given: Any) -> Iterator[str]:
@@ -234,7 +237,7 @@ def _known(place: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None
             raise ProblemError(f"unknown name {name!r} in {place}; known are {', '.join(names)}")
 
 
-def _values(name: str, given: Any) -> list[Any]:
+def _values(name: str, given: Any, fractions: set[str]) -> list[Any]:
     """A list of values, or a range of them evenly spaced in the logarithm."""
     if isinstance(given, list):
         if not 1 <= len(given) <= _MOST_VALUES:
@@ -251,7 +254,7 @@ def _values(name: str, given: Any) -> list[Any]:
     assert high is not None
     if low >= high:
         raise ProblemError(f"the range of {name} must rise, not go from {low:g} to {high:g}")
-    if name in ("eta", "gamma") or name not in _FIELDS:
+    if name in ("eta", "gamma") or name in fractions:
         return [float(value) for value in np.geomspace(low, high, count)]
     return sizes_between(low, high, count)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from recallscope.parts.field import Field
-from recallscope.problem import Problem, find_part, no_check
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
     from recallscope.tasks.recall import Samples

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, largest_vocab, smallest_dim
+from recallscope.parts.naming import find_part
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
 from recallscope.theory.accuracy import Accuracies, accuracies, analyse
 from recallscope.theory.noise import OWN_STAGE, budget, dominant
 from recallscope.theory.problem_arrays import (
+    NoClosedFormError,
     ProblemArrays,
     arrays_of,
     no_closed_form,
@@ -263,6 +265,20 @@ def solve(
     )
 
 
+def largest_vocab(problem: Problem) -> int:
+    """The most tokens that have such embeddings in the dimension of the problem."""
+    if problem.embedding.startswith("arrays:"):
+        return LARGEST_SIZE
+    family, low, high = find_part("embedding", problem.embedding), 2, LARGEST_SIZE
+    while low < high:
+        middle = (low + high + 1) // 2
+        if family.smallest_dim(middle) <= problem.dim:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def _range(problem: Problem, quantity: str) -> tuple[int, int]:
     """The sizes to search: not all embeddings exist in every dimension."""
     low, high = 1, LARGEST_SIZE
@@ -381,6 +397,8 @@ def phase_map(
     if "width" in (x[0], y[0]) and problem.width is None:
         raise ProblemError("attention alone has no width; give a problem with one, of any value")
     check_accuracy(accuracy)
+    if sentence := no_closed_form(problem):
+        raise NoClosedFormError(sentence)
     fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
     ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
     s = problem_arrays(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))

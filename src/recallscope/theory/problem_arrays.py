@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError, find_part
+from recallscope.parts.naming import find_part
+from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int64
@@ -158,6 +159,11 @@ def _form_of(embedding: str) -> str | None:
     if embedding.startswith("arrays:"):
         return None
     form: str | None = find_part("embedding", embedding).closed_form
+    if form not in (None, "sphere", "gaussian", "orthogonal"):
+        raise ProblemError(
+            f"the embedding {embedding} says that the closed forms of {form!r:.60} hold for it; "
+            "there are those of sphere, gaussian and orthogonal"
+        )
     return form
 
 

@@ -1,0 +1,105 @@
+"""Parts as a problem names them: found, checked, and their fields put together."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from recallscope.parts.errors import ProblemError
+from recallscope.parts.field import Field
+from recallscope.parts.registry import UnknownPartError, hand_over, part
+
+PARTS: dict[str, Any] = {
+    "embedding": "sphere",
+    "task": "recall",
+    "model": "transformer",
+    "learner": "three-step",
+    "metrics": (),
+}
+"""The fields of a problem that name parts, with their defaults."""
+
+ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
+"""The name of embeddings that are arrays of the user's."""
+
+TAKEN = frozenset(
+    [
+        *("vocab", "samples", "dim", "length", "width", "activation", "trigger_in_values"),
+        *("regime", "eta", "gamma", "hidden", "key", "parts", "chosen", "declared", "replace"),
+        *("to_dict", "to_json", "from_dict", "from_row", "from_json", *PARTS, "metric", "field"),
+        *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
+        *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
+        *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),
+        *("evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
+    ]
+)
+"""What a problem, or a row of a table about it, has already."""
+
+
+class MissingPartError(ProblemError):
+    """A part that is neither ours nor of another package that is installed."""
+
+
+def find_part(kind: str, name: str) -> Any:
+    """The part of this kind and name, or an error that lists those that there are."""
+    try:
+        return part(kind, name)
+    except UnknownPartError as error:
+        also = " or the name of your own arrays (arrays: and 16 hexadecimal digits), not "
+        sentence = str(error)
+        if kind == "embedding":
+            sentence = sentence.replace(", not ", also)
+        raise MissingPartError(sentence) from None
+
+
+def part_name(kind: str, given: Any) -> str:
+    """The name of a part, whether the name was given or the part itself."""
+    if isinstance(given, str):
+        if not (kind == "embedding" and ARRAYS.fullmatch(given)):
+            find_part(kind, given)
+        return str(given)
+    try:
+        return hand_over(kind, given)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
+
+
+def metric_names(given: Any) -> tuple[str, ...]:
+    """The names of metrics that were given by name or as objects, one or many of them."""
+    many = list(given) if isinstance(given, (list, tuple)) else [given]
+    named = sorted({part_name("metric", each) for each in many})
+    for first, second in itertools.pairwise(name.partition(":")[0] for name in named):
+        if first == second:
+            raise ProblemError(f"there are two metrics {first}; a record could hold one only")
+    return tuple(named)
+
+
+def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The kind and the name of every part among some fields, the others being the default."""
+    named = {kind: fields.get(kind, default) for kind, default in PARTS.items()}
+    metrics = named.pop("metrics")
+    listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
+    listed += [("metric", name) for name in metric_names(metrics)]
+    return [each for each in listed if not ARRAYS.fullmatch(each[1])]
+
+
+def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
+    """The fields that parts declare, each under a name that nothing else has.
+
+    >>> list(declared_by([("metric", "recall-at-k"), ("task", "recall")]))
+    ['k']
+    """
+    found: dict[str, Field] = {}
+    for kind, called in parts:
+        for name, field in find_part(kind, called).fields.items():
+            if not re.fullmatch(r"[a-z][a-z0-9_]{0,49}", name) or name in TAKEN:
+                raise ProblemError(
+                    f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
+                    "small letters, digits and '_' that a problem or a table of results has not"
+                )
+            if found.setdefault(name, field) != field:
+                raise ProblemError(
+                    f"two parts declare a field {name}, and not the same; give one another name"
+                )
+    return found
