@@ -75,7 +75,8 @@ class RecordWriter:
                 self._unwritten.append(KeyedRecord(key, record))
                 if self._new is not None:
                     self._new[key] = record
-        if len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush:
+        due = len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush
+        if self._unwritten and due:  # the first records are safe at once, however long they took
             self.flush()
 
     def flush(self) -> None:
