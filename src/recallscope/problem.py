@@ -21,6 +21,7 @@ from recallscope.parts.naming import (
     metric_names,
     named_parts,
     part_name,
+    without_arrays,
 )
 from recallscope.parts.registry import packed, unpack
 
@@ -36,20 +37,11 @@ LARGEST_SIZE = 2**53
 
 LARGEST_SEED = 2**63 - 1
 
-FIELDS = {
-    "vocab": None,
-    "samples": None,
-    "dim": None,
-    "length": None,
-    "width": None,
-    "activation": None,
-    "embedding": "sphere",
-    "trigger_in_values": False,
-    "regime": "limit",
-    "eta": None,
-    "gamma": None,
-}
-"""The fields of 0.1, with their defaults: the key of a problem holds each of them."""
+FIELDS = (
+    *("vocab", "samples", "dim", "length", "width", "activation", "embedding"),
+    *("trigger_in_values", "regime", "eta", "gamma"),
+)
+"""The fields of 0.1: the key of a problem holds each of them."""
 
 LATER_FIELDS: dict[str, Any] = {name: PARTS[name] for name in PARTS if name not in FIELDS}
 """Those since then: the key holds them, and the fields of parts, where they are not the default."""
@@ -165,14 +157,15 @@ class Problem:
         self._settle("metrics", metric_names(metrics))
         # `dataclasses.replace` gives those of the problem before as what they are kept in.
         declared = dict(declared.pop("declared", ())) | declared
-        self._settle("declared", self._checked(declared))
+        parts = self.parts()
+        self._settle("declared", _checked(declared, declared_by(parts)))
         least = smallest_dim(self)
         if self.dim < least:
             raise ProblemError(
                 f"{self.embedding} embeddings of {self.vocab} tokens and a trigger need dim >= "
                 f"{least}, but dim is {self.dim}; raise dim or choose another embedding"
             )
-        for kind, name in self.parts():
+        for kind, name in parts:
             find_part(kind, name).check(self)
 
     def _settle(self, field: str, value: object) -> None:
@@ -184,30 +177,12 @@ class Problem:
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
         ('embedding', 'sphere')
         """
-        return named_parts({kind: getattr(self, kind) for kind in PARTS})
+        named = [(kind, getattr(self, kind)) for kind in PARTS if kind != "metrics"]
+        return without_arrays([*named, *(("metric", name) for name in self.metrics)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Parts that were handed over as objects travel along: others could not find them."""
         return _arrived, (dict(self.__dict__), packed(self.parts()))
-
-    def _declarations(self) -> dict[str, Field]:
-        """The fields that the parts declare."""
-        return declared_by(self.parts())
-
-    def _checked(self, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-        """All declared fields, those that were not given with their defaults."""
-        declarations = self._declarations()
-        for name in given:
-            if name not in declarations:
-                known = ", ".join([*FIELDS, *LATER_FIELDS, *declarations])
-                raise ProblemError(f"unknown field {name!r}; the fields are {known}")
-        try:
-            return tuple(
-                (name, field.checked(name, given.get(name, field.default)))
-                for name, field in sorted(declarations.items())
-            )
-        except ValueError as error:
-            raise ProblemError(str(error)) from None
 
     def __getattr__(self, name: str) -> Any:
         # Only asked for what is not there: the fields of parts read like all others.
@@ -235,7 +210,7 @@ class Problem:
         if not self.declared:
             return {}
         try:
-            fields = self._declarations()
+            fields = declared_by(self.parts())
         except MissingPartError:  # read from a store, which keeps those that were chosen
             fields = {}
         return {
@@ -352,6 +327,23 @@ def _arrived(fields: dict[str, Any], parts: bytes) -> Problem:
     problem = object.__new__(Problem)
     problem.__dict__.update(fields)
     return problem
+
+
+def _checked(
+    given: Mapping[str, Any], declarations: Mapping[str, Field]
+) -> tuple[tuple[str, Any], ...]:
+    """All declared fields, those that were not given with their defaults."""
+    for name in given:
+        if name not in declarations:
+            known = ", ".join([*FIELDS, *LATER_FIELDS, *declarations])
+            raise ProblemError(f"unknown field {name!r}; the fields are {known}")
+    try:
+        return tuple(
+            (name, field.checked(name, given.get(name, field.default)))
+            for name, field in sorted(declarations.items())
+        )
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
 
 
 def smallest_dim(problem: Problem) -> int:

@@ -63,26 +63,32 @@ def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
     else:
         numbers = _numbers(own.name, found)
+    took = time.perf_counter() - started
+    return _record(own, problem, seed, status, reason, took, **numbers)
+
+
+def lost_record(own: OwnExperiment, problem: Problem, seed: int, reason: str) -> Record:
+    """The record of a run that something outside of it ended."""
+    return _record(own, problem, seed, Status.FAILED, reason, 0.0)
+
+
+def _record(
+    own: OwnExperiment,
+    problem: Problem,
+    seed: int,
+    status: Status,
+    reason: str | None,
+    elapsed_seconds: float,
+    **numbers: Any,
+) -> Record:
     return Record(
         problem=problem,
         seed=seed,
         status=status,
         reason=reason,
         measure=own.measure,
-        provenance=made_by(None, "own", "own", time.perf_counter() - started),
+        provenance=made_by(None, "own", "own", elapsed_seconds),
         **numbers,
-    )
-
-
-def lost_record(own: OwnExperiment, problem: Problem, seed: int, reason: str) -> Record:
-    """The record of a run that something outside of it ended."""
-    return Record(
-        problem=problem,
-        seed=seed,
-        status=Status.FAILED,
-        reason=reason,
-        measure=own.measure,
-        provenance=made_by(None, "own", "own", 0.0),
     )
 
 

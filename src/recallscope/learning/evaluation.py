@@ -125,9 +125,9 @@ def logits_of(
 ) -> Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]:
     """The model with these weights: from tokens and marked positions to the logits of labels."""
     soft = instance.problem.regime == "literal"
-    scores, bonus = (soft_scores if soft else key_scores)(instance, learned.alpha)
 
     def logits(tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]) -> Float[Tensor, "n V"]:
+        scores, bonus = (soft_scores if soft else key_scores)(instance, learned.alpha)
         tile = Tile(tokens, position, torch.zeros_like(position))
         if soft:
             read = soft_read(instance, scores, bonus, tile)

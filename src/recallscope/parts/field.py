@@ -7,6 +7,12 @@ import re
 from dataclasses import dataclass
 from numbers import Real
 
+FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
+LONGEST_TEXT = 200
+"""Bytes of any text that is kept but a reason."""
+ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
+"""Characters that a terminal or a table acts on."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
@@ -57,7 +63,7 @@ class Field:
 
     def _fits(self, text: str) -> bool:
         """A text is kept and shown: it is short, and acts on no terminal and no table."""
-        plain = len(text.encode()) <= 200 and not re.search(r"[\x00-\x1f\x7f\[\]]", text)
+        plain = len(text.encode()) <= LONGEST_TEXT and not re.search(ACTED_ON, text)
         return plain and (not self.choices or text in self.choices)
 
     def _expected(self) -> str:

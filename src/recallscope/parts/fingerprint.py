@@ -40,15 +40,15 @@ def fingerprint(thing: Callable[..., Any] | object) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _describe(thing: Any, parts: list[str], seen: dict[int, Any]) -> None:
+def _describe(thing: Any, parts: list[str], seen: dict[int, tuple[int, Any]]) -> None:
     """Add what a thing is; what was met before is told by when. `seen` keeps all things alive."""
     if isinstance(thing, _PLAIN):
         parts.append(f"{type(thing).__name__} {thing!r}")
         return
     if id(thing) in seen:
-        parts.append(f"again {list(seen).index(id(thing))}")
+        parts.append(f"again {seen[id(thing)][0]}")
         return
-    seen[id(thing)] = thing
+    seen[id(thing)] = len(seen), thing
     described = _parts_of(thing)
     if isinstance(described, str):
         parts.append(described)
@@ -62,7 +62,7 @@ def _describe(thing: Any, parts: list[str], seen: dict[int, Any]) -> None:
     parts.append(")")
 
 
-def _digest(thing: Any, seen: dict[int, Any]) -> str:
+def _digest(thing: Any, seen: dict[int, tuple[int, Any]]) -> str:
     parts: list[str] = []
     _describe(thing, parts, dict(seen))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

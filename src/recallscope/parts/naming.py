@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recallscope.parts.errors import ProblemError
-from recallscope.parts.field import Field
+from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, hand_over, part
 
 PARTS: dict[str, Any] = {
@@ -81,7 +81,12 @@ def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     metrics = named.pop("metrics")
     listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
     listed += [("metric", name) for name in metric_names(metrics)]
-    return [each for each in listed if not ARRAYS.fullmatch(each[1])]
+    return without_arrays(listed)
+
+
+def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Kinds and names but for embeddings that are arrays of the user's, which no registry has."""
+    return [each for each in named if not ARRAYS.fullmatch(each[1])]
 
 
 def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
@@ -93,7 +98,7 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
     found: dict[str, Field] = {}
     for kind, called in parts:
         for name, field in find_part(kind, called).fields.items():
-            if not re.fullmatch(r"[a-z][a-z0-9_]{0,49}", name) or name in TAKEN:
+            if not re.fullmatch(FIELD_NAME, name) or name in TAKEN:
                 raise ProblemError(
                     f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
                     "small letters, digits and '_' that a problem or a table of results has not"

@@ -26,7 +26,8 @@ _FOLDERS = {
     "metric": "recallscope.experiment.metrics",
 }
 KINDS = tuple(_FOLDERS)
-NAME = re.compile(r"[a-z][a-z0-9-]{0,49}(:[0-9a-f]{16})?")
+_CALLED = r"[a-z][a-z0-9-]{0,49}"
+NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
 """How a part may be called; one that was handed over has a hash of its source behind its name."""
 
 _NEEDED = {
@@ -78,7 +79,7 @@ def hand_over(kind: str, given: Any) -> str:
     A hash of its source is in the name, so that an edited part is another one.
     """
     called = getattr(given, "name", None)
-    if not isinstance(called, str) or not re.fullmatch(r"[a-z][a-z0-9-]{0,49}", called):
+    if not isinstance(called, str) or not re.fullmatch(_CALLED, called):
         raise ValueError(
             f"a {kind} that is handed over needs a name of small letters, digits and '-', "
             f"not {called!r:.60}"

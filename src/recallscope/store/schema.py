@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from recallscope.parts.field import FIELD_NAME
 from recallscope.parts.naming import ARRAYS, PARTS
 from recallscope.parts.registry import NAME, comes_along
 from recallscope.problem import Problem, ProblemError
@@ -67,7 +68,7 @@ _PROVENANCE = {
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
 _METRIC, _LIST = "metric.", "[]"
 METRIC = re.compile(rf"metric\.{METRIC_NAME.pattern}(?P<list>\[\])?")
-FIELD = re.compile(r"field\.(?P<name>[a-z][a-z0-9_]{0,49}):(?P<type>bool|int|float|str)")
+FIELD = re.compile(rf"field\.(?P<name>{FIELD_NAME}):(?P<type>bool|int|float|str)")
 FIELD_TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "str": pa.string()}
 
 SCHEMA = pa.schema(

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from recallscope.parts.field import ACTED_ON, LONGEST_TEXT
 from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
 from recallscope.record import ACCURACIES, Status
 from recallscope.store.files import StoreError
@@ -40,8 +41,6 @@ _MOST_ROWS = 2**21
 _MOST_VALUES = 2**27  # in all columns: a gibibyte of numbers
 _MOST_COLUMNS = 2000
 _MOST_TEXT = 2**28  # bytes of all texts of a column, were each written out
-_LONGEST_NAME = 200  # bytes of any text but a reason
-_ACTED_ON = r"[\x00-\x1f\x7f\[\]]"  # by a terminal or a table
 
 
 class Shard(NamedTuple):
@@ -241,8 +240,8 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         # Of the texts only reasons are sentences, and whoever shows them says so.
         if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
-            strange = pc.any(pc.match_substring_regex(texts, _ACTED_ON)).as_py()
-            most = 20 * _LONGEST_NAME if name == "metrics" else _LONGEST_NAME
+            strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()
+            most = 20 * LONGEST_TEXT if name == "metrics" else LONGEST_TEXT
             if strange or longest > most:
                 raise BadShardError(f"not a shard: a strange text in {name}")
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
-from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.theory.problem_arrays import part_without_form
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -269,9 +269,8 @@ def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
     >>> round(found.samples), found.vocab, found.binding
     (11621, 448, 'gradient')
     """
-    for kind in ("task", "model", "learner"):
-        if not find_part(kind, getattr(problem, kind)).closed_form:
-            raise ProblemError(f"the bound is not for the {kind} {getattr(problem, kind)}")
+    if strange := part_without_form(problem):
+        raise ProblemError(f"the bound is not for the {' '.join(strange)}")
     vocab, dim, length, width = problem.vocab, problem.dim, problem.length, problem.width
     parts = {
         "gradient": float(gradient_samples(vocab, dim, length, width, accuracy)),

@@ -147,10 +147,15 @@ def no_closed_form(problem: Problem) -> str | None:
         )
     if _form_of(problem.embedding) is None:
         return _said_of("embedding", problem.embedding)
+    strange = part_without_form(problem)
+    return None if strange is None else _said_of(*strange)
+
+
+def part_without_form(problem: Problem) -> tuple[str, str] | None:
+    """The kind and name of the task, model or learner that no closed form is about, if any."""
     for kind in ("task", "model", "learner"):
-        name = getattr(problem, kind)
-        if not find_part(kind, name).closed_form:
-            return _said_of(kind, name)
+        if not find_part(kind, getattr(problem, kind)).closed_form:
+            return kind, getattr(problem, kind)
     return None
 
 
