@@ -33,24 +33,25 @@ ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
 
 
+def draw_size(rng: np.random.Generator, low: float, high: float) -> int:
+    """Log-uniform between two sizes."""
+    return round(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
 def draw_design(count: int, seed: int) -> list[Problem]:
     """Sizes log-uniform in their ranges, options by the toss of a coin."""
     rng = np.random.default_rng(seed)
-
-    def size(low: float, high: float) -> int:
-        return round(math.exp(rng.uniform(math.log(low), math.log(high))))
-
     problems = []
     for _ in range(count):
-        vocab = size(256, 4096)
-        width = size(64, 4096)
+        vocab = draw_size(rng, 256, 4096)
+        width = draw_size(rng, 64, 4096)
         activation = str(rng.choice(["relu", "gelu", "tanh", "quadratic"]))
         has_mlp = bool(rng.integers(2))
         problems.append(
             Problem(
                 vocab=vocab,
-                dim=size(16, min(512, vocab - 1)),
-                length=size(2, 256),
+                dim=draw_size(rng, 16, min(512, vocab - 1)),
+                length=draw_size(rng, 2, 256),
                 samples=round(vocab * math.exp(rng.uniform(0, math.log(100)))),
                 width=width if has_mlp else None,
                 activation=activation if has_mlp else None,

@@ -48,6 +48,39 @@ def test_random_problems_are_predicted(study: str, name: str) -> None:
     assert abs(error.mean()) <= 0.005
 
 
+def test_no_more_is_recalled_than_was_seen() -> None:
+    """Of N samples of V facts 1 - (1 - 1/V)^N are seen; what was not is a guess."""
+    rng = np.random.default_rng(16)
+
+    def sizes(low: float, high: float) -> np.ndarray:
+        return np.floor(np.exp(rng.uniform(np.log(low), np.log(high), 4000)))
+
+    vocab, samples = sizes(2, 1e5), sizes(1, 1e6)
+    s = problem_arrays(
+        vocab=vocab,
+        samples=samples,
+        dim=sizes(1, 1e4),
+        length=sizes(1, 1e4),
+        width=np.where(rng.random(4000) < 0.5, np.inf, sizes(1, 1e4)),
+        activation=rng.choice(["relu", "gelu", "tanh", "quadratic"], 4000),
+        embedding=rng.choice(["sphere", "gaussian"], 4000),
+        trigger_in_values=rng.random(4000) < 0.5,
+    )
+    found = accuracies(s)
+    seen = -np.expm1(samples * np.log1p(-1 / vocab)) + 1 / vocab
+    for name in ("recall_accuracy", "one_step_accuracy"):
+        assert np.all(getattr(found, name) <= seen + 1e-12)
+
+
+def test_few_samples_teach_little() -> None:
+    assert predict(Problem(vocab=512, samples=1, dim=16, length=32)).one_step_accuracy < 0.004
+    # A lower bound says that 26 samples are needed at least.
+    few = solve(Problem(vocab=512, samples=1, dim=64, length=4), "samples", 0.05, ACCURACIES[2])
+    assert few.value >= 26
+    short = Problem(vocab=399, samples=228, dim=362, length=2, trigger_in_values=True)
+    assert predict(short).one_step_accuracy == pytest.approx(0.358, abs=0.01)  # as simulated
+
+
 def test_recall_of_what_locks_partly_is_predicted() -> None:
     """Cells of studies/phase_diagram.py: multiplying lock and read would be 0.008 too low."""
     rows = [row for row in read_csv(STUDIES / "phase_diagram.csv") if row["length"] == 128]
@@ -66,7 +99,9 @@ def test_partial_locking_ends_in_locking() -> None:
         vocab=512, samples=[600, 4096, 1e5], dim=64, length=32, width=[np.inf, 300, 300]
     )
     found = analyse(s)
-    always = Contest(won=np.ones((3, 7, 3)), highest=np.full((3, 1, 3), 2.5))
+    always = Contest(
+        won=np.ones((3, 7, 3)), highest=np.full((3, 1, 3), 2.5), weight=np.full((3, 7), 1 / 7)
+    )
     np.testing.assert_allclose(_partly_read(s, found.recall, always), found.locked_accuracy)
 
 

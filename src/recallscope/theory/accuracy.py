@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, ndtr, ndtri, pdtr  # type: ignore[import-untyped]
+from scipy.special import ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 
-from recallscope.theory.locking import Locking, cross_talk, locking
-from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.few_samples import few_samples_accuracy, poisson
+from recallscope.theory.locking import Locking, cross_talk, locking, score_variance
+from recallscope.theory.problem_arrays import ProblemArrays, take
 from recallscope.theory.readout import Readout, means, one_step_readout, recall_readout, total
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _LEVELS, _LEVEL_WEIGHTS = (_legendre + 1) / 2, _weights / 2
 _ROWS_AT_ONCE = 8192
 _BINS = 129
 _MANY = 1e12  # samples for each fact; more make no difference
+_FEW_PAIRS = 6  # of samples of one label: fewer are counted one by one
 _CERTAIN = 1e-3  # locking this close to never or always need not be called partial
 
 
@@ -78,8 +80,9 @@ class Storage(NamedTuple):
 class Contest(NamedTuple):
     """The marked token against its highest rival, by the trigger's score and the rival's level."""
 
-    won: Float[np.ndarray, "*n instances levels"]  # by this share of tokens
-    highest: Float[np.ndarray, "*n 1 levels"]  # score of the rival, in standard deviations
+    won: Float[np.ndarray, "n instances levels"]  # by this share of tokens
+    highest: Float[np.ndarray, "n instances levels"]  # score of the rival, in standard deviations
+    weight: Float[np.ndarray, "n instances"]  # of the trigger's scores
 
 
 def analyse(s: ProblemArrays) -> Analysis:
@@ -92,15 +95,17 @@ def analyse(s: ProblemArrays) -> Analysis:
     """
     h = means(s)
     scores, recall, one_step = locking(s, h), recall_readout(s), one_step_readout(s, h)
-    contest = _contest(s, scores)
-    lock = lock_accuracy(s, contest)
     locked = read_accuracy(s, recall, Storage.in_full(s), third_step=True)
-    right = locked.copy()  # of what locks
-    partly = (lock > _CERTAIN) & (lock < 1 - _CERTAIN) & ~_counted(s)
-    if np.any(partly):
-        part = Contest(*(field[partly] for field in contest))
-        read = _partly_read(s.take(partly), _take(recall, partly), part)
-        right[partly] = read / lock[partly]
+    lock, right = np.empty_like(locked), locked.copy()  # of what locks
+    few_pairs = scores.pairs < _FEW_PAIRS
+    for chosen in (few_pairs, ~few_pairs):
+        if np.any(chosen):
+            part, contest = s.take(chosen), _contest(s.take(chosen), take(scores, chosen))
+            lock[chosen] = locks = lock_accuracy(part, contest)
+            partly = (locks > _CERTAIN) & (locks < 1 - _CERTAIN) & ~_counted(part)
+            here = np.flatnonzero(chosen)[partly]
+            right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
+            right[here] /= lock[here]
     # What is not locked is a guess, and so is right one time in V.
     guess = (1 - lock) * (1 - right) / (s.vocab - 1)
     first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
@@ -157,7 +162,7 @@ def on_sphere(normal: Array, dim: Array) -> Array:
 
 def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
     """The probability that the marked position has the highest attention score. Equation (36)."""
-    locked: Array = contest.won @ _LEVEL_WEIGHTS @ _TRIGGER_WEIGHTS
+    locked: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
     # A sequence of one token has no noise, and locks.
     return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
 
@@ -174,15 +179,38 @@ def _contest(s: ProblemArrays, scores: Locking) -> Contest:
     highest = np.where(
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
     )
-    trigger = (
-        scores.signal[..., None] + np.sqrt(scores.trigger_variance)[..., None] * _TRIGGER_NODES
-    )
-    trigger = trigger[..., None]
+    score, weight = _trigger_scores(s, scores)
+    trigger = score[..., None]
     alone = (s.length == 1)[..., None, None]
     variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))
+    third, fourth = (field[:, None, None] for field in (scores.third, scores.fourth))
+    some = np.maximum(variance, 1e-140)
+    highest = highest + _tail_shift(normal, third / some**1.5, fourth / some**2)
     margin = trigger / np.sqrt(variance) - highest
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
-    return Contest(ndtr(margin / np.sqrt(spread)), highest)
+    return Contest(ndtr(margin / np.sqrt(spread)), highest, weight)
+
+
+def _trigger_scores(
+    s: ProblemArrays, scores: Locking
+) -> tuple[Float[np.ndarray, "n instances"], Float[np.ndarray, "n instances"]]:
+    """What the trigger adds to a score over instances, with weights."""
+    if np.any(scores.pairs >= _FEW_PAIRS):  # as good as Gaussian
+        deviation = np.sqrt(score_variance(scores))[:, None]
+        by_pairs = (scores.pair_score * np.sqrt(scores.pairs))[:, None]
+        share = np.divide(by_pairs, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        skewness = share**3 * ((1 + 2 * s.per_token) / np.sqrt(scores.pairs))[:, None]
+        nodes = _TRIGGER_NODES + np.minimum(skewness, 1) * (_TRIGGER_NODES**2 - 1) / 6
+        score = scores.signal[:, None] + deviation * nodes
+        return score, np.broadcast_to(_TRIGGER_WEIGHTS, score.shape)
+    number = np.arange(_FEW_PAIRS + 5 * np.sqrt(_FEW_PAIRS))
+    chance = poisson(number, scores.pairs[:, None])
+    # N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
+    more = number - (s.samples**2 / (2 * s.vocab))[:, None]
+    score = (scores.signal[:, None] + scores.pair_score[:, None] * more)[..., None]
+    score = score + np.sqrt(scores.trigger_variance)[:, None, None] * _TRIGGER_NODES
+    weight = chance[..., None] * _TRIGGER_WEIGHTS
+    return score.reshape(len(chance), -1), weight.reshape(len(chance), -1)
 
 
 def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[np.ndarray, " n"]:
@@ -192,7 +220,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     tokens = _from_level_to_next(contest.won)
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
-    locks = mean * _TRIGGER_WEIGHTS
+    locks = mean * contest.weight
     instances = locks / locks.sum(axis=1, keepdims=True)
     # Samples that do not lock read the highest token present, the same few again and again.
     present = (_different_rivals(s) / s.vocab)[:, None]
@@ -205,8 +233,8 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     beaten = 1 - contest.won
     rival = (beaten * contest.highest) @ _LEVEL_WEIGHTS / np.maximum(1 - mean, 1e-12)
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
-    share = _TRIGGER_WEIGHTS @ tokens
-    leaning = (_TRIGGER_WEIGHTS * rival)[:, None, :] @ (above * (strengths - mean[..., None]))
+    share = (contest.weight[:, None, :] @ tokens)[:, 0]
+    leaning = (contest.weight * rival)[:, None, :] @ (above * (strengths - mean[..., None]))
     lean = np.where(s.marked, 0, readout.slope / s.room)[:, None]
     storage = Storage(
         np.broadcast_to(strengths, share.shape),
@@ -235,25 +263,36 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
     counted = _counted(s)
     if np.any(counted):
         accuracy[counted] = _orthogonal_accuracy(s.take(counted), third_step)
+    fewer = (s.per_token < 1) & ~counted
+    if np.any(fewer):
+        part = s.take(fewer), take(readout, fewer), take(storage, fewer)
+        accuracy[fewer] = few_samples_accuracy(*part, _read_noise(*part))
     # Few samples for each fact are counted one by one, many are as good as Gaussian.
-    bins = (0, 1.5, 3.5, 8, np.inf)
+    bins = (1, 1.5, 3.5, 8, np.inf)
     for low, high in pairwise(bins):
         chosen = (s.per_token >= low) & (s.per_token < high) & ~counted
         nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
         if np.any(chosen):
-            stored = Storage(*(field[chosen] for field in storage))
-            accuracy[chosen] = _read_accuracy(s.take(chosen), _take(readout, chosen), stored, nodes)
+            part = s.take(chosen), take(readout, chosen), take(storage, chosen)
+            accuracy[chosen] = _read_accuracy(*part, nodes)
     return accuracy
 
 
-def _take(readout: Readout, where: Array) -> Readout:
-    terms = {name: values[where] for name, values in readout.terms.items()}
-    return Readout(terms, *(field[where] for field in readout[1:]))
+class ReadNoise(NamedTuple):
+    """The noise of one read: what all labels have of it, and what each has of its own."""
+
+    c2: Array  # E c² of what labels have in the memory
+    imbalance: Array  # of what all reads share
+    common: Array  # through all others' outputs
+    own: Array  # through the label's own stored item
+    within: Array  # of `own`, what each sample draws anew
+    lean: Array  # the dimensions in which the logits of labels seem to be drawn
+    across: Array  # of wrong labels
+    spread: Array  # what the length of the read adds for the right one
+    highest: Float[np.ndarray, "n levels"]  # wrong label, in standard deviations
 
 
-def _read_accuracy(
-    s: ProblemArrays, readout: Readout, stored: Storage, nodes: Array | None
-) -> Array:
+def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNoise:
     d, few = s.dim[:, None], 1 / s.per_token[:, None]
     bias, bare = readout.bias[:, None], readout.bare_bias[:, None]
     mean, square, cube, fourth, variance = (field[:, None] for field in stored[3:])
@@ -278,12 +317,30 @@ def _read_accuracy(
     lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
     highest = highest + _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)
-    limit = np.where(s.orthogonal[:, None], 0, highest**2 / d)
-    # In very few dimensions some wrong label always points the same way, and the right one loses.
-    threshold = highest * np.sqrt(across / np.maximum(1 - limit, 1e-9))
-    limit = np.minimum(limit, 0.95)
+    limit = np.minimum(np.where(s.orthogonal[:, None], 0, highest**2 / d), 0.95)
     typical = np.mean(highest / np.sqrt(1 - limit), axis=1, keepdims=True)
-    spread = (typical * common) ** 2 / across / (2 * lean)
+    return ReadNoise(
+        c2=c2,
+        imbalance=imbalance,
+        common=common,
+        own=own,
+        within=np.maximum(own - (readout.item_variance[:, None] * c2 + bias**2 * imbalance), 0),
+        lean=lean,
+        across=across,
+        spread=(typical * common) ** 2 / across / (2 * lean),
+        highest=highest,
+    )
+
+
+def _read_accuracy(
+    s: ProblemArrays, readout: Readout, stored: Storage, nodes: Array | None
+) -> Array:
+    noise = _read_noise(s, readout, stored)
+    d, few = s.dim[:, None], 1 / s.per_token[:, None]
+    bias, bare, mean = readout.bias[:, None], readout.bare_bias[:, None], stored.mean[:, None]
+    limit = np.where(s.orthogonal[:, None], 0, noise.highest**2 / d)
+    # In very few dimensions some wrong label always points the same way, and the right one loses.
+    threshold = noise.highest * np.sqrt(noise.across / np.maximum(1 - limit, 1e-9))
 
     count, weight = _counts(s.per_token[:, None] * stored.strength, nodes)
     count, weight = count * stored.strength[..., None], weight * stored.share[..., None]
@@ -291,13 +348,14 @@ def _read_accuracy(
     strength, lost = (np.repeat(field, each, axis=1) for field in (stored.strength, stored.lost))
     count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
     signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
-    within = own - (readout.item_variance[:, None] * c2 + bias**2 * imbalance)
-    right = common + np.maximum(within, 0) * np.minimum(count, 1)
+    right = noise.common + noise.within * np.minimum(count, 1)
     right = right + (1 - strength) * few * (bare * bias) ** 2
     right = right + readout.token_variance[:, None] * signal**2
-    scale = 1 / np.sqrt(right + spread + 1e-300)
+    scale = 1 / np.sqrt(right + noise.spread + 1e-300)
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
-    found: Array = ((ndtr(margin) @ _LEVEL_WEIGHTS) * weight).sum(axis=1)
+    # A fact that was never seen is like its rivals, and right once in V.
+    read = np.where(count > 0, ndtr(margin) @ _LEVEL_WEIGHTS, 1 / s.vocab[:, None])
+    found: Array = (read * weight).sum(axis=1)
     return np.minimum(found, 1.0)
 
 
@@ -343,8 +401,7 @@ def _counts(
         skewed = _COUNT_NODES + (_COUNT_NODES**2 - 1) * root / 6
         count = np.maximum(1 + skewed * root, 0)
         return count, np.broadcast_to(_COUNT_WEIGHTS, count.shape)
-    weight = np.exp(nodes * np.log(rate) - rate - gammaln(nodes + 1))
-    return nodes / rate, weight / weight.sum(axis=-1, keepdims=True)
+    return nodes / rate, poisson(nodes, rate)
 
 
 def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:

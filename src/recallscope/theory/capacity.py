@@ -170,7 +170,7 @@ class Solution:
     The prediction is that of the solved size, or of the one that comes closest.
 
     >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
-    1416
+    1415
     """
 
     quantity: str

@@ -68,7 +68,14 @@ def cross_talk(signal: Any, dim: Any) -> Array:
     return np.square(signal) / d
 
 
-def mean_bias(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Spread:
+def _fluctuating(length: Array, lengths: Any) -> Array:
+    """How many of L overlaps with the mean of a sequence fluctuate; all, if lengths do too."""
+    return np.where(lengths, length, np.maximum(length - 2, 0))
+
+
+def mean_bias(
+    vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0, lengths: Any = False
+) -> Spread:
     """The mean token, which every sample pulls attention towards. Equation (28).
 
     About (√V L² / (N d^(3/2)))² over the tokens. `gain` is 1 for attention alone.
@@ -78,7 +85,7 @@ def mean_bias(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) 
     """
     V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
     c = V / d
-    pull = np.square(gain * (1 - 1 / L) * (L - 1) ** 2 / (N * V))
+    pull = np.square(gain * (L - 1) * _fluctuating(L, lengths) / (N * V))
     # The variance of (K² - K) 1 over the tokens, and its square along a random direction.
     return Spread(pull * (c + 3 * c**2 + c**3), pull * c**2 * (1 + c))
 
@@ -91,8 +98,10 @@ def gradient_noise(
     drift: Any = 1.0,
     direct: Any = 1.0,
     scatter: Any = 0.0,
+    own: Any = 1.0,
+    lengths: Any = False,
 ) -> Spread:
-    """What labels and distractors that met by chance do to the scores. Equations (29) to (31).
+    """What labels and distractors that met by chance do to the scores. Equations (29) to (31b).
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
     tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
@@ -101,22 +110,35 @@ def gradient_noise(
 
     >>> noise = gradient_noise(512, 2048, 64, 64)
     >>> noise.tokens.round(5), noise.trigger.round(5)
-    (np.float64(0.00363), np.float64(0.00923))
+    (np.float64(0.00399), np.float64(0.00942))
     """
     V, N, d, L = positive(vocab=vocab, samples=samples, dim=dim, length=length)
     overlaps, c, keep, others = crowd(V, d), V / d, 1 - 1 / L, L - 1
-    drift, direct = np.square(drift), np.square(direct)
-    imbalance = drift * (keep * others) ** 2 * (1 + c) / (N * V**2)
+    drift, direct, own = np.square(drift), np.square(direct), np.square(own)
+    imbalance = drift * others**2 * (1 + c) / (N * V**2)
     imbalance = imbalance * ((1 + V / N) / V + others / N)
     sample = direct * keep * others * (c + 2) / d * (1 + c) / (N * V)
     sample = sample + drift * others**3 * (1 + c) ** 3 / (N * V) ** 2
-    sample = sample + (direct + scatter) * keep * others**2 * (1 + c) ** 3 / (N**2 * V)
-    sample = sample + direct * others**2 / d * (1 + c) * V / N**3
-    own = direct * others * (V / d**2 + 2 / d) / N * (1 + V / N) + direct * (others / d) ** 2 / N
-    own = own + scatter * L * (V / (N * d)) ** 2
+    # Two samples that share a token are pulled towards it both, whatever their labels.
+    sample = sample + (direct + scatter) * L * others * (1 + c) ** 2 * (2 + c) / (N**2 * V)
+    # A sample is pulled towards those of its tokens that overlap the others most, or are repeated.
+    apart = others * _fluctuating(L, lengths) * V / N**3
+    sample = sample + own * apart * (2 + c) * (1 + c) / V
+    drifting = own * apart * others / V**2
+    # What is longer than others is so in every sample.
+    sample = sample + np.where(lengths, own * (others / N) ** 2 * 2 / d * (1 + c), 0)
+    # And with the marked token, if two samples share it.
+    sample = sample + keep**2 * direct * (2 + 4 * N / V) * (1 + c) / N**2
+    # Two samples' tokens overlap: a marked one with a distractor, or two distractors.
+    met = others * (1 - 2 / L) ** 2 * (1 + V / N) / N + 2 * keep**2 * V / N**2
+    met = direct * met * (V / d**2 + 2 / d) + direct * (keep * others / d) ** 2 / N
+    met = met + keep**2 * scatter * L * (V / (N * d)) ** 2
     return Spread(
-        imbalance * overlaps.fourth + sample,
-        imbalance * overlaps.third * c + sample * c / (1 + c) + keep**2 * own,
+        (imbalance + drifting) * overlaps.fourth + sample,
+        (imbalance + drifting) * overlaps.third * c
+        + sample * c / (1 + c)
+        + met
+        + own * apart * V / L * (1 / d + 1 / V),
     )
 
 
@@ -156,7 +178,16 @@ class Locking(NamedTuple):
     signal: Array
     remembered: Array  # the part of the signal that is memorisation
     terms: dict[str, Array]  # variances over the tokens, cross-talk apart
-    trigger_variance: Array
+    trigger_variance: Array  # of the trigger's score, but for how many samples share a label
+    pairs: Array  # of samples that share a label, on average; their number is Poisson
+    pair_score: Array  # what one such pair more adds to the trigger's score
+    third: Array  # cumulants of the score over the tokens
+    fourth: Array
+
+
+def score_variance(scores: Locking) -> Array:
+    """The variance of the trigger's score over instances."""
+    return scores.trigger_variance + scores.pair_score**2 * scores.pairs
 
 
 class Gains(NamedTuple):
@@ -170,6 +201,7 @@ class Gains(NamedTuple):
     pull: Array
     single: Array
     curvature: Array
+    own: Array  # of a sample with itself
 
 
 def gains(s: ProblemArrays, h: Means) -> Gains:
@@ -199,6 +231,23 @@ def gains(s: ProblemArrays, h: Means) -> Gains:
         + s.per_token * (series(by_unit, together) - series(by_unit, base)),
         single=np.maximum(moments.slope_square * moments.square - direct**2 / s.length, 0),
         curvature=curvature,
+        own=moments.square_slope,
+    )
+
+
+def _tokens_cumulant(s: ProblemArrays, g: Gains, order: int) -> Array:
+    """What tokens have that are twice in a sample, or marked in two: most have neither. (31c)
+
+    E (m (m - 1) / 2)^order is μ²/2 (1 + 8μ + …) for order 3 and μ²/2 (1 + 26μ + …) for 4, if m is
+    Poisson of mean μ: what is there three times makes three pairs.
+    """
+    V, N, L = s.vocab, s.samples, s.length
+    triples = {3: 8, 4: 26}[order]
+    twice = N * L * (L - 1) / (2 * V**2) * (1 + triples * np.minimum(L / V, 1))
+    marked = N * (N - 1) / (2 * V**2) * (1 + triples * np.minimum(N / V, 1))
+    return (
+        twice * (2 * g.own * V / N**2) ** order
+        + marked * (2 * (1 - 1 / L) * g.signal * V / N**2) ** order
     )
 
 
@@ -211,21 +260,32 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
     stretch = 1 + np.minimum(s.dim, V) / m
     remembered = np.where(s.marked, memorisation(V, N, d, L, g.bias), 0)
     signal = keep * g.signal + remembered
-    pulled = mean_bias(V, N, d, L, g.bias)
-    wide = gradient_noise(V, N, d, L, g.drift, g.direct, g.scatter)
+    pulled = mean_bias(V, N, d, L, g.bias, s.gaussian)
     root = np.sqrt(stretch)
-    met_by_chance = gradient_noise(V, N, d, L, g.drift * root, g.direct * root, g.scatter)
+    wide, met_by_chance = (
+        gradient_noise(V, N, d, L, g.drift * by, g.direct * by, g.scatter, g.own * by, s.gaussian)
+        for by in (1.0, root)
+    )
     few_units = mlp_noise(V, N, d, L, m, g.pull, g.single)
     # With the trigger in the values, labels that met by chance are remembered with it.
-    met = (others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V)) * g.drift**2
-    # How often each label occurs is random, and with it every sum over equal labels.
-    counts = 2 / V * (keep * V / N * g.signal + remembered) ** 2 + 2 / d * remembered**2
+    met = others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V) * (1 + V / N)
+    met = met * g.drift**2 + g.own**2 * V / N**3 * (1 + c) * (1 + others / d)
+    met = met + (g.bias * others / N) ** 2 * (1 + 3 * c) / d
+    # Only another sample of its label tells a sample which of its tokens is marked, and how many
+    # such pairs there are is random.
+    pair_score = 2 / N * (keep * V / N * g.signal + remembered)
+    # The trigger overlaps the mean of all samples, which it is remembered with and pulled towards.
+    apart = others * _fluctuating(L, s.gaussian) / L / d
     drawn = c * (g.drift * others / N) ** 2
+    drawn = drawn + V * others * c / N**3 * (g.own**2 + g.drift**2 * N / d)
+    drawn = drawn + 2 * keep * apart * g.bias**2 * (V / N + L) * c * L / N**2
+    few = ((keep + others / d) * V * L * g.pull / N) ** 2 / m + 2 / m * remembered**2
     curved = (keep * g.curvature / L) ** 2 * V / (N * d**3)
     # Facts overlap in tokens and in outputs, each by 1/√d: this stays in the population.
-    overlaps = 2 * (g.signal / d) ** 2
+    overlaps = 2 * (keep * g.signal * (1 + V / N) / d) ** 2
     trigger = stretch * pulled.trigger + met_by_chance.trigger + few_units.trigger + overlaps
-    trigger = trigger + curved + counts + np.where(s.marked, drawn, 0)
+    trigger = trigger + curved + 2 / d * remembered**2
+    trigger = trigger + np.where(s.marked, stretch * drawn + few, 0)
     return Locking(
         signal=signal,
         remembered=remembered,
@@ -237,4 +297,8 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
             + (met_by_chance.tokens - wide.tokens),
         },
         trigger_variance=trigger + np.where(s.gaussian, 2 * signal**2 / s.dim, 0),
+        pairs=N * (N - 1) / (2 * V),
+        pair_score=pair_score,
+        third=_tokens_cumulant(s, g, 3),
+        fourth=_tokens_cumulant(s, g, 4),
     )

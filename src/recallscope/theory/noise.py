@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recallscope.theory.accuracy import Analysis
-from recallscope.theory.locking import cross_talk
+from recallscope.theory.locking import cross_talk, score_variance
 from recallscope.theory.problem_arrays import ProblemArrays
 from recallscope.theory.readout import sampling
 
@@ -49,7 +49,7 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     alone = s.length == 1
     squared = np.where(alone, 1.0, scores.signal**2)
     lock = {name: variance / squared for name, variance in scores.terms.items()}
-    lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + scores.trigger_variance / squared)
+    lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + score_variance(scores) / squared)
     lock = {name: np.where(alone, 0.0, variance) for name, variance in lock.items()}
     stages = {"lock": lock}
     for stage, readout in (("one_step", found.one_step), ("recall", found.recall)):

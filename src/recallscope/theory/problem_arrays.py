@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,7 +47,22 @@ class ProblemArrays(NamedTuple):
 
     def take(self, where: Any) -> ProblemArrays:
         """Some of the problems."""
-        return ProblemArrays(*(field[where] for field in self))
+        return take(self, where)
+
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+def take(fields: T, where: Any) -> T:
+    """Some of the problems that a named tuple of arrays, or of arrays by name, is about."""
+    return type(fields)(
+        *(
+            {name: values[where] for name, values in field.items()}
+            if isinstance(field, dict)
+            else field[where]
+            for field in fields
+        )
+    )
 
 
 def problem_arrays(

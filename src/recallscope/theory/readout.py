@@ -285,6 +285,8 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
     signal = sum(
         p * gain for p, gain in zip(products[1:], _shifts(shift, variance, d), strict=True)
     )
+    # In one dimension an even kernel has none at all; what is divided by it is to stay finite.
+    signal = np.maximum(signal, 1e-12 * np.abs(mean))
     slope, curve = products[1] / radius, 2 * products[2] / h.square
     length_slope = asked[..., 0] * stored[..., 2] / (np.sqrt(2) * h.square)
 

@@ -1,0 +1,104 @@
+"""Reading a memory of fewer samples than facts: labels differ by how often they were seen at all.
+
+With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
+logits are not one Gaussian but a mixture, and one that met the token asked for as a distractor is
+as strong as the right one. Equation (40) counts such classes of rivals one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, xlogy  # type: ignore[import-untyped]
+
+from recallscope.theory.problem_arrays import ProblemArrays, take
+from recallscope.theory.readout import Readout
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Array = Float[np.ndarray, ...]
+
+_SEEN = np.arange(6.0)  # samples of a label; N < V hardly ever has more
+_MET = np.arange(4.0)  # of which the token asked for was a distractor in so many
+_POINTS = 24
+_ROWS_AT_ONCE = 256
+_DEVIATES = ndtri((np.arange(_POINTS) + 0.5) / _POINTS)  # of the right label's noise, alike likely
+
+
+def poisson(number: Array, mean: Array) -> Array:
+    """The probabilities of all numbers that matter."""
+    weight: Array = np.exp(xlogy(number, mean) - mean - gammaln(number + 1))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def few_samples_accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise: Any) -> Array:
+    """The probability that the right label has the highest logit, for N < V. Equation (40)."""
+    found = []
+    for start in range(0, len(s.vocab), _ROWS_AT_ONCE):  # each is a table of classes by deviates
+        part = slice(start, start + _ROWS_AT_ONCE)
+        found.append(
+            _accuracy(s.take(part), take(readout, part), take(stored, part), take(noise, part))
+        )
+    return np.concatenate(found)
+
+
+def _accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise: Any) -> Array:
+    V, N, d = (field[:, None] for field in (s.vocab, s.samples, s.dim))
+    rate = N / V
+    bias, bare, slope = (
+        field[:, None] for field in (readout.bias, readout.bare_bias, readout.slope)
+    )
+    # Rivals: `seen` samples of a label, `met` of them with the token asked for as a distractor.
+    chance = np.where(readout.spill_third > 0, (s.length - 1) / s.vocab, 0.0)[:, None]
+    chance = np.where(chance < 1, chance, 0.0)  # so many that they are a part of the noise
+    times = _MET if np.any(chance > 0) else _MET[:1]
+    seen, met = (each.ravel() for each in np.meshgrid(_SEEN, times, indexing="ij"))
+    rivals = (V - 1) * np.repeat(poisson(_SEEN, rate), len(times), axis=1)
+    rivals = rivals * poisson(times, _SEEN[:, None] * chance[..., None]).reshape(len(V), -1)
+    uneven = bias * np.sqrt(noise.imbalance * rate)
+    level = uneven * (seen / rate - 1) + slope * (met - seen * chance) / rate
+    drawn = np.maximum(noise.within - slope**2 * chance / rate, 0)
+    own = readout.item_variance[:, None] * noise.c2 / (1 + 1 / rate) * (seen / rate) ** 2
+    own = own + drawn * seen / rate
+
+    # The fact asked for, by how often it was stored.
+    strength, lost = stored.strength[..., None], stored.lost[..., None]
+    count, weight = _SEEN[1:], poisson(_SEEN, rate[..., None] * strength)[..., 1:]
+    mean, count = stored.mean[:, None, None], count / rate[..., None]
+    signal = (
+        count
+        + (count - bare[..., None] * strength - (1 - bare[..., None]) * mean) * (bias[..., None])
+    )
+    signal = signal - lost
+    others = noise.common[..., None] * np.maximum(1 - count / V[..., None], 0)
+    right = others + np.maximum(noise.within, 0)[..., None] * count + noise.spread[..., None]
+    right = right + (1 - strength) / rate[..., None] * (bare * bias)[..., None] ** 2
+    right = right + readout.token_variance[:, None, None] * signal**2
+    logit = signal[..., None] + np.sqrt(right)[..., None] * _DEVIATES
+
+    flat = logit.reshape(len(V), -1, 1)
+    across = np.broadcast_to((others * (1 - 1 / d[..., None]))[..., None], logit.shape)
+    across = across.reshape(flat.shape)
+    lean = np.where(s.orthogonal, 0.0, 1 / s.dim)[:, None, None] * flat**2
+    standard = (flat - level[:, None, :]) / np.sqrt(across + own[:, None, :] + lean + 1e-300)
+    standard = np.clip(standard, -1e6, 1e6)
+    freedom = noise.lean[..., None]
+    normal = np.where(s.gaussian[:, None, None], standard, from_sphere(standard, freedom))
+    beaten = np.exp(-(ndtr(-normal) * rivals[:, None, :]).sum(axis=-1)).reshape(logit.shape)
+    found = (beaten.mean(axis=-1) * weight).sum(axis=-1)
+    # A fact that was never seen is like its rivals, and right once in V.
+    found = found + (1 - weight.sum(axis=-1)) / V
+    return (found * stored.share).sum(axis=-1)
+
+
+def from_sphere(coordinate: Array, dim: Array) -> Array:
+    """The inverse of `on_sphere`: a normal quantile from that of the sphere. (35)
+
+    >>> from_sphere(np.array(2.9296), np.array(64.0)).round(3)
+    np.float64(3.0)
+    """
+    freedom = np.maximum(dim - 1, 0.5)
+    square = -freedom * np.log1p(-np.minimum(coordinate**2 / dim, 1 - 1e-12))
+    return np.sign(coordinate) * np.sqrt(square) * (8 * freedom + 1) / (8 * freedom + 3)

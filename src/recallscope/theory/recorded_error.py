@@ -1,0 +1,76 @@
+"""How far off the closed forms were at the simulated problems nearest to one."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recallscope.problem import Problem
+from recallscope.theory.accuracy import Accuracies, accuracies
+from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_NEAREST = 30
+_SIZES = ("vocab", "samples", "dim", "length", "width")
+
+
+class RecordedError(NamedTuple):
+    """Predicted minus simulated at the nearest problems: its mean size, and what 90 % are within.
+
+    The error of the simulation itself is part of both.
+    """
+
+    problems: int
+    mean: float
+    most: float
+
+
+def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> RecordedError:
+    """The error of a closed form near a problem, as simulations have shown it.
+
+    Near are problems of the same kind of model whose sizes, and whose predicted accuracy, are.
+
+    >>> found = recorded_error(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> found.problems, found.mean < 0.02
+    (30, True)
+    """
+    known, simulated, predicted = _simulations()
+    here = arrays_of(problem)
+    expected = getattr(accuracies(here), accuracy)[0]
+    alike = np.isinf(known.width) == np.isinf(here.width[0])
+    alike &= known.marked == here.marked[0]
+    # A factor of e in every size weighs as much as 0.2 in accuracy.
+    distance = ((getattr(predicted, accuracy) - expected) / 0.2) ** 2
+    for name in _SIZES:
+        mine, theirs = getattr(here, name)[0], getattr(known, name)
+        if np.isfinite(mine):
+            distance = distance + np.where(alike, np.log(theirs / mine) ** 2 / len(_SIZES), 0)
+    distance = np.where(alike, distance, np.inf)
+    nearest = np.argsort(distance)[:_NEAREST]
+    error = np.abs(getattr(predicted, accuracy) - getattr(simulated, accuracy))[nearest]
+    return RecordedError(len(nearest), float(error.mean()), float(np.quantile(error, 0.9)))
+
+
+@cache
+def _simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
+    """The simulated problems, what was simulated, and what is predicted today."""
+    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
+        rows = list(csv.DictReader(file))
+
+    def column(name: str) -> Float[np.ndarray, " n"]:
+        return np.array([float(row[name]) if row[name] else np.inf for row in rows])
+
+    known = problem_arrays(
+        **{name: column(name) for name in _SIZES},
+        activation=[row["activation"] or "identity" for row in rows],
+        embedding=[row["embedding"] for row in rows],
+        trigger_in_values=[row["trigger_in_values"] == "True" for row in rows],
+    )
+    simulated = Accuracies(*(column(name) for name in Accuracies._fields))
+    return known, simulated, accuracies(known)

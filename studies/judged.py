@@ -1,0 +1,161 @@
+"""Closed forms judged by runs that they could not know: predictions first, then simulations.
+
+    python studies/judged.py predict few      # draw problems, write studies/few-predictions.csv
+    python studies/judged.py run few          # simulate them, write studies/few.csv, report
+    python studies/judged.py report           # of both studies, by the closed forms of today
+
+`few` are 100 problems of N from 1 to V. Forty are drawn as they come; sixty are the next of those
+for which some accuracy is predicted between 0.1 and 0.9, where it is hard to be right. `fresh` are
+200 problems of all sizes that closed forms are said to be tested at. The predictions are committed
+before the runs, whose first seed is taken from the hash of the file that holds them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import math
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import torch
+from design import ACCURACIES, draw_size, load_summary, path, problem_of, report, summarise
+
+from recallscope import Problem, run
+from recallscope.theory.accuracy import accuracies
+from recallscope.theory.problem_arrays import arrays_of
+
+DRAWN_FROM = {"few": 20261117, "fresh": 20261118}
+SECONDS = {"few": 30.0, "fresh": 6.0}  # for one problem at most
+MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
+
+
+def draw_problem(rng: np.random.Generator, fewest: float, most: float) -> Problem:
+    """A problem with N/V log-uniform between `fewest` and `most`, the rest as in the design."""
+    vocab, width = draw_size(rng, 256, 4096), draw_size(rng, 64, 4096)
+    activation = str(rng.choice(["relu", "gelu", "tanh", "quadratic"]))
+    has_mlp = bool(rng.integers(2))
+    per_fact = math.exp(rng.uniform(math.log(fewest or 1 / vocab), math.log(most)))
+    return Problem(
+        vocab=vocab,
+        dim=draw_size(rng, 16, min(512, vocab - 1)),
+        length=draw_size(rng, 2, 256),
+        samples=max(1, round(vocab * per_fact)),
+        width=width if has_mlp else None,
+        activation=activation if has_mlp else None,
+        embedding=str(rng.choice(["sphere", "gaussian"])),
+        trigger_in_values=bool(rng.integers(2)),
+    )
+
+
+def draw(study: str) -> list[Problem]:
+    rng = np.random.default_rng(DRAWN_FROM[study])
+    if study == "fresh":
+        return [draw_problem(rng, 0.05, 100) for _ in range(200)]
+    problems = [draw_problem(rng, 0, 1) for _ in range(40)]
+    while len(problems) < 100:
+        problem = draw_problem(rng, 0.05, 1)
+        predicted = np.array(accuracies(arrays_of(problem)))
+        if np.any((predicted > 0.1) & (predicted < 0.9)):
+            problems.append(problem)
+    return problems
+
+
+def predict(study: str) -> None:
+    problems = draw(study)
+    predicted = accuracies(arrays_of(problems))._asdict()
+    with path(study, "-predictions").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*problems[0].to_dict(), *ACCURACIES])
+        writer.writeheader()
+        for index, problem in enumerate(problems):
+            shown = {name: f"{predicted[name][index]:.5f}" for name in ACCURACIES}
+            writer.writerow(problem.to_dict() | shown)
+
+
+def load_predictions(study: str) -> tuple[list[Problem], list[dict[str, str]]]:
+    with path(study, "-predictions").open() as file:
+        lines = list(csv.DictReader(file))
+    return [problem_of(line, int(line["samples"])) for line in lines], lines
+
+
+def first_seed(study: str) -> int:
+    """Of the runs: nobody could know it before the predictions were made."""
+    return int(hashlib.sha256(path(study, "-predictions").read_bytes()).hexdigest()[:10], 16)
+
+
+def simulate(study: str, index: int, problem: Problem) -> list[dict[str, float]]:
+    """Seeds until the means are known to 0.006, or the time is up."""
+    torch.set_num_threads(1)
+    rows: list[dict[str, float]] = []
+    started, wanted = time.monotonic(), 16
+    while True:
+        for number in range(len(rows), wanted):
+            record = run(problem, first_seed(study) + number, dtype="float32", test_samples=1024)
+            if record.status != "ok":
+                raise RuntimeError(f"problem {index}: {record.reason}")
+            rows.append({name: getattr(record, name) for name in MEASURED})
+        partial = min(row["lock_accuracy"] for row in rows) < 0.98
+        errors = [
+            np.std([row[name] for row in rows], ddof=1) / math.sqrt(wanted) for name in ACCURACIES
+        ]
+        enough = max(errors) < 0.006 and (wanted >= 64 or not partial)
+        if enough or time.monotonic() - started > SECONDS[study]:
+            return rows
+        wanted += wanted // 2
+
+
+def run_study(study: str, processes: int) -> None:
+    problems, _ = load_predictions(study)
+    rows: dict[int, list[dict[str, float]]] = {}
+    with ProcessPoolExecutor(processes) as pool:
+        futures = [
+            pool.submit(simulate, study, index, problem) for index, problem in enumerate(problems)
+        ]
+        for index, future in enumerate(futures):
+            rows[index] = future.result()
+            print(f"{index + 1} of {len(problems)}: {len(rows[index])} seeds", flush=True)
+    summarise(study, problems, rows)
+
+
+def judge(study: str) -> None:
+    """The committed predictions against the runs, apart where an accuracy is hard to get right."""
+    problems, lines = load_summary(study)
+    _, predictions = load_predictions(study)
+    simulated = np.array([[float(line[name]) for name in ACCURACIES] for line in lines])
+    noise = np.array([[float(line[f"{name}_error"]) for name in ACCURACIES] for line in lines])
+    predicted = np.array([[float(line[name]) for name in ACCURACIES] for line in predictions])
+    hard = (simulated > 0.1) & (simulated < 0.9)
+    some = hard.any(axis=1)
+    print(f"\n{study}: {len(problems)} problems, {some.sum()} with an accuracy in 0.1 to 0.9")
+    for column, name in enumerate(ACCURACIES):
+        size = np.abs(predicted - simulated)[:, column]
+        # As good as knowing the mean of all problems, and nothing about this one.
+        trivial = np.abs(simulated[:, column] - simulated[:, column].mean())
+        for label, chosen in (("all", some | True), ("some hard", some), ("hard", hard[:, column])):
+            print(
+                f"  {name}, {label}: {chosen.sum()} problems, mean absolute error "
+                f"{size[chosen].mean():.4f} (of the mean of all: {trivial[chosen].mean():.4f}), "
+                f"simulation's standard error {noise[chosen, column].mean():.4f}"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("predict", "run", "report"))
+    parser.add_argument("study", nargs="?", choices=DRAWN_FROM)
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    for study in [arguments.study] if arguments.study else DRAWN_FROM:
+        if arguments.what == "predict":
+            predict(study)
+            continue
+        if arguments.what == "run":
+            run_study(study, arguments.processes)
+        judge(study)
+        report(study)
+
+
+if __name__ == "__main__":
+    main()
