@@ -8,6 +8,7 @@ What is printed, side_by_side.py tells.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from side_by_side import compare, output_of
@@ -23,4 +24,5 @@ def seconds(checkout: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    os.environ["OMP_NUM_THREADS"] = "1"  # as bench does, and did not always
     compare(["engine", "literal"], seconds)

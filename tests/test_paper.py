@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,8 @@ from claims_page import DOCS, page
 
 from browser import browser
 from conftest import recallscope as command_line
+from made_up_report import FACTS
+from recallscope.cli.tables.paper import print_finding
 from recallscope.paper.bundle import (
     BUNDLE,
     bundled_evidence,
@@ -27,6 +31,7 @@ from recallscope.paper.bundle import (
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.provenance import facts_about
 from recallscope.paper.registry import CLAIMS, finding
+from recallscope.paper.report import report as report_page
 from recallscope.paper.report import write_report
 from recallscope.problem import ProblemError
 from recallscope.store.store import Store
@@ -107,9 +112,45 @@ def test_list_as_json(tmp_path):
     listed = json.loads(done.stdout)
     assert [each["name"] for each in listed] == list(CLAIMS)
     for each in listed:
-        assert set(each) == {"name", "statement", "verdict", "evidence"}
+        assert set(each) == {"name", "statement", "caveat", "of_paper", "verdict", "evidence"}
         assert each["statement"] == CLAIMS[each["name"]].statement
         assert each["evidence"]
+
+
+CAVEATS = {
+    "orthogonal": ("unequal dimensions", "d ≥ V + 1", "d < V"),
+    "first-steps": ("small, unsaturated steps", "not about training to convergence"),
+}
+TALLY = (
+    "Of the paper's 9 claims, 7 are supported, 1 is contradicted and 1 is inconclusive. "
+    "Not the paper's, and apart: 1 is contradicted."
+)
+
+
+def test_caveats_say_what_a_claim_is_not_about():
+    assert {name for name, claim in CLAIMS.items() if claim.caveat} == set(CAVEATS)
+    for name, words in CAVEATS.items():
+        assert all(word in CLAIMS[name].caveat for word in words)
+
+
+def test_list_report_and_page_tell_caveats_and_count_the_papers_claims_only(found, tmp_path):
+    listed = " ".join(recallscope("list", folder=tmp_path).stdout.split())
+    findings = [(CLAIMS[name], each) for name, each in found.items()]
+    report = html.unescape(report_page(findings, FACTS))
+    told = {"list": listed, "report": report, "page": page(findings, manifest())}
+    for where, text in told.items():
+        assert TALLY in text, where
+        for name in CAVEATS:
+            assert CLAIMS[name].caveat in text, (where, name)
+    assert "Learning to recall: nine claims, measured" in report
+    assert "Not the paper’s: A news summary" in report
+    assert "10." not in re.findall(r"<h2[^>]*>(\S+)", report)
+    assert "| not the paper's | [A news summary" in told["page"]
+
+
+def test_running_a_claim_tells_its_caveat(found, capsys):
+    print_finding(CLAIMS["orthogonal"], found["orthogonal"])
+    assert CLAIMS["orthogonal"].caveat in " ".join(capsys.readouterr().out.split())
 
 
 def test_listing_needs_no_torch(tmp_path):

@@ -53,7 +53,10 @@ def test_all_verdicts_are_said_in_words(page):
     assert {found.verdict for _, found in claims() if found} == set(Verdict)
     for verdict in Verdict:
         assert f"</span>{verdict}</span>" in page
-    assert "Of 6 claims, 1 is supported, 1 is contradicted, 2 are inconclusive and 2" in page
+    assert (
+        "Of the paper&#39;s 6 claims, 1 is supported, 1 is contradicted, 2 are inconclusive and 2"
+        in page
+    )
     assert "recallscope paper run products --size full" in page
     assert "between −1.2 and −0.8" in page
     assert "The first 200 of 299 rows" in page
@@ -121,7 +124,7 @@ def test_a_page_that_cannot_be_written_is_a_problem(tmp_path):
 
 
 def test_a_report_of_nothing_is_a_page(tmp_path):
-    assert "Of 0 claims, none has a verdict." in report([], FACTS)
+    assert "Of the paper&#39;s 0 claims, none has a verdict." in report([], FACTS)
     assert "not yet measured" in report([(claims()[0][0], None)], replace(FACTS, manifest=()))
 
 

@@ -17,6 +17,7 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.figures import write_figure
 from recallscope.paper.registry import CLAIMS, finding
+from recallscope.paper.verdict import tally
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -25,16 +26,27 @@ HEAD = Path(__file__).with_name("claims_head.md")
 
 def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> str:
     """The page, in Markdown."""
+    of_paper, others = (
+        [(claim, found) for claim, found in findings if claim.of_paper is by]
+        for by in (True, False)
+    )
+    rows = [*enumerate(of_paper, start=1), *(("not the paper's", each) for each in others)]
     table = "\n".join(
         f"| {number} | [{claim.title}](#{claim.name}) | {found.verdict} |"
-        for number, (claim, found) in enumerate(findings, start=1)
+        for number, (claim, found) in rows
+    )
+    counted = tally(*([found.verdict for _, found in group] for group in (of_paper, others)))
+    caveats = "\n".join(
+        f"- [{claim.title}](#{claim.name}): {claim.caveat}" for claim, _ in findings if claim.caveat
     )
     runs = f"{about['runs'] + about['readings']:,} runs"
     time = (
         f"{format_duration(about['core_seconds'])} of one core in {runs}; about forty minutes with "
         "other work beside it"
     )
-    head = HEAD.read_text(encoding="utf-8").format(table=table, time=time)
+    head = HEAD.read_text(encoding="utf-8").format(
+        table=table, tally=counted, caveats=caveats, time=time
+    )
     return f"{head}\n" + "\n".join(_section(*each) for each in findings)
 
 
@@ -44,12 +56,13 @@ def _section(claim: Claim, found: Finding) -> str:
         f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
         for each in found.judgements
     )
+    caveat = f"*{claim.caveat}*\n\n" if claim.caveat else ""
     return f"""\
 ## {claim.title} {{#{claim.name}}}
 
 **{str(found.verdict).capitalize()}.** {claim.statement}
 
-{claim.background}
+{caveat}{claim.background}
 
 *Would support it:* {claim.support}
 

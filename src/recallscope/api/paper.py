@@ -45,7 +45,13 @@ def list_claims(
         found = findings(asked, evidence_at(size, store))
         known = {claim.name: summary(each) for claim, each in found}
     return [
-        {"name": claim.name, "title": claim.title, "statement": claim.statement}
+        {
+            "name": claim.name,
+            "title": claim.title,
+            "statement": claim.statement,
+            "caveat": claim.caveat,
+            "of_paper": claim.of_paper,
+        }
         | known.get(claim.name, summary(None))
         for claim in asked
     ]

@@ -54,6 +54,7 @@ Seeds = Annotated[str, typer.Option(metavar="COUNT", help="How many seeds, from 
 TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
 Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
+Repeats = Annotated[str, typer.Option(metavar="COUNT", help="Turns to time, 5 or more.")]
 Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
 Figure = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")

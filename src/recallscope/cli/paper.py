@@ -52,7 +52,7 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
     if as_json:
         print_json([_without_title(each) for each in listed])
     else:
-        print_claims([(each["title"], each) for each in listed])
+        print_claims(listed)
 
 
 @app.command()

@@ -3,28 +3,36 @@
 Three yardsticks: autograd over the literal loss; the torch operations that an engine cannot do
 without, bare, on samples already in memory; and for the literal engine its matrix products alone,
 dense and sparse, without the softmax between them. Drawing the samples counts against the engines.
+
+Everything runs on one thread. Given several, the engines share out tiles and torch cuts single
+operations, and on a machine with other work the one starves where the other does not: the ratio
+would be one of ways to use threads.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from recallscope.common.formatting import format_bytes
-from recallscope.common.machine import machine_memory
+from recallscope.common.machine import available_cores, load_average, machine_memory
 from recallscope.experiment.run import check_memory, check_run
-from recallscope.learning.batch import Tile, tile_size
+from recallscope.experiment.turns import FEWEST_TURNS, Ratio, take_turns
+from recallscope.learning.batch import Tile, large_zeros, tile_size
 from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.ops import incidence
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import Learned, learn
 from recallscope.models.instance import Instance
 from recallscope.models.transformer import Transformer
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -32,9 +40,61 @@ if TYPE_CHECKING:
 STEP_SIZES = {"eta": 1e-3, "gamma": 1e9}
 """Of the literal steps that are timed; speed does not depend on them."""
 
-# Samples at once: for each the fastest of 64 … 4096 on the machine this was written on.
-_AUTOGRAD_CHUNK = 128
-_PRODUCTS_CHUNK = 512
+AUTOGRAD_SAMPLES = 4096
+"""Autograd is timed on this part of the batch, and its time scaled: each sample costs the same."""
+
+# How much at once: each the fastest of several on one thread of the machine this was written on.
+_AUTOGRAD_ROWS = 128
+_AUTOGRAD_NUMBERS = 2**21  # where samples are large, fewer of them
+_PRODUCT_ROWS = 512
+_PRODUCT_LABELS = 1024
+_LABELS_AT_ONCE = 256
+
+_RATIOS = {
+    "speedup_over_autograd": ("autograd", "engine"),
+    "fraction_of_bare": ("bare", "engine"),
+    "literal_speedup_over_autograd": ("autograd", "literal"),
+    "literal_fraction_of_bare": ("literal_bare", "literal"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchResult:
+    """How long three-step learning takes, every way there is.
+
+    Attributes:
+        problem: what was learned.
+        engine: which engine the limit regime chose.
+        dtype: the kind of numbers.
+        device: where torch computed.
+        threads: how many every way had.
+        clock: whether seconds are of CPU time, as on a CPU, or of wall time.
+        cores: how many cores this process may use.
+        load_at_start: how many processes wanted a core over the last minute; None if unknown.
+        turns: how often each way was timed.
+        autograd_samples: the samples autograd was timed on; its seconds are scaled to the batch.
+        seconds: of each way, the median over turns.
+        predicted_seconds_on_one_thread: of the engine, by counting its work.
+        ratios: of times in the same turn.
+    """
+
+    problem: Problem
+    engine: str
+    dtype: str
+    device: str
+    threads: int
+    clock: str
+    cores: int
+    load_at_start: float | None
+    turns: int
+    autograd_samples: int
+    seconds: dict[str, float]
+    predicted_seconds_on_one_thread: float
+    ratios: dict[str, Ratio]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"problem": self.problem.to_dict() | {"key": self.problem.key}}
 
 
 def bench(
@@ -42,70 +102,96 @@ def bench(
     *,
     dtype: str = "float64",
     device: str = "cpu",
-    repeats: int = 3,
+    repeats: int = FEWEST_TURNS,
     announce: Callable[[str], None] = lambda stage: None,
-) -> dict[str, Any]:
-    """Time three-step learning of one problem, every way there is.
-
-    Times are the best of `repeats` (autograd, being long, runs once), and they take turns.
+) -> BenchResult:
+    """Time three-step learning of one problem, every way there is, on one thread and in turns.
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
-    >>> ratios = bench(problem, repeats=1)
-    >>> ratios["speedup_over_autograd"] > 0, ratios["fraction_of_bare"] > 0
-    (True, True)
+    >>> result = bench(problem)
+    >>> result.threads, result.seconds["autograd"] > 0, list(result.ratios)[:2]
+    (1, True, ['speedup_over_autograd', 'fraction_of_bare'])
     """
+    turns = whole_number("repeats", repeats, FEWEST_TURNS, 1000)
     if problem.width is not None or problem.regime != "limit" or problem.samples == float("inf"):
         raise ProblemError("bench times attention alone, in the limit regime, on a finite batch")
     steps = problem.replace(regime="literal", **STEP_SIZES)
     for each in (problem, steps):
         check_run(each, dtype=dtype, device=device)
         check_memory(each, dtype=dtype)
-    # The yardsticks are given the whole batch in memory, which no engine ever is.
-    whole_batch = 8.0 * problem.samples * (2 * problem.length + 4)
-    if whole_batch > machine_memory() / 2:
-        raise ProblemError(
-            f"bench holds a batch of {format_bytes(whole_batch)} in memory, and this machine has "
-            f"{format_bytes(machine_memory())}; make samples or length smaller"
-        )
-    instance = Instance.make(problem, seed=0, dtype=dtype, device=device)
-    literal_world = Instance.make(steps, seed=0, dtype=dtype, device=device)
+    _check_yardsticks(problem)
+    load = load_average()
     engine = choose_engine(problem)
-    tile = _whole_batch(instance)
+    clock = "CPU time" if torch.device(device).type == "cpu" else "wall time"
+    with _one_thread():
+        instance = Instance.make(problem, seed=0, dtype=dtype, device=device)
+        literal_instance = Instance.make(steps, seed=0, dtype=dtype, device=device)
+        tile = _whole_batch(instance)
+        part = Tile(*(tensor[:AUTOGRAD_SAMPLES] for tensor in tile))
+        ways: dict[str, Callable[[], object]] = {
+            "engine": lambda: _learn(instance, engine),
+            "bare": lambda: BARE[engine](instance, tile),
+            "literal": lambda: _learn(literal_instance, "auto"),
+            "literal_bare": lambda: _bare_literal(literal_instance, tile),
+            "autograd": lambda: three_steps_by_autograd(literal_instance, part),
+        }
+        seconds = take_turns(ways, turns, _CLOCKS[clock], announce)
+    scale = len(tile.label) / len(part.label)
+    seconds["autograd"] = [scale * each for each in seconds["autograd"]]
+    return BenchResult(
+        problem=problem,
+        engine=engine,
+        dtype=dtype,
+        device=device,
+        threads=1,
+        clock=clock,
+        cores=available_cores(),
+        load_at_start=load,
+        turns=turns,
+        autograd_samples=len(part.label),
+        seconds={name: statistics.median(each) for name, each in seconds.items()},
+        predicted_seconds_on_one_thread=predict_cost(problem, dtype=dtype, test_samples=1).seconds,
+        ratios={
+            name: Ratio.of_turns(seconds[over], seconds[under])
+            for name, (over, under) in _RATIOS.items()
+        },
+    )
 
-    ways: dict[str, Callable[[], object]] = {
-        "engine": lambda: _learn(instance, engine),
-        "bare": lambda: BARE[engine](instance, tile),
-        "literal": lambda: _learn(literal_world, "auto"),
-        "literal_bare": lambda: _bare_literal(literal_world, tile),
-    }
-    seconds = dict.fromkeys(ways, float("inf"))
-    for turn in range(repeats + 1):  # the first turn warms up
-        for name, way in ways.items():
-            announce(f"{name}, turn {turn + 1} of {repeats + 1}")
-            started = time.perf_counter()
-            way()
-            if turn:
-                seconds[name] = min(seconds[name], time.perf_counter() - started)
-    announce("autograd, once")
-    started = time.perf_counter()
-    three_steps_by_autograd(literal_world, tile)
-    seconds["autograd"] = time.perf_counter() - started
 
-    return {
-        "problem": problem.to_dict() | {"key": problem.key},
-        "engine": engine,
-        "dtype": dtype,
-        "device": device,
-        "threads": torch.get_num_threads(),
-        "seconds": seconds,
-        "predicted_seconds_on_one_thread": predict_cost(
-            problem, dtype=dtype, test_samples=1
-        ).seconds,
-        "speedup_over_autograd": seconds["autograd"] / seconds["engine"],
-        "fraction_of_bare": seconds["bare"] / seconds["engine"],
-        "literal_speedup_over_autograd": seconds["autograd"] / seconds["literal"],
-        "literal_fraction_of_bare": seconds["literal_bare"] / seconds["literal"],
-    }
+# On one thread the processor's time is what a machine with nothing else to do would take.
+_CLOCKS = {"CPU time": time.process_time, "wall time": time.perf_counter}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _check_yardsticks(problem: Problem) -> None:
+    """Raise if the yardsticks, which are given the whole batch, do not fit into memory."""
+    batch = 8.0 * problem.samples * (2 * problem.length + 4)
+    graph = 8.0 * 8 * _autograd_rows(problem) * _numbers_per_sample(problem)
+    if batch + graph > machine_memory() / 2:
+        raise ProblemError(
+            f"bench holds a batch of {format_bytes(batch)} and a graph of {format_bytes(graph)} in "
+            f"memory, and this machine has {format_bytes(machine_memory())}; make samples, length, "
+            "vocab or dim smaller"
+        )
+
+
+def _autograd_rows(problem: Problem) -> int:
+    """How many samples autograd is given at once."""
+    return max(min(_AUTOGRAD_ROWS, _AUTOGRAD_NUMBERS // _numbers_per_sample(problem)), 1)
+
+
+def _numbers_per_sample(problem: Problem) -> int:
+    """Its logits or its embedded tokens, whichever are more."""
+    return max(problem.vocab, problem.length * problem.dim)
 
 
 def three_steps_by_autograd(instance: Instance, tile: Tile) -> Learned:
@@ -117,7 +203,7 @@ def three_steps_by_autograd(instance: Instance, tile: Tile) -> Learned:
 
     def gradient(weight: Tensor) -> Tensor:
         total = torch.zeros_like(weight)
-        for chunk in _chunks(tile, _AUTOGRAD_CHUNK):
+        for chunk in _chunks(tile, _autograd_rows(problem)):
             loss = model.loss(*chunk) * len(chunk.label) / len(tile.label)
             total += torch.autograd.grad(loss, weight)[0]
         return total
@@ -145,39 +231,38 @@ def _whole_batch(instance: Instance) -> Tile:
 
 
 def _chunks(tile: Tile, size: int) -> Iterator[Tile]:
-    for parts in zip(*(torch.split(tensor, size) for tensor in tile), strict=True):
+    for parts in _blocks(size, *tile):
         yield Tile(*parts)
 
 
 def _bare_counts(instance: Instance, tile: Tile) -> None:
-    """The table's counts, products and look-ups, with torch's own threads."""
+    """The table's counts, products and look-ups; a block of labels at once stays in the cache."""
     V, Q, Z = instance.problem.vocab, instance.centred_outputs, instance.tokens
     size = tile_size(instance.problem)
-    table = torch.zeros(V * V, dtype=torch.int32, device=Z.device)
+    table = large_zeros(V * V, dtype=torch.int32, device=Z.device)
     for part in _chunks(tile, size):
         cells = (part.label[:, None] * V + part.tokens).view(-1)
         table.scatter_add_(0, cells, table.new_ones(()).expand(len(cells)))
-    V1 = Q.T @ (table.view(V, V).to(Z.dtype) @ Z)
-    looked_up = ((Q @ V1) @ Z.T).view(-1)
+    V1 = Z.new_zeros(Z.shape[1], Z.shape[1])
+    for counted, outputs in _blocks(_LABELS_AT_ONCE, table.view(V, V), Q):
+        V1 += outputs.T @ (counted.to(Z.dtype) @ Z)
+    looked_up = large_zeros(V, V, dtype=Z.dtype, device=Z.device)
+    for products, back in _blocks(_LABELS_AT_ONCE, looked_up, Q @ V1):
+        torch.mm(back, Z.T, out=products)
     weights = torch.zeros(V, dtype=torch.float64, device=Z.device)
     for part in _chunks(tile, size):
         cells = (part.label[:, None] * V + part.tokens).view(-1)
-        products = looked_up.index_select(0, cells).view(part.tokens.shape)
+        products = looked_up.view(-1).index_select(0, cells).view(part.tokens.shape)
         products -= products.mean(dim=1, keepdim=True)
         weights.scatter_add_(0, part.tokens.view(-1), products.double().view(-1))
     _bare_third_step(instance, tile, weights)
 
 
 def _bare_stream(instance: Instance, tile: Tile) -> None:
-    """The sparse and dense products, with torch's own threads."""
-    V, d, Q, Z = (
-        instance.problem.vocab,
-        instance.problem.dim,
-        instance.centred_outputs,
-        instance.tokens,
-    )
+    """The sparse and dense products."""
+    V, Q, Z = instance.problem.vocab, instance.centred_outputs, instance.tokens
     size = tile_size(instance.problem)
-    V1 = Z.new_zeros(d, d)
+    V1 = Z.new_zeros(Z.shape[1], Z.shape[1])
     for part in _chunks(tile, size):
         ones = Z.new_ones(part.tokens.shape)
         V1 += Q[part.label].T @ (incidence(part, ones, V) @ Z)
@@ -192,35 +277,44 @@ def _bare_stream(instance: Instance, tile: Tile) -> None:
 
 
 def _bare_third_step(instance: Instance, tile: Tile, weights: Float[Tensor, " V"]) -> None:
-    """With attention locked, how often each label occurs is all that is needed."""
+    """Attention's scores, then each label stored with its token, by samples or by facts."""
     Q, Z = instance.centred_outputs, instance.tokens
     Z @ (weights.to(Z.dtype) @ Z)
-    frequency = torch.bincount(tile.label, minlength=instance.problem.vocab).to(Z.dtype)
-    (Q * frequency[:, None])[instance.labels].T @ Z
+    if len(tile.label) < len(Z):
+        stored, read = Q[tile.label], Z[tile.tokens.gather(1, tile.position[:, None])[:, 0]]
+    else:
+        frequency = torch.bincount(tile.label, minlength=len(Z)).to(Z.dtype)
+        stored, read = (Q * frequency[:, None])[instance.labels], Z
+    V2 = Z.new_zeros(Z.shape[1], Z.shape[1])
+    for outputs, tokens in _blocks(_PRODUCT_LABELS, stored, read):
+        V2 += outputs.T @ tokens
 
 
 def _bare_literal(instance: Instance, tile: Tile) -> None:
     """The matrix products of three literal steps, dense and sparse, and nothing else."""
-    V, d, Q, Z = (
-        instance.problem.vocab,
-        instance.problem.dim,
-        instance.centred_outputs,
-        instance.tokens,
-    )
-    logits = Q.new_empty(_PRODUCTS_CHUNK, V)
-    V1, V2 = Z.new_zeros(d, d), Z.new_zeros(d, d)
+    V, Q, Z = instance.problem.vocab, instance.centred_outputs, instance.tokens
+    V1, V2 = (Z.new_zeros(Z.shape[1], Z.shape[1]) for _ in range(2))
+    scratch = Q.new_empty(_PRODUCT_ROWS * _PRODUCT_LABELS)
     for step in (1, 2, 3):
-        for part in _chunks(tile, _PRODUCTS_CHUNK):
+        for part in _chunks(tile, _PRODUCT_ROWS):
             pattern = incidence(part, Z.new_ones(part.tokens.shape), V)
             read = pattern @ Z
             if step == 1:
                 V1 += Q[part.label].T @ read
                 continue
-            residual = torch.mm(torch.mm(read @ V1.T, Q.T, out=logits[: len(read)]), Q)
+            hidden = read @ V1.T
+            residual = torch.zeros_like(hidden)
+            for (outputs,) in _blocks(_PRODUCT_LABELS, Q):
+                logits = scratch[: len(hidden) * len(outputs)].view(len(hidden), len(outputs))
+                residual.addmm_(torch.mm(hidden, outputs.T, out=logits), outputs)
             if step == 2:
                 torch.sparse.sampled_addmm(pattern, residual @ V1, Z.T)
             else:
                 V2 += residual.T @ read
+
+
+def _blocks(rows: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    yield from zip(*(torch.split(tensor, rows) for tensor in tensors), strict=True)
 
 
 BARE = {"counts": _bare_counts, "stream": _bare_stream}

@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One of the paper's claims, in our words.
+    """A claim, in our words.
 
     Attributes:
         name: for the command line, such as "products".
@@ -55,6 +55,8 @@ class Claim:
         sweeps: the names of the sweep files whose runs it rests on; files of one's own by their
             paths, ending in .toml, where {size} stands for smoke, short or full.
         analyse: from the runs to a finding.
+        caveat: what the claim is not about, or its numbers do not show; told with every verdict.
+        of_paper: whether the paper makes it; others are told apart, and not counted with them.
     """
 
     name: str
@@ -65,3 +67,5 @@ class Claim:
     background: str
     sweeps: tuple[str, ...]
     analyse: Callable[[Evidence], Finding]
+    caveat: str = ""
+    of_paper: bool = True

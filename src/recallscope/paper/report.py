@@ -10,9 +10,9 @@ import base64
 import csv
 import importlib
 import io
+import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -26,7 +26,7 @@ from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.figures import write_figure
 from recallscope.paper.provenance import ReportFacts
-from recallscope.paper.verdict import LEVEL, Verdict
+from recallscope.paper.verdict import LEVEL, Verdict, tally
 from recallscope.plotting.matplotlib_backend import matplotlib_figure
 from recallscope.plotting.panels import Panel, Picture
 from recallscope.plotting.plotly_backend import plotly_figure
@@ -55,11 +55,18 @@ def report(
     template, plotly = _template()
     from markupsafe import Markup
 
-    shown = [_shown(claim, finding, figures) for claim, finding in claims]
+    numbers = itertools.count(1)
+    shown = [
+        {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_paper else None}
+        for claim, finding in claims
+    ]
+    of_paper, others = (
+        [each["verdict"] for each in shown if bool(each["number"]) is by] for by in (True, False)
+    )
     return template.render(
         claims=shown,
-        count=_in_words(len(shown)),
-        tally=_tally([each["verdict"] for each in shown]),
+        count=_in_words(len(of_paper)),
+        tally=tally(of_paper, others),
         facts=facts,
         level=f"{100 * LEVEL:g} %",
         signs=_SIGNS,
@@ -202,22 +209,6 @@ def _svg(picture: Picture) -> str:
     drawn = io.BytesIO()
     draw(matplotlib_figure(replace(picture, caption=""), ""), drawn, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
-
-
-def _tally(verdicts: Sequence[Verdict]) -> str:
-    """How many claims have which verdict, in one sentence.
-
-    >>> _tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED])
-    'Of 3 claims, 2 are supported and 1 is contradicted.'
-    """
-    counts = Counter(verdicts)
-    parts = [
-        f"{counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {verdict}"
-        for verdict in Verdict
-        if counts[verdict]
-    ]
-    *others, last = parts or ["none has a verdict"]
-    return f"Of {len(verdicts)} claims, {' and '.join(filter(None, [', '.join(others), last]))}."
 
 
 def _in_words(count: int) -> str:

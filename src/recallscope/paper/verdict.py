@@ -8,7 +8,8 @@ wide to tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -119,3 +120,26 @@ def together(judgements: Iterable[Judgement]) -> Verdict:
     if Verdict.CONTRADICTED in verdicts:
         return Verdict.CONTRADICTED
     return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
+
+
+def tally(of_paper: Sequence[Verdict], others: Sequence[Verdict] = ()) -> str:
+    """How many of the paper's claims have which verdict, and apart from them how many others.
+
+    >>> tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED])
+    "Of the paper's 3 claims, 2 are supported and 1 is contradicted."
+    >>> tally([Verdict.SUPPORTED], [Verdict.CONTRADICTED])
+    "Of the paper's 1 claims, 1 is supported. Not the paper's, and apart: 1 is contradicted."
+    """
+    told = f"Of the paper's {len(of_paper)} claims, {_counted(of_paper)}."
+    return f"{told} Not the paper's, and apart: {_counted(others)}." if others else told
+
+
+def _counted(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdicts)
+    parts = [
+        f"{counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {verdict}"
+        for verdict in Verdict
+        if counts[verdict]
+    ]
+    *others, last = parts or ["none has a verdict"]
+    return " and ".join(filter(None, [", ".join(others), last]))

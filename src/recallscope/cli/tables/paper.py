@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,15 +12,24 @@ if TYPE_CHECKING:
     from recallscope.paper.claim import Claim, Finding
 
 
-def print_claims(claims: list[tuple[str, dict[str, Any]]]) -> None:
-    """Each claim with its title, its verdict, and how its predictions fared."""
+def print_claims(claims: list[dict[str, Any]]) -> None:
+    """Each claim with its title, its verdict, and how its predictions fared; then what to know."""
+    from recallscope.paper.verdict import Verdict, tally
+
     table = Table("name", "claim", "verdict", "hold")
-    for title, claim in claims:
-        held = sum(each["verdict"] == "supported" for each in claim["evidence"])
-        fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else "–"
-        table.add_row(claim["name"], title, claim["verdict"], fared)
+    of_paper, others = ([each for each in claims if each["of_paper"] is by] for by in (True, False))
+    for group in (of_paper, others):
+        for claim in group:
+            held = sum(each["verdict"] == "supported" for each in claim["evidence"])
+            fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else "–"
+            table.add_row(claim["name"], claim["title"], claim["verdict"], fared)
+        table.add_section()
     Console().print(table)
-    print("hold: how many of a claim's predictions are supported.")
+    verdicts = ([Verdict(each["verdict"]) for each in group] for group in (of_paper, others))
+    caveats = [f"{each['name']}: {each['caveat']}" for each in claims if each["caveat"]]
+    hold = "hold: how many of a claim's predictions are supported."
+    for text in (hold, tally(*verdicts), *caveats):
+        print(textwrap.fill(text, 80))
 
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
@@ -31,6 +41,8 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     verdict = "not yet measured" if found is None else found.verdict
     console.print(f"\n{claim.title}: {verdict}", highlight=False, style="bold")
     console.print(claim.statement, highlight=False)
+    if claim.caveat:
+        console.print(claim.caveat, highlight=False, markup=False)
     if found is None:
         return
     interval_of = f"{100 * LEVEL:g} % interval"

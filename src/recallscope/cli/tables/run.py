@@ -12,6 +12,7 @@ from recallscope.cli.tables.output import print_problem
 from recallscope.problem import Problem
 
 if TYPE_CHECKING:
+    from recallscope.experiment.bench import BenchResult
     from recallscope.record import Record
 
 
@@ -64,16 +65,20 @@ def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) 
         )
 
 
-def print_bench(result: dict[str, Any]) -> None:
-    problem, seconds = result["problem"], result["seconds"]
+def print_bench(result: BenchResult) -> None:
+    """Times and ratios, with why a ratio is not told."""
+    problem, seconds = result.problem, result.seconds
+    load = "unknown load" if result.load_at_start is None else f"load {result.load_at_start:.1f}"
     print(
-        f"V={problem['vocab']} N={problem['samples']} d={problem['dim']} L={problem['length']}, "
-        f"{result['dtype']} on {result['device']}, {result['threads']} threads"
+        f"V={problem.vocab} N={problem.samples} d={problem.dim} L={problem.length}, "
+        f"{result.dtype} on {result.device}; {result.cores} cores, {load} at the start.\n"
+        f"Medians of {result.turns} turns, {result.clock}, {result.threads} thread each."
     )
-    table = Table("three steps by", "seconds", "ratio", "of")
-    table.columns[1].justify = table.columns[2].justify = "right"
+    table = Table("three steps by", "seconds", "ratio", "90 % interval", "of")
+    for column in table.columns[1:4]:
+        column.justify = "right"
     rows = (
-        (f"{result['engine']} engine", "engine", "speedup_over_autograd", "autograd's speed"),
+        (f"{result.engine} engine", "engine", "speedup_over_autograd", "autograd's speed"),
         ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
         ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
         (
@@ -83,7 +88,18 @@ def print_bench(result: dict[str, Any]) -> None:
             "reached by the engine",
         ),
     )
-    for label, time, ratio, of in rows:
-        table.add_row(label, f"{seconds[time]:.3f}", f"{result[ratio]:.2f}", of)
-    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "")
+    for label, time, name, of in rows:
+        ratio = result.ratios[name]
+        told = "–" if ratio.median is None else f"{ratio.median:.2f}"
+        interval = f"{ratio.low:.2f} to {ratio.high:.2f}"
+        table.add_row(label, f"{seconds[time]:.3f}", told, interval, of)
+    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "", "")
     Console().print(table)
+    if result.autograd_samples < problem.samples:
+        print(
+            f"Autograd was timed on {result.autograd_samples} of {problem.samples} samples, and "
+            "its time scaled."
+        )
+    for name, ratio in result.ratios.items():
+        if ratio.reason:
+            print(f"{name.replace('_', ' ')}: {ratio.reason}.")

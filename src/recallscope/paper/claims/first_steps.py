@@ -187,4 +187,6 @@ CLAIM = Claim(
     "prediction on them was written.",
     sweeps=("locking", "training-on"),
     analyse=analyse,
+    caveat="This is about small, unsaturated steps: the first gradient steps in their limit, and "
+    f"{LATE_STEPS} small ones on the same batch. It is not about training to convergence.",
 )

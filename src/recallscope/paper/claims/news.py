@@ -120,4 +120,5 @@ CLAIM = Claim(
     "facts that can be stored, so both readings are tested.",
     sweeps=("random-long", "capacity"),
     analyse=analyse,
+    of_paper=False,
 )

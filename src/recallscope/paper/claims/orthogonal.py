@@ -86,4 +86,6 @@ CLAIM = Claim(
     "dimensions than tokens. Real models have far fewer, so their embeddings overlap.",
     sweeps=("random-long", "orthogonal"),
     analyse=analyse,
+    caveat="The factor between random and orthogonal embeddings is taken at unequal dimensions: "
+    "orthogonal ones need d ≥ V + 1, and the random ones have d < V.",
 )
