@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,11 +103,17 @@ def test_a_plateau_below_the_target_is_not_reached():
     assert found.status is Status.NOT_REACHED
 
 
+def failed_record(problem, seed):
+    record = planted_record(TRUTH, problem, seed, 1)
+    return replace(record, status=Status.FAILED, reason="disk full", recall_accuracy=None)
+
+
 def failing(truth, problem, seed, case):
-    record = planted_record(truth, problem, seed, case)
-    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
-    broken = {"status": Status.FAILED, "reason": "disk full", "recall_accuracy": None}
-    return type(record)(**fields | broken) if seed % 3 == 0 else record
+    return (
+        failed_record(problem, seed)
+        if seed % 3 == 0
+        else planted_record(truth, problem, seed, case)
+    )
 
 
 def test_a_failed_run_is_counted_and_is_no_evidence():
@@ -119,7 +126,7 @@ def test_a_failed_run_is_counted_and_is_no_evidence():
 
 def test_a_search_whose_runs_all_fail_fails():
     def broken(truth, problem, seed, case):
-        return failing(truth, problem, 0, case)
+        return failed_record(problem, seed)
 
     found = finished(record=broken).result()
     assert (found.status, found.value, found.reason) == (Status.FAILED, None, "disk full")
@@ -152,6 +159,25 @@ def test_the_same_run_told_twice_counts_once():
     record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
     search.tell([record] * 20)
     assert search.evaluations == 1
+
+
+def test_a_failed_run_told_twice_counts_once_and_a_later_success_takes_its_place():
+    search = CriticalSearch(PROBLEM, low=64, high=131072)
+    problem = PROBLEM.replace(samples=4000)
+    fine, broken = planted_record(TRUTH, problem, 1, 1), failed_record(problem, 1)
+    search.tell([broken, broken])
+    assert (search.evaluations, search.result().failures) == (1, 1)
+    search.tell([fine])
+    assert (search.evaluations, search.result().failures) == (1, 0)
+    search.tell([broken])
+    assert (search.evaluations, search.result().failures) == (1, 0)
+
+
+def test_a_record_without_a_number_of_tests_is_refused():
+    search = CriticalSearch(PROBLEM, low=64, high=131072)
+    record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        search.tell([replace(record, test_samples=None)])
 
 
 def test_infinite_samples_are_no_size_to_be_told():

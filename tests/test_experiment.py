@@ -236,6 +236,8 @@ def test_the_summary_leaves_out_what_is_not_ok():
     summary = summarise([record_of(0.5), record_of(0.6), bad])
     assert summary["recall_accuracy"].mean == pytest.approx(0.55)
     assert summarise([bad]) == {}
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        summarise([record_of(0.5), record_of(0.6, samples=None)])
 
 
 LEAST = {2: 0.87, 4: 0.90, 16: 0.92}

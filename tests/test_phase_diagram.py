@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,12 @@ def broken(problem, seed, status):
     return Record(
         problem=problem, seed=seed, status=status, provenance=MADE, reason="RuntimeError: boom"
     )
+
+
+def test_runs_without_a_number_of_tests_are_refused():
+    records = [replace(each, test_samples=None) for each in planted(seeds=1)]
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        phase_diagram(records, "dim", "samples")
 
 
 @pytest.fixture(scope="module")

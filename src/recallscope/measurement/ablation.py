@@ -171,8 +171,10 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     pairs = [(runs_a[seed], runs_b[seed]) for seed in sorted(runs_a)]
     fine = [pair for pair in pairs if all(run.status is Status.OK for run in pair)]
     failed = sum(any(run.status is Status.FAILED for run in pair) for pair in pairs)
-    tests = [a.test_samples or 0 for a, _ in fine]
-    if tests != [b.test_samples for _, b in fine] or len(set(tests)) > 1:
+    found_a = [a.accuracy(ablation.a.accuracy) for a, _ in fine]
+    found_b = [b.accuracy(ablation.b.accuracy) for _, b in fine]
+    tests = [size for _, size in found_a]
+    if len({size for _, size in found_a + found_b}) > 1:
         raise ProblemError(f"the runs of {ablation.name} must be tested on equally many samples")
     counted: dict[str, Any] = {
         "ablation": ablation,
@@ -183,11 +185,7 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     }
     if not fine:
         return AblationResult(**counted)
-    found = paired_difference(
-        [getattr(a, ablation.a.accuracy) for a, _ in fine],
-        [getattr(b, ablation.b.accuracy) for _, b in fine],
-        tests,
-    )
+    found = paired_difference([rate for rate, _ in found_a], [rate for rate, _ in found_b], tests)
     return AblationResult(**counted, a=found.first, b=found.second, difference=found.difference)
 
 

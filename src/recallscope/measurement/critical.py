@@ -191,7 +191,7 @@ class CriticalSearch:
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
-        self._failed: list[Record] = []
+        self._failed: dict[tuple[float, int], Record] = {}
         self._told: set[tuple[float, int]] = set()
 
     @property
@@ -223,7 +223,7 @@ class CriticalSearch:
     def status(self) -> Status:
         """Whether the crossing lies in the range; failed or infeasible if most runs are."""
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
-            return self._failed[-1].status
+            return self._last_failed.status
         return self.crossing.status
 
     @property
@@ -236,7 +236,11 @@ class CriticalSearch:
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
     def _count(self, status: Status) -> int:
-        return sum(record.status is status for record in self._failed)
+        return sum(record.status is status for record in self._failed.values())
+
+    @property
+    def _last_failed(self) -> Record:
+        return list(self._failed.values())[-1]
 
     @property
     def _largest_known(self) -> int:
@@ -250,7 +254,7 @@ class CriticalSearch:
         """Half-way, in the logarithm, from what was run to what this machine could not hold."""
         infeasible = [
             int(getattr(record.problem, self.quantity))
-            for record in self._failed
+            for record in self._failed.values()
             if record.status is Status.INFEASIBLE
         ]
         if not infeasible:
@@ -292,15 +296,17 @@ class CriticalSearch:
                 raise ProblemError(
                     f"the record is of another problem: expected {expected}, got {record.problem}"
                 )
-            if record.status is not Status.OK:
-                self._failed.append(record)
-                continue
-            if (size, record.seed) in self._told:
+            run = (size, record.seed)
+            if run in self._told:
                 continue  # the same run again is no further evidence
+            if record.status is not Status.OK:
+                self._failed.setdefault(run, record)
+                continue
             rate, tests = record.accuracy(
                 "recall_accuracy" if result is not record else self.accuracy
             )
-            self._told.add((size, record.seed))
+            self._told.add(run)
+            self._failed.pop(run, None)  # a run that failed at first, and was run again
             self._x.append(self._sign * math.log(size))
             self._rate.append(rate)
             self._tests.append(float(tests))
@@ -311,7 +317,7 @@ class CriticalSearch:
         found, status = self.crossing, self.status
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):
-            reason = self._failed[-1].reason
+            reason = self._last_failed.reason
         start, end = found.range
         # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         first = min(found.quantile(0.025), end)
