@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
+from recallscope.executors.base import Serial
 from recallscope.learning.batch import Tile
+from recallscope.learning.learner import Learner, Outcome
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
 from recallscope.statistics.intervals import mean_interval
+from recallscope.sweeps.sharded import run_sharded
 
 PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
 
@@ -227,6 +231,35 @@ def record_of(accuracy, samples=1000):
         recall_accuracy=accuracy,
         one_step_accuracy=accuracy,
     )
+
+
+def test_an_error_of_the_progress_callback_is_raised_as_it_is():
+    mistake = KeyError("a bug of the caller")
+
+    def show(done, total):
+        raise mistake
+
+    with pytest.raises(KeyError) as raised:
+        run(PROBLEM, progress=show)
+    assert raised.value is mistake
+    assert raised.value.__cause__ is None
+    with pytest.raises(KeyError) as raised:
+        run_sharded(PROBLEM, 0, Serial(), 2, test_samples=100, dtype="float64", progress=show)
+    assert raised.value is mistake
+
+
+def test_a_callback_in_a_thread_of_a_learner_is_heard_too():
+    def learn(setup):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(setup.progress, 1, 2)  # nobody asks what came of it
+        return Outcome(logits=lambda tokens, position: torch.zeros(len(tokens), 128))
+
+    def show(done, total):
+        raise ZeroDivisionError
+
+    problem = PROBLEM.replace(learner=Learner(learn=learn, name="threaded"))
+    with pytest.raises(ZeroDivisionError):
+        run(problem, progress=show)
 
 
 def test_the_summary_leaves_out_what_is_not_ok():

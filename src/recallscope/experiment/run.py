@@ -59,7 +59,8 @@ def run(
         dtype: 'float64', or 'float32' for half the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        progress: called with (work done, work in all) as learning proceeds.
+        progress: called with (work done, work in all) as learning proceeds; what it raises, `run`
+            raises.
         batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
@@ -76,6 +77,7 @@ def run(
         device=device,
         embeddings=embeddings,
     )
+    broken: list[Exception] = []
     setup = Setup(
         problem=problem,
         seed=seed,
@@ -84,7 +86,7 @@ def run(
         device=device,
         engine=engine,
         embeddings=embeddings,
-        progress=progress,
+        progress=None if progress is None else _watched(progress, broken),
         batch_of=batch_of,
     )
     started = time.perf_counter()
@@ -103,6 +105,8 @@ def run(
         raise
     except Exception as error:  # a crash is a status of its own, never a data point
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+    if broken:
+        raise broken[0]
     return Record(
         problem=problem,
         seed=seed,
@@ -112,6 +116,21 @@ def run(
         metrics=metrics,
         **numbers,
     )
+
+
+def _watched(
+    progress: Callable[[int, int], None], broken: list[Exception]
+) -> Callable[[int, int], None]:
+    """The same, noting its errors: they are the caller's, and say nothing about the experiment."""
+
+    def watched(done: int, total: int) -> None:
+        try:
+            progress(done, total)
+        except Exception as error:
+            broken.append(error)
+            raise
+
+    return watched
 
 
 def failed_record(
