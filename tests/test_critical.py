@@ -219,6 +219,11 @@ def test_every_run_has_a_seed_of_its_own_and_sizes_stay_in_range():
     assert all(64 <= problem.samples <= 131072 for problem, _ in asked)
 
 
+def test_seeds_may_be_as_large_as_those_of_runs():
+    asked = CriticalSearch(PROBLEM, first_seed=2**62).ask()
+    assert [seed for _, seed in asked] == [2**62 + number for number in range(4)]
+
+
 def test_a_record_of_another_problem_is_refused():
     found = CriticalSearch(PROBLEM)
     other = planted_record(TRUTH, PROBLEM.replace(dim=65), 0, 1)

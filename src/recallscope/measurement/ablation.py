@@ -205,7 +205,7 @@ def _mlp(problem: Problem, accuracy: str) -> Ablation:
     if problem.width is None:
         raise ProblemError("the mlp ablation takes the MLP away, and there is none; give a width")
     label = f"{problem.activation} MLP, m={problem.width}"
-    other = problem.replace(width=None, activation=None)
+    other = problem.replace(width=None)
     return Ablation("mlp", Arm(label, problem, accuracy), Arm("attention alone", other, accuracy))
 
 

@@ -13,11 +13,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from recallscope.problem import (
+    LARGEST_SEED,
     LARGEST_SIZE,
     Problem,
     ProblemError,
@@ -165,7 +167,7 @@ class CriticalSearch:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
         check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
-        if not isinstance(precision, (int, float)) or not precision > 0:
+        if not isinstance(precision, (int, float, Real)) or not float(precision) > 0:
             raise ProblemError(f"the precision is a share above 0, not {precision!r}")
         if quantity == "width" and problem.width is None:
             raise ProblemError("attention alone has no width; give a problem with one, any value")
@@ -183,7 +185,9 @@ class CriticalSearch:
         self.precision = precision
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
-        self.first_seed = self._next_seed = whole_number("first_seed", first_seed, 0)
+        self.first_seed = self._next_seed = whole_number(
+            "first_seed", first_seed, 0, LARGEST_SEED - self.budget
+        )
         self.without_theory = (
             f"no closed form for {own}" if own else no_closed_form(self.problem)
         ) or _of_accuracies_only(accuracy)
