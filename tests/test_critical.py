@@ -86,7 +86,7 @@ def test_a_size_that_hurts_is_searched_downwards():
 
 def test_a_target_out_of_reach_is_a_bound_and_a_reason():
     truth = Truth("logistic", 0.5, math.log(1e7), 2.0, 1.0, 0.01)
-    found = finished(truth, prior=None).result()
+    found = finished(truth, PROBLEM.replace(dim=96), prior=None).result()
     assert found.status is Status.NOT_REACHED
     assert (found.value, found.low, found.high) == (None, 131072, None)
     assert found.reason == "the target is not reached at samples = 131072; raise high"

@@ -40,6 +40,7 @@ from recallscope.statistics.threshold import Crossing, Runs, locate
 from recallscope.theory.capacity import (
     GROWS,
     SIZES,
+    Solution,
     accuracies_along,
     largest_vocab,
     solve,
@@ -360,12 +361,16 @@ class CriticalSearch:
         """Sizes that hurt are searched by the logarithm of their inverse."""
         return 1 if GROWS[self.quantity] else -1
 
-    @cached_property
+    @property
     def theory(self) -> int | None:
         """The size that the closed forms give, if there are any and one reaches the target."""
+        return None if self._solution is None else self._solution.value
+
+    @cached_property
+    def _solution(self) -> Solution | None:
         if self.without_theory:
             return None
-        return solve(self.problem, self.quantity, self.target, self.accuracy).value
+        return solve(self.problem, self.quantity, self.target, self.accuracy)
 
     def _by_theory(self) -> float | None:
         """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
@@ -393,7 +398,11 @@ class CriticalSearch:
             smallest_size(self.problem, self.quantity),
             largest_size(self.problem, self.quantity),
         )
-        return f"{told}, and there is none beyond" if end in extremes else f"{told}; {change}"
+        if end in extremes:
+            return f"{told}, and there is none beyond"
+        if said == "not reached" and self._solution and self._solution.reason:
+            return f"{told}; closed forms predict that no size reaches it: {self._solution.reason}"
+        return f"{told}; {change}"
 
     def _curve(self) -> list[dict[str, Any]]:
         """The points measured: size, runs, and the mean of the accuracy with its interval."""
