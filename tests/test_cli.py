@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -9,6 +10,9 @@ import sys
 import numpy as np
 import pytest
 
+from recallscope.cli.progress import ProgressDisplay
+
+PLANE = ("--vocab", "64", "--length", "4")
 SIZES = {"--vocab": "64", "--samples": "512", "--dim": "16", "--length": "4"}
 
 
@@ -194,15 +198,44 @@ def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
 
 
 def test_an_interrupt_stops_a_run_that_would_take_hours():
-    command = [sys.executable, "-m", "recallscope", "run", *options(samples="1e11", seeds="3")]
+    asked = [*options(samples="1e11", seeds="3"), "--yes"]
+    command = [sys.executable, "-m", "recallscope", "run", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         # The first line of progress: learning is under way, however long the start took.
-        assert "left" in process.stderr.readline()
+        assert process.stderr.readline().startswith("3 seeds: ")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.endswith("recallscope: stopped\n")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (["run", *options(samples="1e12")], "ask for --samples inf"),
+        (["ablate", *options(samples="1e12")], "take less of it"),
+        (["phase", "--x", "dim=8,16", "--y", "samples=1e12,2e12", *PLANE], "take less of it"),
+    ],
+)
+def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"recallscope: this is predicted to take about [\d.]+ h; give --yes to run it all the "
+        rf"same, or {instead}\n",
+        done.stderr,
+    )
+
+
+def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys):
+    clock = iter([0.0, 11.0, 22.0, 33.0])
+    monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
+    with ProgressDisplay("sweep") as display:
+        for done in (0.1, 4.9, 50.0):
+            display.update(done, 100)
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["sweep: 0%", "sweep: 5%", "sweep: 50%, about 33 s left"]
 
 
 def test_predict_prints_one_json_document(command):
@@ -301,7 +334,7 @@ def test_malformed_questions_to_the_theory(command, arguments, sentence):
     assert done.returncode == 2
     *before, said = done.stderr.splitlines()
     assert sentence in said
-    assert all("left" in line or "soon" in line for line in before)  # progress, on a slow machine
+    assert all("%" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
 def test_bench_prints_the_ratios(command):

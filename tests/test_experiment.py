@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
+from recallscope.cell import Settings
 from recallscope.executors.base import Serial
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Learner, Outcome
@@ -15,6 +16,7 @@ from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
 from recallscope.statistics.intervals import mean_interval
+from recallscope.store.keys import key_maker
 from recallscope.sweeps.sharded import run_sharded
 
 PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
@@ -340,3 +342,16 @@ def test_an_interval_never_claims_certainty():
     assert 0.9 < low < 0.99
     with pytest.raises(ValueError, match="at least one group"):
         mean_interval([], [])
+
+
+def test_a_device_has_one_name():
+    assert run(PROBLEM, device="cpu:0").result() == run(PROBLEM, device="cpu").result()
+    assert Settings(device="cuda:0") == Settings(device="cuda") != Settings(device="cuda:1")
+    keys = [key_maker(Settings(device=device))((PROBLEM, 0)) for device in ("cuda", "cuda:0")]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize("device", ["mps", "mps:0"])
+def test_a_device_without_float64_is_refused(device):
+    with pytest.raises(ProblemError, match=r"'mps.*' cannot be used: it has no float64.*use cpu"):
+        run(PROBLEM, device=device)

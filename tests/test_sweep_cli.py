@@ -70,6 +70,17 @@ def test_from_a_file_to_a_table_and_a_figure(command, file, tmp_path):
     assert re.search(r"12 records of 4 problems in \d shards?: 12 ok", done.stdout)
 
 
+def test_a_sweep_of_hours_needs_a_yes(command, tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(LONG.replace("60000", "1_000_000_000"))
+    done = command("sweep", str(path), "--store", str(tmp_path / "facts"))
+    assert done.returncode == 2
+    assert re.search(
+        r"predicted to take about [\d.]+ h; give --yes .* or see --dry-run", done.stderr
+    )
+    assert not (tmp_path / "facts").exists()
+
+
 def test_tidying_up(command, file, tmp_path):
     stores = [str(tmp_path / name) for name in ("one", "two")]
     for store in stores:

@@ -61,6 +61,7 @@ Figure = Annotated[
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
 Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock, one-step, or a metric.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
 Quantity = Annotated[
     str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
 ]

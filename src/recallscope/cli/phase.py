@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.execution import place_from, resumable
+from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     Csv,
     Dtype,
@@ -17,6 +17,7 @@ from recallscope.cli.options import (
     Seeds,
     Source,
     TestSamples,
+    Yes,
     asks_for_a_problem,
     asks_where_to_run,
 )
@@ -60,6 +61,7 @@ def phase(
     ] = None,
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
+    yes: Yes = False,
     source: Source = None,
     csv: Csv = None,
     figure: Figure = None,
@@ -94,7 +96,7 @@ def phase(
     else:
         asked = (accuracy or "recall", target or "0.5")
         settings = settings_from(test_samples, dtype)
-        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, settings)]
+        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, settings, yes)]
     if table is not None:
         write_csv([row for diagram in diagrams for row in diagram.rows()], table)
     if picture is not None:
@@ -121,11 +123,13 @@ def _measure(
     accuracy: str,
     target: str,
     settings: Settings,
+    yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
     from recallscope.api.phase import phase as measure
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.axis import parse_axis
+    from recallscope.measurement.phase import plan
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
@@ -135,6 +139,7 @@ def _measure(
     problem = closed_form_problem(options)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
+    check_time_of([each for each, _ in plan(problem, *axes, count, first)], settings, where, yes)
     with ProgressDisplay("phase diagram") as display, resumable():
         return measure(
             problem,

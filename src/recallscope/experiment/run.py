@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from recallscope.cell import device_name
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.experiment.metric import measured
@@ -68,6 +69,7 @@ def run(
     (<Status.OK: 'ok'>, True, True)
     """
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    device = device_name(device)
     test_samples = whole_number("test_samples", test_samples, 1)
     check_run(
         problem,
@@ -190,6 +192,11 @@ def check_run(
         step = getattr(problem, name)
         if dtype == "float32" and step is not None and not 1e-37 < step < 1e38:
             raise ProblemError(f"{name} is {step}, which float32 cannot hold; use float64")
+    if str(device).partition(":")[0] == "mps":
+        raise ProblemError(
+            f"device {device!r} cannot be used: it has no float64, in which samples are summed; "
+            "use cpu or cuda"
+        )
     try:
         torch.ones(1, device=torch.device(device)).item()
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:

@@ -134,6 +134,13 @@ def applicable(problem: Problem, accuracy: str = "recall_accuracy") -> list[Abla
     return made
 
 
+def named(names: Sequence[str], problem: Problem, accuracy: str) -> list[Ablation]:
+    """The ablations of these names, each once; all that make sense if none is named."""
+    if not names:
+        return applicable(problem, accuracy)
+    return [ablate(name, problem, accuracy) for name in dict.fromkeys(names)]
+
+
 def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tuple[Problem, int]]:
     """The runs that ablations need, each once: all arms at the same seeds.
 
