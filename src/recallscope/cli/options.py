@@ -89,6 +89,10 @@ StorePlace = Annotated[
         help="Keep records in a folder or s3://…; stored ones are not run again.",
     ),
 ]
+RecordsPlace = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="The folder or address of the records."),
+]
 ExecutorName = Annotated[
     str, typer.Option("--executor", metavar="NAME", help="serial, processes, ray.")
 ]
@@ -140,6 +144,9 @@ _PLACE = {
 }
 
 
+_RECORDS = {"store": (RecordsPlace, None), "as_json": (Json, False)}
+
+
 def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of a problem, and hand them over as one dictionary."""
     return _shares("options", _PROBLEM, defaults)
@@ -153,6 +160,11 @@ def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of executors and stores, and hand them over as one dictionary."""
     return _shares("where", _PLACE, defaults)
+
+
+def asks_for_a_store() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command about records their store, and hand it over with whether JSON is wanted."""
+    return _shares("asked", _RECORDS, {})
 
 
 def _shares(
