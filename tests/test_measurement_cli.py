@@ -97,7 +97,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
         (("fit", "--for", "dim", *SMALL, "--vary", "dim=8,16"), "vary another"),
         (("fit", "--for", "samples", *SMALL, "--vary", "width=8,16"), "give --width too"),
         (("fit", "--from", "none.csv"), "cannot be read"),
-        (("fit", "--from", "a.csv", "--for", "samples"), "leave --for and --vary out"),
+        (("fit", "--from", "a.csv", "--for", "samples", "--seed", "1"), "leave --seed, --for out"),
     ],
 )
 def test_a_mistake_is_one_sentence(command, words, said):
@@ -214,3 +214,13 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     figure = critical_figure(document | {"theory_curve": curve})
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert told[-1] == f"closed forms, nothing fitted: {document['theory']}"
+
+
+def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):
+    done = command(
+        *("fit", "--for", "dim", "--vary", "vocab=4,64", "--vary", "length=2,3", "--vocab", "4"),
+        *("--samples", "64", "--length", "2", "--embedding", "orthogonal", "--budget", "1"),
+        "--json",
+    )
+    assert done.returncode == 1, done.stderr  # one run each leaves a law undetermined
+    assert [point["vocab"] for point in json.loads(done.stdout)["points"]] == [4, 64, 4]

@@ -160,7 +160,7 @@ class Problem:
         declared = dict(declared.pop("declared", ())) | declared
         parts = self.parts()
         self._settle("declared", _checked(declared, declared_by(parts)))
-        least = smallest_dim(self)
+        least = smallest_dim(self.embedding, self.vocab)
         if self.dim < least:
             raise ProblemError(
                 f"{self.embedding} embeddings of {self.vocab} tokens and a trigger need dim >= "
@@ -355,15 +355,15 @@ def _checked(
         raise ProblemError(str(error)) from None
 
 
-def smallest_dim(problem: Problem) -> int:
+def smallest_dim(embedding: str, vocab: int) -> int:
     """The least dimension in which there are such embeddings of so many tokens.
 
-    >>> smallest_dim(Problem(vocab=64, samples=9, dim=99, length=4, embedding="orthogonal"))
+    >>> smallest_dim("orthogonal", vocab=64)
     65
     """
-    if ARRAYS.fullmatch(problem.embedding):
+    if ARRAYS.fullmatch(embedding):
         return 1
-    least: int = find_part("embedding", problem.embedding).smallest_dim(problem.vocab)
+    least: int = find_part("embedding", embedding).smallest_dim(vocab)
     return least
 
 

@@ -17,6 +17,7 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_for_a_search,
     asks_where_to_run,
+    refuse_all_but,
 )
 from recallscope.cli.parsing import (
     closed_form_problem,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @asks_for_a_search()
 @asks_where_to_run()
 def fit(
+    context: typer.Context,
     options: dict[str, Any],
     how: dict[str, Any],
     where: dict[str, Any],
@@ -73,8 +75,7 @@ def fit(
 
     table, picture = csv_path(csv), figure_path(figure)
     if source is not None:
-        if vary or quantity:
-            raise ProblemError("--from takes all from the table; leave --for and --vary out")
+        refuse_all_but(("source", "csv", "figure", "as_json"), context)
         found = scaling.scaling_from_rows(read_csv(source))
     else:
         settings = settings_from(test_samples, dtype)

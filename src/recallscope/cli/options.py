@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from recallscope.parts.registry import names
-from recallscope.problem import ACTIVATIONS, REGIMES
+from recallscope.problem import ACTIVATIONS, REGIMES, ProblemError
 
 # Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
 Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
@@ -28,7 +28,10 @@ Embedding = Annotated[
     ),
 ]
 TriggerInValues = Annotated[
-    bool, typer.Option("--trigger-in-values", help="Add the trigger to the values too.")
+    bool,
+    typer.Option(
+        "--trigger-in-values/--no-trigger-in-values", help="Add the trigger to the values too."
+    ),
 ]
 Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + ".")]
 Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
@@ -165,6 +168,27 @@ def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callabl
 def asks_for_a_store() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command about records their store, and hand it over with whether JSON is wanted."""
     return _shares("asked", _RECORDS, {})
+
+
+def given_options(context: typer.Context) -> dict[str, str]:
+    """The options that were typed, and not left at their defaults: by name, as they are typed."""
+    flags = {each.name: each.opts[0] for each in context.command.params if each.name}
+    sources = {name: context.get_parameter_source(name) for name in flags}
+    return {
+        name: flags[name]
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    }
+
+
+def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
+    """Raise if an option was given beside --from that has no meaning with it."""
+    others = [flag for name, flag in given_options(context).items() if name not in meant]
+    if others:
+        raise ProblemError(
+            f"--from runs nothing and takes the rest from what it reads; leave {', '.join(others)} "
+            "out"
+        )
 
 
 def _shares(

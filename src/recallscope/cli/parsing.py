@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, number_or_text
-from recallscope.parts.naming import declared_by, find_part, named_parts
+from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
     FIELDS,
     LARGEST_SEED,
@@ -20,8 +21,10 @@ from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
     from recallscope.cell import Settings
+    from recallscope.measurement.axis import Axis
     from recallscope.models.embeddings import Embeddings
 
+_TRUTH = {"true": True, "false": False}
 _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 
 
@@ -34,17 +37,23 @@ def problem_from(**options: Any) -> Problem:
         for name, value in options.items()
         if value is not None
     }
-    known, texts = declared_by(named_parts(fields)), {}
-    for each in declared:
+    known = declared_by(named_parts(fields))
+    for name, value in _fields(declared).items():
+        kind = type(known[name].default) if name in known else str
+        truth = _TRUTH.get(value, value)
+        fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
+    return Problem.from_dict(fields)
+
+
+def _fields(given: Iterable[str]) -> dict[str, str]:
+    """Fields of parts, from NAME=VALUE to their texts by name."""
+    texts = {}
+    for each in given:
         name, equals, value = each.partition("=")
         if not equals or name in FIELDS or name in LATER_FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
         texts[name] = value
-    for name, value in texts.items():
-        kind = type(known[name].default) if name in known else str
-        truth = {"true": True, "false": False}.get(value, value)
-        fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
-    return Problem.from_dict(fields)
+    return texts
 
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
@@ -68,12 +77,35 @@ def _is_file(embedding: str) -> bool:
     return Path(embedding).suffix == ".npz"
 
 
-def fill_in(options: dict[str, Any], size: str) -> None:
-    """Give a size that is not asked for some value that makes a problem."""
+def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """The fields that records are to have, by the options of a problem that were given."""
+    asked: dict[str, Any] = {}
+    for name in (name for name in options if name in given):
+        value = options[name]
+        if name == "metric":
+            asked["metrics"] = metric_names(value)
+        elif name == "field":
+            for field, text in _fields(value).items():
+                asked[field] = _TRUTH.get(text, number_or_text(text))
+        elif name == "embedding":
+            asked[name] = own_arrays(value)[1]
+        elif value == "none":  # of attention alone, the width
+            asked[name] = None
+        else:
+            asked[name] = number_or_text(value) if name in _NUMBERS else value
+    return asked
+
+
+def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
+    """Give a size that is sought or varied some value that makes a problem."""
     from recallscope.theory.capacity import SIZES
 
     if size not in SIZES:
         raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
+    varied = {axis.name: axis.values for axis in axes}
+    if size in varied:  # not all embeddings exist in few dimensions
+        options[size] = str(varied[size][-1 if size == "dim" else 0])
+        return
     options[size] = "2" if size == "vocab" else "1"
     if size == "dim" and options["vocab"]:
         vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)

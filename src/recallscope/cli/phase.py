@@ -20,6 +20,8 @@ from recallscope.cli.options import (
     Yes,
     asks_for_a_problem,
     asks_where_to_run,
+    given_options,
+    refuse_all_but,
 )
 from recallscope.cli.parsing import (
     closed_form_problem,
@@ -27,6 +29,7 @@ from recallscope.cli.parsing import (
     figure_path,
     fill_in,
     seeds_from,
+    selection_from,
     settings_from,
 )
 from recallscope.cli.tables.measurement import print_phase
@@ -39,10 +42,13 @@ if TYPE_CHECKING:
     from recallscope.cell import Settings
     from recallscope.measurement.phase import PhaseDiagram
 
+_WITH_FROM = ("source", "target", "csv", "figure", "as_json")
+
 
 @asks_for_a_problem()
 @asks_where_to_run()
 def phase(
+    context: typer.Context,
     options: dict[str, Any],
     where: dict[str, Any],
     x: Annotated[
@@ -76,23 +82,21 @@ def phase(
       recallscope phase --x dim=16:256:12 --y samples=256:65536:12 --vocab 512 --length 4 \\
           --csv phase.csv --figure phase.pdf
       recallscope phase --from phase.csv --figure phase.svg
-      recallscope phase --from facts --x dim --y samples --figure facts.pdf
+      recallscope phase --from facts --x dim --y samples --embedding sphere --figure facts.pdf
     """
     from recallscope.common.csv_files import read_csv, write_csv
     from recallscope.measurement import phase as measurement
 
     table, picture = csv_path(csv), figure_path(figure)
-    if source is not None:
-        if _is_store(source):
-            asked = (accuracy or "recall", target or "0.5")
-            diagrams = [_from_store(options, source, x, y, *asked)]
-        elif x or y or accuracy:
-            raise ProblemError(
-                "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
-            )
-        else:
-            share = None if target is None else number_or_text(target)
-            diagrams = measurement.from_rows(read_csv(source), share)
+    if source is not None and _is_store(source):
+        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *options], context)
+        asked = (accuracy or "recall", target or "0.5")
+        chosen = selection_from(options, given_options(context))
+        diagrams = [_from_store(chosen, source, x, y, *asked)]
+    elif source is not None:
+        refuse_all_but(_WITH_FROM, context)
+        share = None if target is None else number_or_text(target)
+        diagrams = measurement.from_rows(read_csv(source), share)
     else:
         asked = (accuracy or "recall", target or "0.5")
         settings = settings_from(test_samples, dtype)
@@ -135,7 +139,7 @@ def _measure(
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
     axes = parse_axis(x), parse_axis(y)
     for axis in axes:
-        fill_in(options, axis.name)
+        fill_in(options, axis.name, axes)
     problem = closed_form_problem(options)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
@@ -159,7 +163,7 @@ def _is_store(source: str) -> bool:
 
 
 def _from_store(
-    options: dict[str, Any],
+    chosen: dict[str, Any],
     source: str,
     x: str | None,
     y: str | None,
@@ -168,8 +172,6 @@ def _from_store(
 ) -> PhaseDiagram:
     from recallscope.api.phase import phase_of_store
     from recallscope.store.store import Store
-    from recallscope.theory.capacity import SIZES
 
-    given = {name: number_or_text(options[name]) for name in SIZES if options[name] is not None}
     asked = number_or_text(target), accuracy_name(accuracy)
-    return phase_of_store(Store(source), x or "", y or "", given, *asked)
+    return phase_of_store(Store(source), x or "", y or "", chosen, *asked)

@@ -442,7 +442,7 @@ def _of_accuracies_only(accuracy: str) -> str | None:
 def smallest_size(problem: Problem, quantity: str) -> int:
     """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
     if quantity == "dim":
-        return smallest_dim(problem)
+        return smallest_dim(problem.embedding, problem.vocab)
     return 2 if quantity == "vocab" else 1
 
 
