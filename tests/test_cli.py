@@ -85,6 +85,34 @@ def test_own_arrays_come_from_a_file(command, tmp_path):
     done = command("run", *options(embedding=str(tmp_path / "own.npz")), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["problem"]["embedding"].startswith("arrays:")
+    given = ("--embedding", str(tmp_path / "own.npz"), "--vocab", "64", "--dim", "16", "--json")
+    done = command("critical", "--for", "samples", *given, "--length", "4", "--budget", "8")
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert json.loads(done.stdout)["failures"] == 0
+    plane = ("--x", "length=2,4", "--y", "samples=64,512", "--seeds", "1")
+    done = command("phase", *plane, *given, "--executor", "processes", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert all(cell["mean"] is not None for cell in json.loads(done.stdout)["cells"])
+    done = command("critical", "--for", "dim", *given, "--length", "4", "--samples", "64")
+    assert done.returncode == 2
+    assert "arrays of your own have one dim only; vary samples, length or width" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "critical", "fit", "phase", "solve", "check", "ablate"])
+def test_files_of_arrays_are_offered_where_they_are_taken(command, name):
+    assert ("FILE.npz" in command(name, "--help").stdout) == (
+        name in ("run", "critical", "fit", "phase")
+    )
+
+
+@pytest.mark.parametrize("asked", [["run"], ["solve", "--for", "dim"], ["ablate"], ["predict"]])
+def test_an_array_alone_is_told_what_else_is_needed(command, asked):
+    done = command(*asked, *options(embedding="wte.npy"))
+    assert done.returncode == 2
+    assert "not one in 'wte.npy': make it by np.savez('own.npz', tokens=…, outputs=…" in done.stderr
+    assert "trigger and end vectors of dim numbers" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 MALFORMED = [

@@ -328,7 +328,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
-        ((*SMALL, "--embedding", "own.npz"), "arrays of your own have no closed form"),
+        ((*SMALL, "--embedding", "own.npz"), "cannot read embedding arrays from 'own.npz'"),
         ((*SMALL, "--csv", "a.txt"), "a table is written as .csv, not 'a.txt'"),
         ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),
     ],

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
 
 
 class Cell(NamedTuple):
@@ -73,6 +76,8 @@ class Settings:
     """What to measure instead of running the experiment to its end, by its name."""
     own: OwnExperiment | None = None
     """What to run instead of it."""
+    embeddings: Embeddings | None = field(default=None, compare=False, repr=False)
+    """Arrays of the user's, if problems name them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", device_name(self.device))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,10 +21,16 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_where_to_run,
 )
-from recallscope.cli.parsing import csv_path, figure_path, problem_from, seeds_from, settings_from
+from recallscope.cli.parsing import (
+    csv_path,
+    figure_path,
+    no_arrays,
+    problem_from,
+    seeds_from,
+    settings_from,
+)
 from recallscope.cli.tables.measurement import print_ablations
 from recallscope.cli.tables.output import print_json
-from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 
@@ -66,8 +71,7 @@ def ablate(
     from recallscope.record import Status
 
     table, picture = csv_path(csv), figure_path(figure)
-    if Path(options["embedding"]).suffix == ".npz":
-        raise ProblemError("arrays of your own are not ablated; compare them with recallscope run")
+    no_arrays(options, "are not ablated; compare them with recallscope run")
     problem, name = problem_from(**options), accuracy_name(accuracy)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(test_samples, dtype), place_from(where)

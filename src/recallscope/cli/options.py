@@ -21,11 +21,10 @@ Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the emb
 Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
 Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
 Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
-Embedding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help=", ".join(names("embedding")) + ", or your own arrays: FILE.npz."
-    ),
+_FAMILIES = ", ".join(names("embedding"))
+Embedding = Annotated[str, typer.Option(metavar="NAME", help=f"{_FAMILIES}.")]
+EmbeddingOrArrays = Annotated[
+    str, typer.Option(metavar="NAME", help=f"{_FAMILIES}, or your own arrays: FILE.npz.")
 ]
 TriggerInValues = Annotated[
     bool,
@@ -150,9 +149,15 @@ _PLACE = {
 _RECORDS = {"store": (RecordsPlace, None), "as_json": (Json, False)}
 
 
-def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a problem, and hand them over as one dictionary."""
-    return _shares("options", _PROBLEM, defaults)
+def asks_for_a_problem(
+    arrays: bool = False, **defaults: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a problem, and hand them over as one dictionary.
+
+    `arrays` says whether the command can do something with arrays of the user's own.
+    """
+    offered = {"embedding": (EmbeddingOrArrays, "sphere")} if arrays else {}
+    return _shares("options", _PROBLEM | offered, defaults)
 
 
 def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:

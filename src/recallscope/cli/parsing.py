@@ -58,9 +58,21 @@ def _fields(given: Iterable[str]) -> dict[str, str]:
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
     """A problem to predict; arrays of one's own have no closed form."""
-    if _is_file(options["embedding"]):
-        raise ProblemError("arrays of your own have no closed form; use recallscope run")
+    no_arrays(options, "have no closed form; use recallscope run")
     return problem_from(**options)
+
+
+def problem_to_run(
+    options: dict[str, Any], varied: Collection[str]
+) -> tuple[Problem, Embeddings | None]:
+    """A problem some of whose sizes are sought or varied, and the arrays that it names, if any."""
+    arrays, options["embedding"] = own_arrays(options["embedding"])
+    for size in ("vocab", "dim"):
+        if arrays is not None and size in varied:
+            raise ProblemError(
+                f"arrays of your own have one {size} only; vary samples, length or width"
+            )
+    return problem_from(**options), arrays
 
 
 def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
@@ -74,7 +86,20 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
 
 def _is_file(embedding: str) -> bool:
+    if Path(embedding).suffix == ".npy":
+        raise ProblemError(
+            f"arrays of your own are four in a .npz file, not one in {embedding!r}: make it by "
+            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…), tokens and outputs being "
+            "vocab×dim, trigger and end vectors of dim numbers about as long as a token's, for "
+            "example drawn like tokens"
+        )
     return Path(embedding).suffix == ".npz"
+
+
+def no_arrays(options: dict[str, Any], why: str) -> None:
+    """Raise if arrays of the user's own are given to a command that can do nothing with them."""
+    if _is_file(options["embedding"]):
+        raise ProblemError(f"arrays of your own {why}")
 
 
 def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
@@ -120,12 +145,12 @@ def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, 
     return count, whole_number("seed", number_or_text(seed), 0, most)
 
 
-def settings_from(test_samples: str, dtype: str) -> Settings:
+def settings_from(test_samples: str, dtype: str, arrays: Embeddings | None = None) -> Settings:
     """How runs are to be run."""
     from recallscope.cell import Settings
 
     tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    return Settings(test_samples=tests, dtype=dtype)
+    return Settings(test_samples=tests, dtype=dtype, embeddings=arrays)
 
 
 def search_from(how: dict[str, Any]) -> dict[str, Any]:

@@ -24,10 +24,10 @@ from recallscope.cli.options import (
     refuse_all_but,
 )
 from recallscope.cli.parsing import (
-    closed_form_problem,
     csv_path,
     figure_path,
     fill_in,
+    problem_to_run,
     seeds_from,
     selection_from,
     settings_from,
@@ -39,13 +39,12 @@ from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.cell import Settings
     from recallscope.measurement.phase import PhaseDiagram
 
 _WITH_FROM = ("source", "target", "csv", "figure", "as_json")
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 @asks_where_to_run()
 def phase(
     context: typer.Context,
@@ -99,8 +98,8 @@ def phase(
         diagrams = measurement.from_rows(read_csv(source), share)
     else:
         asked = (accuracy or "recall", target or "0.5")
-        settings = settings_from(test_samples, dtype)
-        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, settings, yes)]
+        tested = (test_samples, dtype)
+        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, *tested, yes)]
     if table is not None:
         write_csv([row for diagram in diagrams for row in diagram.rows()], table)
     if picture is not None:
@@ -126,7 +125,8 @@ def _measure(
     seed: str,
     accuracy: str,
     target: str,
-    settings: Settings,
+    test_samples: str,
+    dtype: str,
     yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
@@ -140,7 +140,8 @@ def _measure(
     axes = parse_axis(x), parse_axis(y)
     for axis in axes:
         fill_in(options, axis.name, axes)
-    problem = closed_form_problem(options)
+    problem, arrays = problem_to_run(options, [axis.name for axis in axes])
+    settings = settings_from(test_samples, dtype, arrays)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
     check_time_of([each for each, _ in plan(problem, *axes, count, first)], settings, where, yes)

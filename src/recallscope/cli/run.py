@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recallscope.record import Record
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 def run(
     options: dict[str, Any],
     engine: Engine = "auto",
