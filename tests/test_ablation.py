@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
-from recallscope import Instance, Problem, ProblemError, Record, Status
+from recallscope import Instance, Problem, ProblemError, Record, Status, run
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.ablation import (
     ABLATIONS,
@@ -156,6 +156,16 @@ def test_unpaired_runs_are_told():
     short = Record(**{**vars(records[3]), "test_samples": 10})
     with pytest.raises(ProblemError, match="tested on equally many samples"):
         compare(made, [*records[:2], short, records[4]])
+    untested = Record(**{**vars(records[3]), "test_samples": None})
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        compare(made, [*records[:2], untested, records[4]])
+
+
+def test_arms_are_compared_by_a_metric_too():
+    problem = PROBLEM.replace(metrics=["recall-at-k"])
+    made = ablate("trigger", problem, "recall-at-k")
+    found = compare(made, [run(*each) for each in plan([made], seeds=2)])
+    assert found.a.mean > 0
 
 
 def test_both_arms_of_a_pair_see_the_same_samples():

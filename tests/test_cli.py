@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -9,6 +10,9 @@ import sys
 import numpy as np
 import pytest
 
+from recallscope.cli.progress import ProgressDisplay
+
+PLANE = ("--vocab", "64", "--length", "4")
 SIZES = {"--vocab": "64", "--samples": "512", "--dim": "16", "--length": "4"}
 
 
@@ -81,6 +85,34 @@ def test_own_arrays_come_from_a_file(command, tmp_path):
     done = command("run", *options(embedding=str(tmp_path / "own.npz")), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["problem"]["embedding"].startswith("arrays:")
+    given = ("--embedding", str(tmp_path / "own.npz"), "--vocab", "64", "--dim", "16", "--json")
+    done = command("critical", "--for", "samples", *given, "--length", "4", "--budget", "8")
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert json.loads(done.stdout)["failures"] == 0
+    plane = ("--x", "length=2,4", "--y", "samples=64,512", "--seeds", "1")
+    done = command("phase", *plane, *given, "--executor", "processes", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert all(cell["mean"] is not None for cell in json.loads(done.stdout)["cells"])
+    done = command("critical", "--for", "dim", *given, "--length", "4", "--samples", "64")
+    assert done.returncode == 2
+    assert "arrays of your own have one dim only; vary samples, length or width" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "critical", "fit", "phase", "solve", "check", "ablate"])
+def test_files_of_arrays_are_offered_where_they_are_taken(command, name):
+    assert ("FILE.npz" in command(name, "--help").stdout) == (
+        name in ("run", "critical", "fit", "phase")
+    )
+
+
+@pytest.mark.parametrize("asked", [["run"], ["solve", "--for", "dim"], ["ablate"], ["predict"]])
+def test_an_array_alone_is_told_what_else_is_needed(command, asked):
+    done = command(*asked, *options(embedding="wte.npy"))
+    assert done.returncode == 2
+    assert "not one in 'wte.npy': make it by np.savez('own.npz', tokens=…, outputs=…" in done.stderr
+    assert "trigger and end vectors of dim numbers" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 MALFORMED = [
@@ -194,15 +226,44 @@ def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
 
 
 def test_an_interrupt_stops_a_run_that_would_take_hours():
-    command = [sys.executable, "-m", "recallscope", "run", *options(samples="1e11", seeds="3")]
+    asked = [*options(samples="1e11", seeds="3"), "--yes"]
+    command = [sys.executable, "-m", "recallscope", "run", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         # The first line of progress: learning is under way, however long the start took.
-        assert "left" in process.stderr.readline()
+        assert process.stderr.readline().startswith("3 seeds: ")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.endswith("recallscope: stopped\n")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (["run", *options(samples="1e12")], "ask for --samples inf"),
+        (["ablate", *options(samples="1e12")], "take less of it"),
+        (["phase", "--x", "dim=8,16", "--y", "samples=1e12,2e12", *PLANE], "take less of it"),
+    ],
+)
+def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"recallscope: this is predicted to take about [\d.]+ h; give --yes to run it all the "
+        rf"same, or {instead}\n",
+        done.stderr,
+    )
+
+
+def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys):
+    clock = iter([0.0, 11.0, 22.0, 33.0])
+    monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
+    with ProgressDisplay("sweep") as display:
+        for done in (0.1, 4.9, 50.0):
+            display.update(done, 100)
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["sweep: 0%", "sweep: 5%", "sweep: 50%, about 33 s left"]
 
 
 def test_predict_prints_one_json_document(command):
@@ -301,7 +362,7 @@ def test_malformed_questions_to_the_theory(command, arguments, sentence):
     assert done.returncode == 2
     *before, said = done.stderr.splitlines()
     assert sentence in said
-    assert all("left" in line or "soon" in line for line in before)  # progress, on a slow machine
+    assert all("%" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
 def test_bench_prints_the_ratios(command):

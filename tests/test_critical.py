@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_a_size_that_hurts_is_searched_downwards():
 
 def test_a_target_out_of_reach_is_a_bound_and_a_reason():
     truth = Truth("logistic", 0.5, math.log(1e7), 2.0, 1.0, 0.01)
-    found = finished(truth, prior=None).result()
+    found = finished(truth, PROBLEM.replace(dim=96), prior=None).result()
     assert found.status is Status.NOT_REACHED
     assert (found.value, found.low, found.high) == (None, 131072, None)
     assert found.reason == "the target is not reached at samples = 131072; raise high"
@@ -102,11 +103,17 @@ def test_a_plateau_below_the_target_is_not_reached():
     assert found.status is Status.NOT_REACHED
 
 
+def failed_record(problem, seed):
+    record = planted_record(TRUTH, problem, seed, 1)
+    return replace(record, status=Status.FAILED, reason="disk full", recall_accuracy=None)
+
+
 def failing(truth, problem, seed, case):
-    record = planted_record(truth, problem, seed, case)
-    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
-    broken = {"status": Status.FAILED, "reason": "disk full", "recall_accuracy": None}
-    return type(record)(**fields | broken) if seed % 3 == 0 else record
+    return (
+        failed_record(problem, seed)
+        if seed % 3 == 0
+        else planted_record(truth, problem, seed, case)
+    )
 
 
 def test_a_failed_run_is_counted_and_is_no_evidence():
@@ -119,7 +126,7 @@ def test_a_failed_run_is_counted_and_is_no_evidence():
 
 def test_a_search_whose_runs_all_fail_fails():
     def broken(truth, problem, seed, case):
-        return failing(truth, problem, 0, case)
+        return failed_record(problem, seed)
 
     found = finished(record=broken).result()
     assert (found.status, found.value, found.reason) == (Status.FAILED, None, "disk full")
@@ -152,6 +159,25 @@ def test_the_same_run_told_twice_counts_once():
     record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
     search.tell([record] * 20)
     assert search.evaluations == 1
+
+
+def test_a_failed_run_told_twice_counts_once_and_a_later_success_takes_its_place():
+    search = CriticalSearch(PROBLEM, low=64, high=131072)
+    problem = PROBLEM.replace(samples=4000)
+    fine, broken = planted_record(TRUTH, problem, 1, 1), failed_record(problem, 1)
+    search.tell([broken, broken])
+    assert (search.evaluations, search.result().failures) == (1, 1)
+    search.tell([fine])
+    assert (search.evaluations, search.result().failures) == (1, 0)
+    search.tell([broken])
+    assert (search.evaluations, search.result().failures) == (1, 0)
+
+
+def test_a_record_without_a_number_of_tests_is_refused():
+    search = CriticalSearch(PROBLEM, low=64, high=131072)
+    record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        search.tell([replace(record, test_samples=None)])
 
 
 def test_infinite_samples_are_no_size_to_be_told():
@@ -191,6 +217,11 @@ def test_every_run_has_a_seed_of_its_own_and_sizes_stay_in_range():
         found.tell([planted_record(TRUTH, p, seed, 1) for p, seed in batch])
     assert [seed for _, seed in asked] == list(range(5, 29))
     assert all(64 <= problem.samples <= 131072 for problem, _ in asked)
+
+
+def test_seeds_may_be_as_large_as_those_of_runs():
+    asked = CriticalSearch(PROBLEM, first_seed=2**62).ask()
+    assert [seed for _, seed in asked] == [2**62 + number for number in range(4)]
 
 
 def test_a_record_of_another_problem_is_refused():

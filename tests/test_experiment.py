@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
+from recallscope.cell import Settings
+from recallscope.executors.base import Serial
 from recallscope.learning.batch import Tile
+from recallscope.learning.learner import Learner, Outcome
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
 from recallscope.statistics.intervals import mean_interval
+from recallscope.store.keys import key_maker
+from recallscope.sweeps.sharded import run_sharded
 
 PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
 
@@ -229,6 +235,35 @@ def record_of(accuracy, samples=1000):
     )
 
 
+def test_an_error_of_the_progress_callback_is_raised_as_it_is():
+    mistake = KeyError("a bug of the caller")
+
+    def show(done, total):
+        raise mistake
+
+    with pytest.raises(KeyError) as raised:
+        run(PROBLEM, progress=show)
+    assert raised.value is mistake
+    assert raised.value.__cause__ is None
+    with pytest.raises(KeyError) as raised:
+        run_sharded(PROBLEM, 0, Serial(), 2, test_samples=100, dtype="float64", progress=show)
+    assert raised.value is mistake
+
+
+def test_a_callback_in_a_thread_of_a_learner_is_heard_too():
+    def learn(setup):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(setup.progress, 1, 2)  # nobody asks what came of it
+        return Outcome(logits=lambda tokens, position: torch.zeros(len(tokens), 128))
+
+    def show(done, total):
+        raise ZeroDivisionError
+
+    problem = PROBLEM.replace(learner=Learner(learn=learn, name="threaded"))
+    with pytest.raises(ZeroDivisionError):
+        run(problem, progress=show)
+
+
 def test_the_summary_leaves_out_what_is_not_ok():
     from recallscope import summarise
 
@@ -236,6 +271,8 @@ def test_the_summary_leaves_out_what_is_not_ok():
     summary = summarise([record_of(0.5), record_of(0.6), bad])
     assert summary["recall_accuracy"].mean == pytest.approx(0.55)
     assert summarise([bad]) == {}
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        summarise([record_of(0.5), record_of(0.6, samples=None)])
 
 
 LEAST = {2: 0.87, 4: 0.90, 16: 0.92}
@@ -305,3 +342,16 @@ def test_an_interval_never_claims_certainty():
     assert 0.9 < low < 0.99
     with pytest.raises(ValueError, match="at least one group"):
         mean_interval([], [])
+
+
+def test_a_device_has_one_name():
+    assert run(PROBLEM, device="cpu:0").result() == run(PROBLEM, device="cpu").result()
+    assert Settings(device="cuda:0") == Settings(device="cuda") != Settings(device="cuda:1")
+    keys = [key_maker(Settings(device=device))((PROBLEM, 0)) for device in ("cuda", "cuda:0")]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize("device", ["mps", "mps:0"])
+def test_a_device_without_float64_is_refused(device):
+    with pytest.raises(ProblemError, match=r"'mps.*' cannot be used: it has no float64.*use cpu"):
+        run(PROBLEM, device=device)

@@ -38,7 +38,14 @@ def test_critical_says_what_was_not_reached(command):
         *("--length", "4", "--high", "4096", "--budget", "16"),
     )
     assert done.returncode == 1
-    assert "not_reached: the target is not reached at samples = 4096; raise high." in done.stdout
+    assert (
+        "not_reached: the target is not reached at samples = 4096; closed forms predict that no "
+        "size reaches it: recall accuracy is at most"
+    ) in done.stdout
+    assert (
+        "interference of the recall stage is in the way; raise dim or lower vocab." in done.stdout
+    )
+    assert "raise high" not in done.stdout
 
 
 def test_fit_measures_a_law_and_fits_its_table_again(command, tmp_path):
@@ -90,7 +97,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
         (("fit", "--for", "dim", *SMALL, "--vary", "dim=8,16"), "vary another"),
         (("fit", "--for", "samples", *SMALL, "--vary", "width=8,16"), "give --width too"),
         (("fit", "--from", "none.csv"), "cannot be read"),
-        (("fit", "--from", "a.csv", "--for", "samples"), "leave --for and --vary out"),
+        (("fit", "--from", "a.csv", "--for", "samples", "--seed", "1"), "leave --seed, --for out"),
     ],
 )
 def test_a_mistake_is_one_sentence(command, words, said):
@@ -207,3 +214,13 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     figure = critical_figure(document | {"theory_curve": curve})
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert told[-1] == f"closed forms, nothing fitted: {document['theory']}"
+
+
+def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):
+    done = command(
+        *("fit", "--for", "dim", "--vary", "vocab=4,64", "--vary", "length=2,3", "--vocab", "4"),
+        *("--samples", "64", "--length", "2", "--embedding", "orthogonal", "--budget", "1"),
+        "--json",
+    )
+    assert done.returncode == 1, done.stderr  # one run each leaves a law undetermined
+    assert [point["vocab"] for point in json.loads(done.stdout)["points"]] == [4, 64, 4]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from recallscope import Problem, ProblemError, Record, Status
+from recallscope import Problem, ProblemError, Record, Status, sweep
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.phase import from_rows, phase_diagram, plan
@@ -54,6 +56,12 @@ def broken(problem, seed, status):
     return Record(
         problem=problem, seed=seed, status=status, provenance=MADE, reason="RuntimeError: boom"
     )
+
+
+def test_runs_without_a_number_of_tests_are_refused():
+    records = [replace(each, test_samples=None) for each in planted(seeds=1)]
+    with pytest.raises(ProblemError, match="without a number of tests"):
+        phase_diagram(records, "dim", "samples")
 
 
 @pytest.fixture(scope="module")
@@ -308,11 +316,19 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     ("arguments", "said"),
     [
         (SMALL[:4], "a phase diagram needs --x and --y, as in --x dim=16:256:30"),
-        ((*SMALL, "--from", "a.csv"), "--from takes axes and accuracy from the table; leave --x"),
+        (
+            ("--from", "a.csv", "--vocab", "9", "--seeds", "7", "--workers", "2", "--x", "dim"),
+            "--from runs nothing and takes the rest from what it reads; leave --vocab, --workers, "
+            "--x, --seeds out",
+        ),
+        (
+            ("--from", ".", "--vocab", "9", "--dtype", "float64", "--store", "here"),
+            "takes the rest from what it reads; leave --store, --dtype out",
+        ),
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
-        ((*SMALL, "--embedding", "own.npz"), "arrays of your own have no closed form"),
+        ((*SMALL, "--embedding", "own.npz"), "cannot read embedding arrays from 'own.npz'"),
         ((*SMALL, "--csv", "a.txt"), "a table is written as .csv, not 'a.txt'"),
         ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),
     ],
@@ -360,3 +376,38 @@ def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
     document = json.loads(capsys.readouterr().out)
     assert document["disagreement"]["of"] == 11
     assert [cell["failed"] for cell in document["cells"]].count(1) == 1
+
+
+def test_the_values_of_a_plane_do_not_depend_on_the_order_of_its_axes(command):
+    axes = ("dim=33,65", "vocab=8,16")
+    options = ("--samples", "64", "--length", "2", "--seeds", "1", "--embedding", "orthogonal")
+    for x, y in (axes, axes[::-1]):
+        done = command("phase", "--x", x, "--y", y, *options, "--json")
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads(done.stdout)["cells"]) == 4
+
+
+def test_options_choose_the_records_of_a_store(command, tmp_path):
+    store = str(tmp_path / "facts")
+    sizes = {"vocab": [32], "length": [4], "dim": [8, 16], "samples": [64, 128]}
+    either = {"embedding": ["sphere", "gaussian"], "trigger_in_values": [True, False]}
+    other = {"width": [None, 8]}
+    names = [*sizes, *either, *other]
+    cells = [
+        (Problem(**dict(zip(names, values, strict=True))), 0)
+        for values in itertools.product(*(sizes | either | other).values())
+    ]
+    sweep(cells, store, test_samples=64)
+    plane = ("phase", "--from", store, "--x", "dim", "--y", "samples", "--json")
+    assert "choose the runs of one plane" in command(*plane).stderr
+    chosen = ("--embedding", "gaussian", "--no-trigger-in-values", "--width", "none")
+    shown = json.loads(command(*plane, *chosen).stdout)["problem"]
+    assert (shown["embedding"], shown["trigger_in_values"], shown["width"]) == (
+        *("gaussian", False, None),
+    )
+    chosen = ("--embedding", "sphere", "--trigger-in-values", "--width", "8", "--vocab", "32")
+    shown = json.loads(command(*plane, *chosen, "--regime", "limit").stdout)["problem"]
+    assert (shown["embedding"], shown["trigger_in_values"], shown["width"]) == ("sphere", True, 8)
+    none = command(*plane, "--embedding", "rademacher")
+    assert none.returncode == 2
+    assert "has no runs with embedding 'rademacher'; recallscope records --store" in none.stderr

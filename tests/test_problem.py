@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -86,6 +88,10 @@ def test_a_width_without_activation_is_relu():
         ),
         ({"regime": "literal"}, "the literal regime needs eta, a positive step size"),
         (
+            {"regime": "literal", "eta": True, "gamma": 1},
+            "eta must be a positive, finite number, not True",
+        ),
+        (
             {"regime": "literal", "eta": -1, "gamma": 1},
             "eta must be a positive, finite number, not -1",
         ),
@@ -118,3 +124,22 @@ def test_a_missing_field_is_named():
 def test_what_is_no_json_object_is_refused(text):
     with pytest.raises(ProblemError):
         Problem.from_json(text)
+
+
+def test_what_has_no_meaning_any_more_falls_away_unless_it_is_asked_for():
+    plain = Problem(vocab=64, samples=512, dim=16, length=4)
+    assert plain.replace(width=32, activation="tanh").replace(width=None) == plain
+    literal = plain.replace(regime="literal", eta=0.1, gamma=1.0)
+    assert literal.replace(regime="limit") == plain
+    with pytest.raises(ProblemError, match="activation 'gelu' needs an MLP"):
+        plain.replace(width=32).replace(width=None, activation="gelu")
+    with pytest.raises(ProblemError, match="eta has no meaning in the limit regime"):
+        literal.replace(regime="limit", eta=0.1)
+
+
+@pytest.mark.parametrize("step", [np.float32(0.5), np.float64(0.5), Fraction(1, 2)])
+def test_step_sizes_are_any_real_numbers(step):
+    how = {"regime": "literal", "eta": step, "gamma": step}
+    problem = Problem(vocab=64, samples=512, dim=16, length=4, **how)
+    assert (problem.eta, type(problem.eta)) == (0.5, float)
+    assert problem == problem.replace(eta=0.5, gamma=0.5)

@@ -109,7 +109,7 @@ def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_pat
 @pytest.mark.parametrize("missing", ["plotly.offline", "jinja2"])
 def test_what_is_missing_is_said(monkeypatch, tmp_path, missing):
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ProblemError, match=r"pip install 'recallscope\[paper\]'"):
+    with pytest.raises(ProblemError, match=r"pip install '\.\[paper\]'"):
         write_report(tmp_path / "report.html", claims(), FACTS)
     assert not list(tmp_path.iterdir())
 

@@ -442,3 +442,18 @@ def test_phase_map_of_width_and_dim(tmp_path: Path) -> None:
     assert plane.accuracy[-1, -1] > plane.accuracy[0, 0]
     save(phase_map_figure(plane.figure_data()), tmp_path / "phase.pdf")
     assert (tmp_path / "phase.pdf").stat().st_size > 5_000
+
+
+def test_every_region_of_a_phase_map_looks_otherwise() -> None:
+    kinds = [(stage, term) for stage in STAGES for term in TERMS[stage]]
+    cells = [{"stage": s, "term": t, "predicted": 0.0} for s, t in kinds for _ in range(2)]
+    sizes = [2.0**power for power in range(len(kinds))]
+    plane = {
+        "x": {"name": "dim", "values": [16, 32]},
+        "y": {"name": "samples", "values": sizes},
+        "accuracy": "recall_accuracy",
+        "cells": [cell | {"predicted": at / 30} for at, cell in enumerate(cells)],
+    }
+    patches = phase_map_figure(plane).legends[0].get_patches()
+    looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in patches}
+    assert len(looks) == len(patches) == len(kinds) == 15

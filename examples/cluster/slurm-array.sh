@@ -28,4 +28,4 @@ source "$PWD/.venv/bin/activate"
 
 # exec: the signal is for the sweep, not for a shell that waits for it.
 exec recallscope sweep "sweep-$SLURM_ARRAY_TASK_ID.toml" \
-  --store "facts-$SLURM_ARRAY_TASK_ID" --executor processes --workers "$SLURM_CPUS_PER_TASK"
+  --store "facts-$SLURM_ARRAY_TASK_ID" --executor processes --workers "$SLURM_CPUS_PER_TASK" --yes

@@ -68,7 +68,7 @@ while ray.cluster_resources().get("CPU", 0) < int(sys.argv[2]):
 END
 
 # In the background, for a shell that waits for a command hands on no signal.
-recallscope sweep sweep.toml --store "$PWD/facts" --executor ray --address "$address:6379" &
+recallscope sweep sweep.toml --store "$PWD/facts" --executor ray --address "$address:6379" --yes &
 sweep=$!
 trap 'kill -TERM "$sweep"' TERM
 status=0

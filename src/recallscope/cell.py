@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
 
 
 class Cell(NamedTuple):
@@ -51,6 +54,15 @@ def _arrived(name: str, version: int, source: str, function: bytes) -> OwnExperi
     return OwnExperiment(name=name, version=version, source=source, function=pickle.loads(function))
 
 
+def device_name(device: str) -> str:
+    """The one name of a device: the first of its kind has no number.
+
+    >>> device_name("cuda:0"), device_name("cuda:1"), device_name("cpu")
+    ('cuda', 'cuda:1', 'cpu')
+    """
+    return device.removesuffix(":0") if isinstance(device, str) else device
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How the cells of a sweep are run: with the problem and the seed, all a record depends on."""
@@ -64,6 +76,11 @@ class Settings:
     """What to measure instead of running the experiment to its end, by its name."""
     own: OwnExperiment | None = None
     """What to run instead of it."""
+    embeddings: Embeddings | None = field(default=None, compare=False, repr=False)
+    """Arrays of the user's, if problems name them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "device", device_name(self.device))
 
     def engine_for(self, problem: Problem) -> str:
         """The engine to ask for."""

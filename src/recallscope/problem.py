@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -159,7 +160,7 @@ class Problem:
         declared = dict(declared.pop("declared", ())) | declared
         parts = self.parts()
         self._settle("declared", _checked(declared, declared_by(parts)))
-        least = smallest_dim(self)
+        least = smallest_dim(self.embedding, self.vocab)
         if self.dim < least:
             raise ProblemError(
                 f"{self.embedding} embeddings of {self.vocab} tokens and a trigger need dim >= "
@@ -258,10 +259,18 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """The same problem with some fields changed, and checked again.
 
-        >>> Problem(vocab=512, samples=8192, dim=64, length=32).replace(dim=128).dim
-        128
+        What has no meaning after the change, and is no part of it, is left out: the activation of
+        an MLP that is taken away, step sizes in the limit regime.
+
+        >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32, width=128)
+        >>> problem.replace(dim=96).dim, problem.replace(width=None).activation
+        (96, None)
         """
         fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)} | changes
+        without_meaning = {"activation"} if fields["width"] is None else set()
+        if fields["regime"] == "limit":
+            without_meaning |= {"eta", "gamma"}
+        fields |= dict.fromkeys(without_meaning - changes.keys())
         # What another part does not declare falls away with the part that did.
         known = declared_by(named_parts(fields)) if self.declared else {}
         kept = {name: value for name, value in self.declared if name in known}
@@ -346,15 +355,15 @@ def _checked(
         raise ProblemError(str(error)) from None
 
 
-def smallest_dim(problem: Problem) -> int:
+def smallest_dim(embedding: str, vocab: int) -> int:
     """The least dimension in which there are such embeddings of so many tokens.
 
-    >>> smallest_dim(Problem(vocab=64, samples=9, dim=99, length=4, embedding="orthogonal"))
+    >>> smallest_dim("orthogonal", vocab=64)
     65
     """
-    if ARRAYS.fullmatch(problem.embedding):
+    if ARRAYS.fullmatch(embedding):
         return 1
-    least: int = find_part("embedding", problem.embedding).smallest_dim(problem.vocab)
+    least: int = find_part("embedding", embedding).smallest_dim(vocab)
     return least
 
 
@@ -403,8 +412,12 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def _step_size(name: str, value: object) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e300:
-        return float(value)
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # of a whole number of hundreds of digits
+            number = float(value)
+    if 0 < number < 1e300:
+        return number
     raise ProblemError(f"{name} must be a positive, finite number, not {_shown(value)}")
 
 

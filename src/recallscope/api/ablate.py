@@ -47,10 +47,7 @@ def ablate(
     >>> [result.pairs for result in ablate(problem, ["trigger"], seeds=2).results]
     [2]
     """
-    if names:
-        ablations = [ablation.ablate(name, problem, accuracy) for name in dict.fromkeys(names)]
-    else:
-        ablations = ablation.applicable(problem, accuracy)
+    ablations = ablation.named(names, problem, accuracy)
     runs = ablation.plan(ablations, seeds, first_seed)
     with cell_workers(executor, workers, address) as pool:
         records = run_all(runs, pool, settings or Settings(), progress, store=store)

@@ -68,7 +68,7 @@ def fit(
             prior=prior,
             own=None if how.own is None else how.own.name,
         )
-        for number, each in enumerate(one_at_a_time(problem, axes))
+        for number, each in enumerate(one_at_a_time(problem, axes, quantity))
     ]
     with cell_workers(executor, workers, address) as pool:
         run_searches(searches, pool, how, progress, store=store_at(store))

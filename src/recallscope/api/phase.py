@@ -60,11 +60,11 @@ def phase_of_store(
     store: Store,
     x: str,
     y: str,
-    given: Mapping[str, float],
+    given: Mapping[str, Any],
     target: float = 0.5,
     accuracy: str = "recall_accuracy",
 ) -> PhaseDiagram:
-    """The plane of two sizes in the records of a store, at the values given of the others."""
+    """The plane of two sizes in the records of a store, of those that have the fields given."""
     if x not in SIZES or y not in SIZES:
         raise ProblemError(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
@@ -73,8 +73,14 @@ def phase_of_store(
         record
         for record in store.records()
         if record.measure is None
-        and all(getattr(record.problem, name) == value for name, value in given.items())
+        and all(getattr(record.problem, name, None) == value for name, value in given.items())
     ]
+    if not records:
+        which = ", ".join(f"{name} {value!r}" for name, value in given.items())
+        raise ProblemError(
+            f"the store {store.place!r} has no runs{which and ' with '}{which}; "
+            f"recallscope records --store {store.place} list shows what it has"
+        )
     if len({(record.problem, record.seed) for record in records}) < len(records):
         raise ProblemError(
             f"the store {store.place!r} has the same problem and seed more than once, run in other "

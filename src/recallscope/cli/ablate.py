@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from recallscope.cli.execution import place_from, resumable
+from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     Accuracy,
     Csv,
@@ -18,13 +17,20 @@ from recallscope.cli.options import (
     Seed,
     Seeds,
     TestSamples,
+    Yes,
     asks_for_a_problem,
     asks_where_to_run,
 )
-from recallscope.cli.parsing import csv_path, figure_path, problem_from, seeds_from, settings_from
+from recallscope.cli.parsing import (
+    csv_path,
+    figure_path,
+    no_arrays,
+    problem_from,
+    seeds_from,
+    settings_from,
+)
 from recallscope.cli.tables.measurement import print_ablations
 from recallscope.cli.tables.output import print_json
-from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 
@@ -44,6 +50,7 @@ def ablate(
     accuracy: Accuracy = "recall",
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
+    yes: Yes = False,
     csv: Csv = None,
     figure: Figure = None,
     as_json: Json = False,
@@ -60,14 +67,16 @@ def ablate(
     from recallscope.api.ablate import ablate as measure
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.common.csv_files import write_csv
+    from recallscope.measurement.ablation import named, plan
     from recallscope.record import Status
 
     table, picture = csv_path(csv), figure_path(figure)
-    if Path(options["embedding"]).suffix == ".npz":
-        raise ProblemError("arrays of your own are not ablated; compare them with recallscope run")
+    no_arrays(options, "are not ablated; compare them with recallscope run")
     problem, name = problem_from(**options), accuracy_name(accuracy)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(test_samples, dtype), place_from(where)
+    runs = plan(named(names or [], problem, name), count, first)
+    check_time_of([each for each, _ in runs], settings, where, yes)
     with ProgressDisplay("ablations") as display, resumable():
         found, records = measure(
             problem,

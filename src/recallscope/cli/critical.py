@@ -17,10 +17,10 @@ from recallscope.cli.options import (
     asks_where_to_run,
 )
 from recallscope.cli.parsing import (
-    closed_form_problem,
     csv_path,
     figure_path,
     fill_in,
+    problem_to_run,
     search_from,
     settings_from,
 )
@@ -28,7 +28,7 @@ from recallscope.cli.tables.measurement import print_critical
 from recallscope.cli.tables.output import print_json
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 @asks_for_a_search()
 @asks_where_to_run()
 def critical(
@@ -60,7 +60,8 @@ def critical(
 
     table, picture = csv_path(csv), figure_path(figure)
     fill_in(options, quantity)
-    problem, settings = closed_form_problem(options), settings_from(test_samples, dtype)
+    problem, arrays = problem_to_run(options, [quantity])
+    settings = settings_from(test_samples, dtype, arrays)
     asked, place = search_from(how), place_from(where)
     with ProgressDisplay("search") as display, resumable():
         found = measure(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.formatting import format_duration
 from recallscope.common.interrupts import clean_up_needed
-from recallscope.problem import ProblemError, whole_number
+from recallscope.common.machine import available_cores
+from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
+    from recallscope.cell import Settings
     from recallscope.executors.base import Executor
     from recallscope.store.store import Store
+
+_LONG = 3600.0  # seconds
 
 
 def place_from(where: dict[str, Any]) -> dict[str, Any]:
@@ -42,6 +47,27 @@ def store_from(where: dict[str, Any]) -> Store | None:
     from recallscope.store.store import Store
 
     return Store(where["store"])
+
+
+def check_time(seconds: float, yes: bool, instead: str = "take less of it") -> None:
+    """Raise if more than an hour is predicted, and nobody has said yes to it."""
+    if seconds > _LONG and not yes:
+        raise ProblemError(
+            f"this is predicted to take about {format_duration(seconds)}; give --yes to run it all "
+            f"the same, or {instead}"
+        )
+
+
+def check_time_of(
+    problems: Iterable[Problem], settings: Settings, where: dict[str, Any], yes: bool
+) -> None:
+    """The same of many runs, as if none were in the store."""
+    from recallscope.sweeps.dispatch import cost_maker
+
+    cost = cost_maker(settings)
+    seconds = sum(each.seconds for each in map(cost, problems) if each.known)
+    workers = None if where["executor"] == "serial" else workers_from(where)
+    check_time(seconds / (workers or available_cores()), yes)
 
 
 @contextmanager

@@ -17,12 +17,13 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_for_a_search,
     asks_where_to_run,
+    refuse_all_but,
 )
 from recallscope.cli.parsing import (
-    closed_form_problem,
     csv_path,
     figure_path,
     fill_in,
+    problem_to_run,
     search_from,
     settings_from,
 )
@@ -31,14 +32,14 @@ from recallscope.cli.tables.output import print_json
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
-    from recallscope.cell import Settings
     from recallscope.measurement.scaling import Scaling
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 @asks_for_a_search()
 @asks_where_to_run()
 def fit(
+    context: typer.Context,
     options: dict[str, Any],
     how: dict[str, Any],
     where: dict[str, Any],
@@ -73,12 +74,10 @@ def fit(
 
     table, picture = csv_path(csv), figure_path(figure)
     if source is not None:
-        if vary or quantity:
-            raise ProblemError("--from takes all from the table; leave --for and --vary out")
+        refuse_all_but(("source", "csv", "figure", "as_json"), context)
         found = scaling.scaling_from_rows(read_csv(source))
     else:
-        settings = settings_from(test_samples, dtype)
-        found = _measure(options, how, where, quantity, vary or [], settings)
+        found = _measure(options, how, where, quantity, vary or [], test_samples, dtype)
     if table is not None:
         write_csv(found.rows, table)
     if picture is not None:
@@ -99,7 +98,8 @@ def _measure(
     where: dict[str, Any],
     quantity: str | None,
     vary: list[str],
-    settings: Settings,
+    test_samples: str,
+    dtype: str,
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.api.fit import fit as measure
@@ -116,7 +116,9 @@ def _measure(
                 f"sizes are varied one at a time about a problem; give --{axis.name} too"
             )
     fill_in(options, quantity)
-    problem, asked, place = closed_form_problem(options), search_from(how), place_from(where)
+    problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
+    settings = settings_from(test_samples, dtype, arrays)
+    asked, place = search_from(how), place_from(where)
     with ProgressDisplay("searches") as display, resumable():
         return measure(
             problem, quantity, axes, **asked, **place, settings=settings, progress=display.update

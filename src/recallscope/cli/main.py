@@ -23,6 +23,7 @@ from recallscope.cli import (
     sweep,
     theory,
 )
+from recallscope.common.extras import missing
 from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.problem import ProblemError
 
@@ -68,6 +69,10 @@ def main() -> None:
         code = _INTERRUPTED
     except ProblemError as error:
         code = _complain(str(error), 2)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("recallscope"):
+            raise
+        code = _complain(missing(error.name), 2)
     except Exception as error:
         # Mistakes in the call itself share no public base class across versions of typer.
         if not hasattr(error, "format_message"):

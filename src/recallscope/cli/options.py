@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from recallscope.parts.registry import names
-from recallscope.problem import ACTIVATIONS, REGIMES
+from recallscope.problem import ACTIVATIONS, REGIMES, ProblemError
 
 # Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
 Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
@@ -21,14 +21,16 @@ Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the emb
 Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
 Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
 Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
-Embedding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help=", ".join(names("embedding")) + ", or your own arrays: FILE.npz."
-    ),
+_FAMILIES = ", ".join(names("embedding"))
+Embedding = Annotated[str, typer.Option(metavar="NAME", help=f"{_FAMILIES}.")]
+EmbeddingOrArrays = Annotated[
+    str, typer.Option(metavar="NAME", help=f"{_FAMILIES}, or your own arrays: FILE.npz.")
 ]
 TriggerInValues = Annotated[
-    bool, typer.Option("--trigger-in-values", help="Add the trigger to the values too.")
+    bool,
+    typer.Option(
+        "--trigger-in-values/--no-trigger-in-values", help="Add the trigger to the values too."
+    ),
 ]
 Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + ".")]
 Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
@@ -62,6 +64,7 @@ Figure = Annotated[
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
 Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock, one-step, or a metric.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
 Quantity = Annotated[
     str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
 ]
@@ -88,6 +91,10 @@ StorePlace = Annotated[
         metavar="PLACE",
         help="Keep records in a folder or s3://…; stored ones are not run again.",
     ),
+]
+RecordsPlace = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="The folder or address of the records."),
 ]
 ExecutorName = Annotated[
     str, typer.Option("--executor", metavar="NAME", help="serial, processes, ray.")
@@ -140,9 +147,18 @@ _PLACE = {
 }
 
 
-def asks_for_a_problem(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a problem, and hand them over as one dictionary."""
-    return _shares("options", _PROBLEM, defaults)
+_RECORDS = {"store": (RecordsPlace, None), "as_json": (Json, False)}
+
+
+def asks_for_a_problem(
+    arrays: bool = False, **defaults: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a problem, and hand them over as one dictionary.
+
+    `arrays` says whether the command can do something with arrays of the user's own.
+    """
+    offered = {"embedding": (EmbeddingOrArrays, "sphere")} if arrays else {}
+    return _shares("options", _PROBLEM | offered, defaults)
 
 
 def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -153,6 +169,32 @@ def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of executors and stores, and hand them over as one dictionary."""
     return _shares("where", _PLACE, defaults)
+
+
+def asks_for_a_store() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command about records their store, and hand it over with whether JSON is wanted."""
+    return _shares("asked", _RECORDS, {})
+
+
+def given_options(context: typer.Context) -> dict[str, str]:
+    """The options that were typed, and not left at their defaults: by name, as they are typed."""
+    flags = {each.name: each.opts[0] for each in context.command.params if each.name}
+    sources = {name: context.get_parameter_source(name) for name in flags}
+    return {
+        name: flags[name]
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    }
+
+
+def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
+    """Raise if an option was given beside --from that has no meaning with it."""
+    others = [flag for name, flag in given_options(context).items() if name not in meant]
+    if others:
+        raise ProblemError(
+            f"--from runs nothing and takes the rest from what it reads; leave {', '.join(others)} "
+            "out"
+        )
 
 
 def _shares(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, number_or_text
-from recallscope.parts.naming import declared_by, find_part, named_parts
+from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
     FIELDS,
     LARGEST_SEED,
@@ -20,8 +21,10 @@ from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
     from recallscope.cell import Settings
+    from recallscope.measurement.axis import Axis
     from recallscope.models.embeddings import Embeddings
 
+_TRUTH = {"true": True, "false": False}
 _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 
 
@@ -34,24 +37,42 @@ def problem_from(**options: Any) -> Problem:
         for name, value in options.items()
         if value is not None
     }
-    known, texts = declared_by(named_parts(fields)), {}
-    for each in declared:
-        name, equals, value = each.partition("=")
-        if not equals or name in FIELDS or name in LATER_FIELDS:
-            raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
-        texts[name] = value
-    for name, value in texts.items():
+    known = declared_by(named_parts(fields))
+    for name, value in _fields(declared).items():
         kind = type(known[name].default) if name in known else str
-        truth = {"true": True, "false": False}.get(value, value)
+        truth = _TRUTH.get(value, value)
         fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
     return Problem.from_dict(fields)
 
 
+def _fields(given: Iterable[str]) -> dict[str, str]:
+    """Fields of parts, from NAME=VALUE to their texts by name."""
+    texts = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or name in FIELDS or name in LATER_FIELDS:
+            raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
+        texts[name] = value
+    return texts
+
+
 def closed_form_problem(options: dict[str, Any]) -> Problem:
     """A problem to predict; arrays of one's own have no closed form."""
-    if _is_file(options["embedding"]):
-        raise ProblemError("arrays of your own have no closed form; use recallscope run")
+    no_arrays(options, "have no closed form; use recallscope run")
     return problem_from(**options)
+
+
+def problem_to_run(
+    options: dict[str, Any], varied: Collection[str]
+) -> tuple[Problem, Embeddings | None]:
+    """A problem some of whose sizes are sought or varied, and the arrays that it names, if any."""
+    arrays, options["embedding"] = own_arrays(options["embedding"])
+    for size in ("vocab", "dim"):
+        if arrays is not None and size in varied:
+            raise ProblemError(
+                f"arrays of your own have one {size} only; vary samples, length or width"
+            )
+    return problem_from(**options), arrays
 
 
 def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
@@ -65,15 +86,51 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
 
 def _is_file(embedding: str) -> bool:
+    if Path(embedding).suffix == ".npy":
+        raise ProblemError(
+            f"arrays of your own are four in a .npz file, not one in {embedding!r}: make it by "
+            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…), tokens and outputs being "
+            "vocab×dim, trigger and end vectors of dim numbers about as long as a token's, for "
+            "example drawn like tokens"
+        )
     return Path(embedding).suffix == ".npz"
 
 
-def fill_in(options: dict[str, Any], size: str) -> None:
-    """Give a size that is not asked for some value that makes a problem."""
+def no_arrays(options: dict[str, Any], why: str) -> None:
+    """Raise if arrays of the user's own are given to a command that can do nothing with them."""
+    if _is_file(options["embedding"]):
+        raise ProblemError(f"arrays of your own {why}")
+
+
+def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """The fields that records are to have, by the options of a problem that were given."""
+    asked: dict[str, Any] = {}
+    for name in (name for name in options if name in given):
+        value = options[name]
+        if name == "metric":
+            asked["metrics"] = metric_names(value)
+        elif name == "field":
+            for field, text in _fields(value).items():
+                asked[field] = _TRUTH.get(text, number_or_text(text))
+        elif name == "embedding":
+            asked[name] = own_arrays(value)[1]
+        elif value == "none":  # of attention alone, the width
+            asked[name] = None
+        else:
+            asked[name] = number_or_text(value) if name in _NUMBERS else value
+    return asked
+
+
+def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
+    """Give a size that is sought or varied some value that makes a problem."""
     from recallscope.theory.capacity import SIZES
 
     if size not in SIZES:
         raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
+    varied = {axis.name: axis.values for axis in axes}
+    if size in varied:  # not all embeddings exist in few dimensions
+        options[size] = str(varied[size][-1 if size == "dim" else 0])
+        return
     options[size] = "2" if size == "vocab" else "1"
     if size == "dim" and options["vocab"]:
         vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
@@ -88,12 +145,12 @@ def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, 
     return count, whole_number("seed", number_or_text(seed), 0, most)
 
 
-def settings_from(test_samples: str, dtype: str) -> Settings:
+def settings_from(test_samples: str, dtype: str, arrays: Embeddings | None = None) -> Settings:
     """How runs are to be run."""
     from recallscope.cell import Settings
 
     tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    return Settings(test_samples=tests, dtype=dtype)
+    return Settings(test_samples=tests, dtype=dtype, embeddings=arrays)
 
 
 def search_from(how: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.execution import place_from, resumable
+from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     Csv,
     Dtype,
@@ -17,15 +17,19 @@ from recallscope.cli.options import (
     Seeds,
     Source,
     TestSamples,
+    Yes,
     asks_for_a_problem,
     asks_where_to_run,
+    given_options,
+    refuse_all_but,
 )
 from recallscope.cli.parsing import (
-    closed_form_problem,
     csv_path,
     figure_path,
     fill_in,
+    problem_to_run,
     seeds_from,
+    selection_from,
     settings_from,
 )
 from recallscope.cli.tables.measurement import print_phase
@@ -35,13 +39,15 @@ from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.cell import Settings
     from recallscope.measurement.phase import PhaseDiagram
 
+_WITH_FROM = ("source", "target", "csv", "figure", "as_json")
 
-@asks_for_a_problem()
+
+@asks_for_a_problem(arrays=True)
 @asks_where_to_run()
 def phase(
+    context: typer.Context,
     options: dict[str, Any],
     where: dict[str, Any],
     x: Annotated[
@@ -60,6 +66,7 @@ def phase(
     ] = None,
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",
+    yes: Yes = False,
     source: Source = None,
     csv: Csv = None,
     figure: Figure = None,
@@ -74,27 +81,25 @@ def phase(
       recallscope phase --x dim=16:256:12 --y samples=256:65536:12 --vocab 512 --length 4 \\
           --csv phase.csv --figure phase.pdf
       recallscope phase --from phase.csv --figure phase.svg
-      recallscope phase --from facts --x dim --y samples --figure facts.pdf
+      recallscope phase --from facts --x dim --y samples --embedding sphere --figure facts.pdf
     """
     from recallscope.common.csv_files import read_csv, write_csv
     from recallscope.measurement import phase as measurement
 
     table, picture = csv_path(csv), figure_path(figure)
-    if source is not None:
-        if _is_store(source):
-            asked = (accuracy or "recall", target or "0.5")
-            diagrams = [_from_store(options, source, x, y, *asked)]
-        elif x or y or accuracy:
-            raise ProblemError(
-                "--from takes axes and accuracy from the table; leave --x, --y and --accuracy out"
-            )
-        else:
-            share = None if target is None else number_or_text(target)
-            diagrams = measurement.from_rows(read_csv(source), share)
+    if source is not None and _is_store(source):
+        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *options], context)
+        asked = (accuracy or "recall", target or "0.5")
+        chosen = selection_from(options, given_options(context))
+        diagrams = [_from_store(chosen, source, x, y, *asked)]
+    elif source is not None:
+        refuse_all_but(_WITH_FROM, context)
+        share = None if target is None else number_or_text(target)
+        diagrams = measurement.from_rows(read_csv(source), share)
     else:
         asked = (accuracy or "recall", target or "0.5")
-        settings = settings_from(test_samples, dtype)
-        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, settings)]
+        tested = (test_samples, dtype)
+        diagrams = [_measure(options, where, x, y, seeds, seed, *asked, *tested, yes)]
     if table is not None:
         write_csv([row for diagram in diagrams for row in diagram.rows()], table)
     if picture is not None:
@@ -120,21 +125,26 @@ def _measure(
     seed: str,
     accuracy: str,
     target: str,
-    settings: Settings,
+    test_samples: str,
+    dtype: str,
+    yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
     from recallscope.api.phase import phase as measure
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.axis import parse_axis
+    from recallscope.measurement.phase import plan
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
     axes = parse_axis(x), parse_axis(y)
     for axis in axes:
-        fill_in(options, axis.name)
-    problem = closed_form_problem(options)
+        fill_in(options, axis.name, axes)
+    problem, arrays = problem_to_run(options, [axis.name for axis in axes])
+    settings = settings_from(test_samples, dtype, arrays)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
+    check_time_of([each for each, _ in plan(problem, *axes, count, first)], settings, where, yes)
     with ProgressDisplay("phase diagram") as display, resumable():
         return measure(
             problem,
@@ -154,7 +164,7 @@ def _is_store(source: str) -> bool:
 
 
 def _from_store(
-    options: dict[str, Any],
+    chosen: dict[str, Any],
     source: str,
     x: str | None,
     y: str | None,
@@ -163,8 +173,6 @@ def _from_store(
 ) -> PhaseDiagram:
     from recallscope.api.phase import phase_of_store
     from recallscope.store.store import Store
-    from recallscope.theory.capacity import SIZES
 
-    given = {name: number_or_text(options[name]) for name in SIZES if options[name] is not None}
     asked = number_or_text(target), accuracy_name(accuracy)
-    return phase_of_store(Store(source), x or "", y or "", given, *asked)
+    return phase_of_store(Store(source), x or "", y or "", chosen, *asked)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from recallscope.common.formatting import format_duration
 
 _PATIENCE = 1.0  # seconds before anything is shown
 _BETWEEN_LINES = 10.0  # seconds, in a log
+_TELLING = 0.05  # of the work: what took less to do says nothing about the rest
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """The time left, once enough is done to tell."""
+
+    def render(self, task: Task) -> Text:
+        if task.percentage < 100 * _TELLING:
+            return Text("-:--:--", style="progress.remaining")
+        return super().render(task)
 
 
 class ProgressDisplay:
@@ -39,10 +50,10 @@ class ProgressDisplay:
             self._update_bar(done, total, note)
         elif now - self._last_line >= _BETWEEN_LINES:
             self._last_line = now
-            left = "soon to begin"
-            if done:
+            left = f"{done / total:.0%}" if done else "soon to begin"
+            if done >= _TELLING * total:
                 seconds = (now - self._started) * (total - done) / done
-                left = f"{done / total:.0%}, about {format_duration(seconds)} left"
+                left += f", about {format_duration(seconds)} left"
             line = f"{self._what}: {left}{note and '; '}{note}"
             self._console.print(line, highlight=False, soft_wrap=True)
 
@@ -58,7 +69,7 @@ class ProgressDisplay:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
-                TimeRemainingColumn(),
+                _TimeLeft(),
                 TextColumn("{task.fields[note]}"),
                 console=self._console,
                 transient=True,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Json
+from recallscope.cli.options import Json, RecordsPlace, asks_for_a_store
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError
@@ -26,23 +26,26 @@ app = typer.Typer(
 @app.callback()
 def _which(
     context: typer.Context,
-    store: Annotated[
-        str | None, typer.Option(metavar="PLACE", help="The folder or address of the records.")
-    ] = None,
+    store: RecordsPlace = None,
     as_json: Json = False,
 ) -> None:
-    context.obj = {"store": store, "json": as_json}
+    context.obj = {"store": store, "as_json": as_json}
 
 
-def _opened(context: typer.Context, as_json: bool) -> tuple[Store, bool]:
-    store = store_from(context.obj)
-    if store is None:
-        raise ProblemError("give the store whose records are meant: --store PLACE")
-    return store, as_json or context.obj["json"]
+def _opened(context: typer.Context, asked: dict[str, Any]) -> tuple[Store, bool]:
+    """The store, and whether JSON is wanted: said before the name of the command or after it."""
+    places = {place for place in (context.obj["store"], asked["store"]) if place is not None}
+    if len(places) != 1:
+        once = ", once" if places else ""
+        raise ProblemError(f"give the store whose records are meant: --store PLACE{once}")
+    store = store_from({"store": places.pop()})
+    assert store is not None
+    return store, asked["as_json"] or context.obj["as_json"]
 
 
 @app.command("list")
-def list_records(context: typer.Context, as_json: Json = False) -> None:
+@asks_for_a_store()
+def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
     """Count the records by status, and show each problem's means with their intervals.
 
     \b
@@ -52,7 +55,7 @@ def list_records(context: typer.Context, as_json: Json = False) -> None:
     """
     from recallscope.store.summary import store_summary
 
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     found = store_summary(store)
     if in_json:
         print_json(found.to_dict())
@@ -61,13 +64,14 @@ def list_records(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
-def verify(context: typer.Context, as_json: Json = False) -> int:
+@asks_for_a_store()
+def verify(context: typer.Context, asked: dict[str, Any]) -> int:
     """Read every shard, and check its hash, its keys and that no record is there twice.
 
     Exit code 1 if a shard cannot be used, or a record is there twice or under a wrong key: see
     repair. A sweep leaves such shards where they are, and runs their cells again.
     """
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     found = store.verify()
     if in_json:
         print_json(asdict(found) | {"sound": found.sound})
@@ -77,10 +81,11 @@ def verify(context: typer.Context, as_json: Json = False) -> int:
 
 
 @app.command()
+@asks_for_a_store()
 def repair(
     context: typer.Context,
+    asked: dict[str, Any],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Put shards that cannot be used aside, under other names; put doubled records together.
 
@@ -91,7 +96,7 @@ def repair(
       recallscope records --store facts repair
       recallscope records --store facts repair --yes
     """
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     found = store.verify()
     if yes:
         store.repair()
@@ -109,10 +114,11 @@ def repair(
 
 
 @app.command()
+@asks_for_a_store()
 def upgrade(
     context: typer.Context,
+    asked: dict[str, Any],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
 
@@ -122,7 +128,7 @@ def upgrade(
     Examples:
       recallscope records --store facts upgrade --yes
     """
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     found = store.verify()
     marked = found.marked
     if yes:
@@ -142,15 +148,16 @@ def upgrade(
 
 
 @app.command()
+@asks_for_a_store()
 def compact(
     context: typer.Context,
+    asked: dict[str, Any],
     drop: Annotated[
         list[str] | None,
         typer.Option(
             metavar="STATUS", help="Drop failed or infeasible records, to be run again; repeatable."
         ),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Merge many small shards into few large ones.
 
@@ -162,7 +169,7 @@ def compact(
     for status in drop or []:
         if status not in ("failed", "infeasible"):
             raise ProblemError(f"only failed or infeasible records can be dropped, not {status!r}")
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     before, after = store.compact(drop or [])
     if in_json:
         print_json({"shards_before": before, "shards_after": after})
@@ -171,10 +178,11 @@ def compact(
 
 
 @app.command()
+@asks_for_a_store()
 def merge(
     context: typer.Context,
+    asked: dict[str, Any],
     other: Annotated[str, typer.Argument(metavar="PLACE", help="The store to take records from.")],
-    as_json: Json = False,
 ) -> None:
     """Add the records of another store that this one does not have.
 
@@ -184,7 +192,7 @@ def merge(
     """
     from recallscope.store.store import Store
 
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     added, better = store.merge(Store(other))
     if in_json:
         print_json({"added": added, "better_there": better})
@@ -198,10 +206,11 @@ def merge(
 
 
 @app.command()
+@asks_for_a_store()
 def export(
     context: typer.Context,
+    asked: dict[str, Any],
     file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv or .parquet file to write.")],
-    as_json: Json = False,
 ) -> None:
     """Write all records to one file.
 
@@ -209,7 +218,7 @@ def export(
     Examples:
       recallscope records --store facts export facts.csv
     """
-    store, in_json = _opened(context, as_json)
+    store, in_json = _opened(context, asked)
     count = store.export(file)
     if in_json:
         print_json({"records": count, "file": file})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from recallscope.cli.execution import check_time
 from recallscope.cli.options import (
     Device,
     Dtype,
@@ -12,19 +13,21 @@ from recallscope.cli.options import (
     Seed,
     Seeds,
     TestSamples,
+    Yes,
     asks_for_a_problem,
 )
 from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.run import print_run
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.machine import available_cores
 from recallscope.problem import whole_number
 
 if TYPE_CHECKING:
     from recallscope.record import Record
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 def run(
     options: dict[str, Any],
     engine: Engine = "auto",
@@ -33,6 +36,7 @@ def run(
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float64",
     device: Device = "cpu",
+    yes: Yes = False,
     as_json: Json = False,
 ) -> int:
     """Run one experiment at one or more seeds.
@@ -45,6 +49,7 @@ def run(
     """
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import run as experiment
+    from recallscope.learning.cost import predict_cost
     from recallscope.measurement.summary import summarise
     from recallscope.record import Status
 
@@ -55,6 +60,11 @@ def run(
     how: dict[str, Any] = {"engine": engine, "test_samples": tests, "dtype": dtype}
     experiment.check_run(problem, device=device, embeddings=arrays, **how)
     experiment.check_memory(problem, **how)
+    cost = predict_cost(problem, engine, dtype, tests)
+    if cost.known:
+        # The population is computed without samples, and in the limit regime only.
+        instead = "--samples inf" if problem.regime == "limit" else "fewer samples"
+        check_time(count * cost.seconds / available_cores(), yes, f"ask for {instead}")
     records: list[Record] = []
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         for number in range(first, first + count):

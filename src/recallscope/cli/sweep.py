@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recallscope.cli.execution import executor_from, resumable, store_from, workers_from
-from recallscope.cli.options import Json, asks_where_to_run
+from recallscope.cli.execution import (
+    check_time,
+    executor_from,
+    resumable,
+    store_from,
+    workers_from,
+)
+from recallscope.cli.options import Json, Yes, asks_where_to_run
 from recallscope.cli.tables.measurement import print_searches
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.sweeps import print_estimate, print_sweep
@@ -17,6 +23,7 @@ from recallscope.problem import ProblemError, whole_number
 if TYPE_CHECKING:
     from recallscope.record import Record
     from recallscope.store.store import Store
+    from recallscope.sweeps.estimate import Estimate
     from recallscope.sweeps.spec import Sweep
     from recallscope.sweeps.sweep import SweepProgress
 
@@ -36,6 +43,7 @@ def sweep(
         bool,
         typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or not."),
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> int:
     """Run every cell of a sweep that the store has no record of.
@@ -62,11 +70,13 @@ def sweep(
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
         return _searches(spec, where, cut, dry_run, as_json)
     if dry_run:
-        return _estimate(spec, where, cut, as_json)
+        return _print_estimate(spec, where, cut, as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
     store, workers = _store(where), workers_from(where)
+    if not yes:  # of a large sweep, an estimate takes a while
+        check_time(_estimated(spec, where, cut).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
@@ -96,18 +106,21 @@ def sweep(
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
-def _estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json: bool) -> int:
+def _estimated(spec: Sweep, where: dict[str, Any], cut: int | None) -> Estimate:
     from dataclasses import replace
 
     from recallscope.sweeps.estimate import estimate
     from recallscope.sweeps.sweep import check_sharded
 
-    store, workers = _store(where), workers_from(where)
     settings = replace(spec.settings, sharded=cut is not None)
     check_sharded(settings, spec.limits)
-    found = estimate(spec.cells(), store, settings, where["executor"], workers)
+    return estimate(spec.cells(), _store(where), settings, where["executor"], workers_from(where))
+
+
+def _print_estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json: bool) -> int:
+    found = _estimated(spec, where, cut)
     if as_json:
-        print_json({"store": store.place, "executor": where["executor"]} | found._asdict())
+        print_json({"store": _store(where).place, "executor": where["executor"]} | found._asdict())
     else:
         print_estimate(where["executor"], found)
     return 0

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recallscope.common.extras import missing
 from recallscope.common.machine import available_cores, memory_left
 from recallscope.executors.base import Done, Job, packed_job
 from recallscope.executors.child import TICK, Child, Stop, Watchdog, all_processes, process_state
@@ -52,7 +53,7 @@ class RayExecutor:
         self, workers: int | None = None, address: str | None = None, preload: Sequence[str] = ()
     ) -> None:
         if importlib.util.find_spec("ray") is None:
-            raise ProblemError("the executor ray needs Ray: pip install 'recallscope[ray]'")
+            raise ProblemError(missing("ray"))
         self._preload = tuple(preload)
         self._tasks: dict[int, _Task] = {}
         self._begun: dict[int, str] = {}  # tasks that are with a worker, and its name

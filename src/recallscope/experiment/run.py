@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from recallscope.cell import device_name
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.experiment.metric import measured
@@ -59,7 +60,8 @@ def run(
         dtype: 'float64', or 'float32' for half the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        progress: called with (work done, work in all) as learning proceeds.
+        progress: called with (work done, work in all) as learning proceeds; what it raises, `run`
+            raises.
         batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
@@ -67,6 +69,7 @@ def run(
     (<Status.OK: 'ok'>, True, True)
     """
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    device = device_name(device)
     test_samples = whole_number("test_samples", test_samples, 1)
     check_run(
         problem,
@@ -76,6 +79,7 @@ def run(
         device=device,
         embeddings=embeddings,
     )
+    broken: list[Exception] = []
     setup = Setup(
         problem=problem,
         seed=seed,
@@ -84,7 +88,7 @@ def run(
         device=device,
         engine=engine,
         embeddings=embeddings,
-        progress=progress,
+        progress=None if progress is None else _watched(progress, broken),
         batch_of=batch_of,
     )
     started = time.perf_counter()
@@ -103,6 +107,8 @@ def run(
         raise
     except Exception as error:  # a crash is a status of its own, never a data point
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+    if broken:
+        raise broken[0]
     return Record(
         problem=problem,
         seed=seed,
@@ -112,6 +118,21 @@ def run(
         metrics=metrics,
         **numbers,
     )
+
+
+def _watched(
+    progress: Callable[[int, int], None], broken: list[Exception]
+) -> Callable[[int, int], None]:
+    """The same, noting its errors: they are the caller's, and say nothing about the experiment."""
+
+    def watched(done: int, total: int) -> None:
+        try:
+            progress(done, total)
+        except Exception as error:
+            broken.append(error)
+            raise
+
+    return watched
 
 
 def failed_record(
@@ -171,6 +192,11 @@ def check_run(
         step = getattr(problem, name)
         if dtype == "float32" and step is not None and not 1e-37 < step < 1e38:
             raise ProblemError(f"{name} is {step}, which float32 cannot hold; use float64")
+    if str(device).partition(":")[0] == "mps":
+        raise ProblemError(
+            f"device {device!r} cannot be used: it has no float64, in which samples are summed; "
+            "use cpu or cuda"
+        )
     try:
         torch.ones(1, device=torch.device(device)).item()
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:

@@ -134,6 +134,13 @@ def applicable(problem: Problem, accuracy: str = "recall_accuracy") -> list[Abla
     return made
 
 
+def named(names: Sequence[str], problem: Problem, accuracy: str) -> list[Ablation]:
+    """The ablations of these names, each once; all that make sense if none is named."""
+    if not names:
+        return applicable(problem, accuracy)
+    return [ablate(name, problem, accuracy) for name in dict.fromkeys(names)]
+
+
 def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tuple[Problem, int]]:
     """The runs that ablations need, each once: all arms at the same seeds.
 
@@ -171,8 +178,10 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     pairs = [(runs_a[seed], runs_b[seed]) for seed in sorted(runs_a)]
     fine = [pair for pair in pairs if all(run.status is Status.OK for run in pair)]
     failed = sum(any(run.status is Status.FAILED for run in pair) for pair in pairs)
-    tests = [a.test_samples or 0 for a, _ in fine]
-    if tests != [b.test_samples for _, b in fine] or len(set(tests)) > 1:
+    found_a = [a.accuracy(ablation.a.accuracy) for a, _ in fine]
+    found_b = [b.accuracy(ablation.b.accuracy) for _, b in fine]
+    tests = [size for _, size in found_a]
+    if len({size for _, size in found_a + found_b}) > 1:
         raise ProblemError(f"the runs of {ablation.name} must be tested on equally many samples")
     counted: dict[str, Any] = {
         "ablation": ablation,
@@ -183,11 +192,7 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     }
     if not fine:
         return AblationResult(**counted)
-    found = paired_difference(
-        [getattr(a, ablation.a.accuracy) for a, _ in fine],
-        [getattr(b, ablation.b.accuracy) for _, b in fine],
-        tests,
-    )
+    found = paired_difference([rate for rate, _ in found_a], [rate for rate, _ in found_b], tests)
     return AblationResult(**counted, a=found.first, b=found.second, difference=found.difference)
 
 
@@ -207,7 +212,7 @@ def _mlp(problem: Problem, accuracy: str) -> Ablation:
     if problem.width is None:
         raise ProblemError("the mlp ablation takes the MLP away, and there is none; give a width")
     label = f"{problem.activation} MLP, m={problem.width}"
-    other = problem.replace(width=None, activation=None)
+    other = problem.replace(width=None)
     return Ablation("mlp", Arm(label, problem, accuracy), Arm("attention alone", other, accuracy))
 
 

@@ -13,11 +13,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from recallscope.problem import (
+    LARGEST_SEED,
     LARGEST_SIZE,
     Problem,
     ProblemError,
@@ -38,6 +40,7 @@ from recallscope.statistics.threshold import Crossing, Runs, locate
 from recallscope.theory.capacity import (
     GROWS,
     SIZES,
+    Solution,
     accuracies_along,
     largest_vocab,
     solve,
@@ -165,7 +168,7 @@ class CriticalSearch:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
         check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
-        if not isinstance(precision, (int, float)) or not precision > 0:
+        if not isinstance(precision, (int, float, Real)) or not float(precision) > 0:
             raise ProblemError(f"the precision is a share above 0, not {precision!r}")
         if quantity == "width" and problem.width is None:
             raise ProblemError("attention alone has no width; give a problem with one, any value")
@@ -183,7 +186,9 @@ class CriticalSearch:
         self.precision = precision
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
-        self.first_seed = self._next_seed = whole_number("first_seed", first_seed, 0)
+        self.first_seed = self._next_seed = whole_number(
+            "first_seed", first_seed, 0, LARGEST_SEED - self.budget
+        )
         self.without_theory = (
             f"no closed form for {own}" if own else no_closed_form(self.problem)
         ) or _of_accuracies_only(accuracy)
@@ -191,7 +196,7 @@ class CriticalSearch:
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
-        self._failed: list[Record] = []
+        self._failed: dict[tuple[float, int], Record] = {}
         self._told: set[tuple[float, int]] = set()
 
     @property
@@ -223,7 +228,7 @@ class CriticalSearch:
     def status(self) -> Status:
         """Whether the crossing lies in the range; failed or infeasible if most runs are."""
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
-            return self._failed[-1].status
+            return self._last_failed.status
         return self.crossing.status
 
     @property
@@ -236,7 +241,11 @@ class CriticalSearch:
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
     def _count(self, status: Status) -> int:
-        return sum(record.status is status for record in self._failed)
+        return sum(record.status is status for record in self._failed.values())
+
+    @property
+    def _last_failed(self) -> Record:
+        return list(self._failed.values())[-1]
 
     @property
     def _largest_known(self) -> int:
@@ -250,7 +259,7 @@ class CriticalSearch:
         """Half-way, in the logarithm, from what was run to what this machine could not hold."""
         infeasible = [
             int(getattr(record.problem, self.quantity))
-            for record in self._failed
+            for record in self._failed.values()
             if record.status is Status.INFEASIBLE
         ]
         if not infeasible:
@@ -292,15 +301,17 @@ class CriticalSearch:
                 raise ProblemError(
                     f"the record is of another problem: expected {expected}, got {record.problem}"
                 )
-            if record.status is not Status.OK:
-                self._failed.append(record)
-                continue
-            if (size, record.seed) in self._told:
+            run = (size, record.seed)
+            if run in self._told:
                 continue  # the same run again is no further evidence
+            if record.status is not Status.OK:
+                self._failed.setdefault(run, record)
+                continue
             rate, tests = record.accuracy(
                 "recall_accuracy" if result is not record else self.accuracy
             )
-            self._told.add((size, record.seed))
+            self._told.add(run)
+            self._failed.pop(run, None)  # a run that failed at first, and was run again
             self._x.append(self._sign * math.log(size))
             self._rate.append(rate)
             self._tests.append(float(tests))
@@ -311,7 +322,7 @@ class CriticalSearch:
         found, status = self.crossing, self.status
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):
-            reason = self._failed[-1].reason
+            reason = self._last_failed.reason
         start, end = found.range
         # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         first = min(found.quantile(0.025), end)
@@ -350,12 +361,16 @@ class CriticalSearch:
         """Sizes that hurt are searched by the logarithm of their inverse."""
         return 1 if GROWS[self.quantity] else -1
 
-    @cached_property
+    @property
     def theory(self) -> int | None:
         """The size that the closed forms give, if there are any and one reaches the target."""
+        return None if self._solution is None else self._solution.value
+
+    @cached_property
+    def _solution(self) -> Solution | None:
         if self.without_theory:
             return None
-        return solve(self.problem, self.quantity, self.target, self.accuracy).value
+        return solve(self.problem, self.quantity, self.target, self.accuracy)
 
     def _by_theory(self) -> float | None:
         """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
@@ -383,7 +398,11 @@ class CriticalSearch:
             smallest_size(self.problem, self.quantity),
             largest_size(self.problem, self.quantity),
         )
-        return f"{told}, and there is none beyond" if end in extremes else f"{told}; {change}"
+        if end in extremes:
+            return f"{told}, and there is none beyond"
+        if said == "not reached" and self._solution and self._solution.reason:
+            return f"{told}; closed forms predict that no size reaches it: {self._solution.reason}"
+        return f"{told}; {change}"
 
     def _curve(self) -> list[dict[str, Any]]:
         """The points measured: size, runs, and the mean of the accuracy with its interval."""
@@ -423,7 +442,7 @@ def _of_accuracies_only(accuracy: str) -> str | None:
 def smallest_size(problem: Problem, quantity: str) -> int:
     """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
     if quantity == "dim":
-        return smallest_dim(problem)
+        return smallest_dim(problem.embedding, problem.vocab)
     return 2 if quantity == "vocab" else 1
 
 

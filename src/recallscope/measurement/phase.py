@@ -344,13 +344,14 @@ def _read(row: Mapping[str, Any]) -> Measured:
 def _measure(records: Sequence[Record], accuracy: str) -> Measured:
     """What the records of one cell show."""
     tested = [record for record in records if record.status is Status.OK]
-    tests = {record.test_samples or 0 for record in tested}
+    found = [record.accuracy(accuracy) for record in tested]
+    tests = {size for _, size in found}
     if len(tests) > 1:
         raise ProblemError(
             f"the runs of a cell are tested on equally many samples, not on {sorted(tests)}"
         )
     size = tests.pop() if tests else 0
-    rates = [record.accuracy(accuracy)[0] for record in tested]
+    rates = [rate for rate, _ in found]
     return Measured(
         right=tuple(round(rate * size) for rate in rates),
         tests=size,

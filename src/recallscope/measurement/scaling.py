@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recallscope.measurement.critical import CriticalSize
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
 from recallscope.statistics.power_law import (
     Collapse,
@@ -216,14 +216,24 @@ def _theory_exponents(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     return {name: float(power) for name, power in zip(names, powers, strict=True)}
 
 
-def one_at_a_time(problem: Problem, axes: Sequence[tuple[str, Sequence[int]]]) -> list[Problem]:
+def one_at_a_time(
+    problem: Problem, axes: Sequence[tuple[str, Sequence[int]]], sought: str = "samples"
+) -> list[Problem]:
     """The problem with each size changed in turn, the others as they are; none twice.
+
+    The value of the size sought means nothing: it is one that makes a problem.
 
     >>> base = Problem(vocab=512, samples=1, dim=64, length=16)
     >>> varied = one_at_a_time(base, [("dim", [32, 64]), ("length", [8, 16])])
     >>> [(p.dim, p.length) for p in varied]
     [(32, 16), (64, 16), (64, 8)]
     """
-    return list(
-        dict.fromkeys(problem.replace(**{name: value}) for name, values in axes for value in values)
-    )
+
+    def changed(name: str, value: int) -> Problem:
+        changes = {name: value}
+        if sought == "dim":
+            vocab = value if name == "vocab" else problem.vocab
+            changes["dim"] = smallest_dim(problem.embedding, vocab)
+        return problem.replace(**changes)
+
+    return list(dict.fromkeys(changed(name, value) for name, values in axes for value in values))

@@ -20,12 +20,11 @@ def summarise(records: Sequence[Record], confidence: float = 0.95) -> dict[str, 
     means = {}
     for name in ACCURACIES:
         found = [
-            (getattr(record, name), record.test_samples)
+            record.accuracy(name)
             for record in records
-            if record.status is Status.OK
+            if record.status is Status.OK and getattr(record, name) is not None
         ]
-        tested = [(rate, tests) for rate, tests in found if None not in (rate, tests)]
-        if tested:
-            rates, sizes = zip(*tested, strict=True)
+        if found:
+            rates, sizes = zip(*found, strict=True)
             means[name] = mean_interval(rates, sizes, confidence)
     return means

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from recallscope.common.csv_files import check_output
+from recallscope.common.extras import missing
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
@@ -107,9 +108,7 @@ def check_packages() -> None:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
-            raise ProblemError(
-                "the report needs plotly and jinja2: pip install 'recallscope[paper]'"
-            ) from None
+            raise ProblemError(missing(name)) from None
 
 
 def _template() -> tuple[Template, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.patches import Patch
 
 from recallscope.plotting.labels import accuracy_label
@@ -16,10 +16,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEVELS = (0.1, 0.5, 0.9)
+_PALE = 0.45
+# A colour for each noise and a pattern for each stage: no two regions look alike, to any eye.
+_NOISES = (
+    *("interference", "mean_bias", "mlp_noise", "sampling", "gradient_noise"),
+    *("kernel_interference", "cross_talk"),
+)
+_COLOUR = dict(zip(_NOISES, COLOURS, strict=True))
+_HATCH = {"recall": "", "lock": "////", "one_step": "..."}
 
 
 def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
     """Regions by binding noise, with lines of equal predicted accuracy.
+
+    The colour tells the noise and the hatching its stage: none for recall, lines for lock, dots for
+    one step.
 
     Args:
         plane: as `PhaseMap.figure_data` gives it; what `recallscope phase --json` prints will do
@@ -32,9 +43,9 @@ def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
     """
     xs, ys = plane["x"]["values"], plane["y"]["values"]
     shape = len(ys), len(xs)
-    names = [f"{cell['stage']}: {cell['term']}".replace("_", " ") for cell in plane["cells"]]
-    kinds = sorted(set(names))
-    codes = np.array([kinds.index(name) for name in names]).reshape(shape)
+    binding = [(cell["stage"], cell["term"]) for cell in plane["cells"]]
+    kinds = sorted(set(binding))
+    codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
     predicted = np.array([cell["predicted"] for cell in plane["cells"]]).reshape(shape)
     figure = new_figure(5.4, 3.6)
     axes = figure.subplots()
@@ -42,23 +53,30 @@ def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
         xs,
         ys,
         codes,
-        cmap=ListedColormap(COLOURS[: len(kinds)]),
+        cmap=ListedColormap([_COLOUR[term] for _, term in kinds]),
         vmin=-0.5,
         vmax=len(kinds) - 0.5,
-        alpha=0.45,
+        alpha=_PALE,
         rasterized=True,
     )
+    for stage in {stage for stage, _ in kinds if _HATCH[stage]}:
+        here = np.array([of == stage for of, _ in binding], float).reshape(shape)
+        axes.contourf(xs, ys, here, levels=(0.5, 1.5), colors="none", hatches=[_HATCH[stage]])
     lines = axes.contour(
         xs, ys, predicted, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
     label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
     accuracy = accuracy_label(plane["accuracy"])
-    lines_say = f"Lines: predicted {accuracy}. Colours: the noise that binds."
+    lines_say = f"Lines: predicted {accuracy}. Colours: the noise that binds; hatching: its stage."
     figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
     patches = [
-        Patch(facecolor=colour, alpha=0.45, label=kind)
-        for colour, kind in zip(COLOURS, kinds, strict=False)
+        Patch(
+            facecolor=to_rgba(_COLOUR[term], _PALE),
+            hatch=_HATCH[stage],
+            label=f"{stage}: {term}".replace("_", " "),
+        )
+        for stage, term in kinds
     ]
     figure.legend(handles=patches, loc="outside right center", fontsize=7, frameon=False)
     return figure

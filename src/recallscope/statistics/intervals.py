@@ -49,6 +49,8 @@ def mean_interval(
     rates, groups = np.asarray(fractions, dtype=float), np.asarray(sizes, dtype=float)
     if rates.ndim != 1 or rates.shape != groups.shape or not len(rates):
         raise ValueError("an interval needs at least one group, and a size for each")
+    if not np.all(groups >= 1):
+        raise ValueError(f"fractions are of at least one test each, not of {sizes!r:.60}")
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, not {confidence}")
     mean = float(rates.mean())

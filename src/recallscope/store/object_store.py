@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from recallscope.common.extras import missing
 from recallscope.store.files import MOST_BYTES, NotAFileError, StoreError, in_use
 
 _BEAT = 5.0  # seconds between signs of life of a lock in an object store
@@ -23,7 +24,7 @@ class ObjectStore:
         try:
             import fsspec
         except ImportError:
-            raise StoreError("stores elsewhere need fsspec: pip install fsspec") from None
+            raise StoreError(missing("fsspec")) from None
         self.place = address.rstrip("/")
         try:
             self._system, self._root = fsspec.core.url_to_fs(self.place)

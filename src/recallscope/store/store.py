@@ -18,6 +18,7 @@ from pathlib import Path
 
 from recallscope.cell import Settings
 from recallscope.common.csv_files import check_output
+from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.new_files import written_beside
 from recallscope.problem import SCHEMA_VERSION, ProblemError
@@ -31,7 +32,7 @@ try:
     import pyarrow.csv
     import pyarrow.parquet as pq
 except ImportError:
-    raise ProblemError("stores need pyarrow: pip install 'recallscope[sweep]'") from None
+    raise ProblemError(missing("pyarrow")) from None
 
 from recallscope.store.schema import KeyedRecord, to_records, to_table
 from recallscope.store.shard import (

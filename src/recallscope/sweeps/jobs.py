@@ -46,6 +46,7 @@ def check_problem(problem: object, settings: Settings) -> None:
         test_samples=settings.test_samples,
         dtype=settings.dtype,
         device=settings.device,
+        embeddings=settings.embeddings,
     )
 
 
@@ -85,6 +86,7 @@ class RunCells:
             test_samples=how.test_samples,
             dtype=how.dtype,
             device=how.device,
+            embeddings=how.embeddings,
         )
 
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:

@@ -285,7 +285,7 @@ class ReadNoise(NamedTuple):
     imbalance: Array  # of what all reads share
     common: Array  # through all others' outputs
     own: Array  # through the label's own stored item
-    within: Array  # of `own`, what each sample draws anew
+    within: Array  # of `own`, what every sample draws again
     lean: Array  # the dimensions in which the logits of labels seem to be drawn
     across: Array  # of wrong labels
     spread: Array  # what the length of the read adds for the right one

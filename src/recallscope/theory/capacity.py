@@ -283,7 +283,7 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
     """The sizes to search: not all embeddings exist in every dimension."""
     low, high = 1, LARGEST_SIZE
     if quantity == "dim":
-        low = smallest_dim(problem)
+        low = smallest_dim(problem.embedding, problem.vocab)
     if quantity == "vocab":
         low, high = 2, largest_vocab(problem)
     return low, high

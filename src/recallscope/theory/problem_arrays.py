@@ -153,7 +153,7 @@ def no_closed_form(problem: Problem) -> str | None:
     >>> no_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> no_closed_form(
     ...     Problem(vocab=64, samples=99, dim=8, length=4, embedding="arrays:0123456789abcdef"))
-    'no closed form for arrays of your own; run them'
+    'no closed form for arrays of your own'
     """
     if problem.regime != "limit":
         return (
@@ -189,7 +189,7 @@ def _form_of(embedding: str) -> str | None:
 
 def _said_of(kind: str, name: str) -> str:
     if name.startswith("arrays:"):
-        return "no closed form for arrays of your own; run them"
+        return "no closed form for arrays of your own"
     return f"no closed form for the {kind} {name}"
 
 

@@ -102,7 +102,7 @@ def _by_model(effects: Sequence[Effect]) -> dict[str, list[Effect]]:
 def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
     """Seeds are what is independent: each gives one average over all steps of a size."""
     recall = {
-        (record.problem, record.seed): record.recall_accuracy
+        (record.problem, record.seed): record.accuracy("recall_accuracy")[0]
         for record in records
         if record.status is Status.OK
     }
@@ -118,7 +118,7 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
             if (value := getattr(problem, name)) not in following:
                 continue
             after = recall.get((problem.replace(**{name: following[value]}), seed))
-            if after is not None and before is not None:
+            if after is not None:
                 by_seed[seed].append(after - before)
                 by_pair[problem].append(after - before)
         right = 1 if GROWS[name] else -1

@@ -29,7 +29,7 @@ def analyse(evidence: Evidence) -> Finding:
     trained = _by_batch(readings)
     smallest, largest = runs[min(runs)], runs[max(runs)]
     cosines = [_cosine(each) for each in (smallest, largest)]
-    recall = _recall([each for each in smallest if (each.lock_accuracy or 0.0) < _LOCKED])
+    recall = _recall([each for each in smallest if not _has_locked(each)])
     missed = [each for each in readings if each.metric("early_lock") < _LOCKED]
     mended = sum(each.metric("late_lock") >= _LOCKED for each in missed)
     gain = _gain(missed)
@@ -143,6 +143,10 @@ def _cosine(records: Sequence[Record]) -> Interval:
     return Interval(mean, max(low, -1.0), min(high, 1.0))
 
 
+def _has_locked(record: Record) -> bool:
+    return record.status is Status.OK and record.accuracy("lock_accuracy")[0] >= _LOCKED
+
+
 def _lock(records: Sequence[Record]) -> Interval:
     return _share("lock_accuracy", records)
 
@@ -155,8 +159,8 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     tested = [record for record in records if record.status is Status.OK]
     if not tested:
         return UNKNOWN
-    shares = [float(getattr(record, name)) for record in tested]
-    return mean_interval(shares, [record.test_samples or 0 for record in tested], LEVEL)
+    shares, tests = zip(*(record.accuracy(name) for record in tested), strict=True)
+    return mean_interval(shares, tests, LEVEL)
 
 
 def _found_the_mark(readings: Sequence[Record], when: str) -> Interval:

@@ -141,9 +141,9 @@ def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Prob
         problem: UNKNOWN
         if not seeds
         else paired_difference(
-            [before.recall_accuracy or 0.0 for before, _ in seeds],
-            [after.recall_accuracy or 0.0 for _, after in seeds],
-            [after.test_samples or 0 for _, after in seeds],
+            [before.accuracy("recall_accuracy")[0] for before, _ in seeds],
+            [after.accuracy("recall_accuracy")[0] for _, after in seeds],
+            [after.accuracy("recall_accuracy")[1] for _, after in seeds],
             LEVEL,
         ).difference
         for problem, seeds in pairs.items()
