@@ -298,7 +298,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document) == {
-        *("problem", "x", "y", "accuracy", "target", "seeds", "without_theory"),
+        *("problem", "x", "y", "accuracy", "target", "seeds", "without_theory", "extrapolated"),
         *("cells", "boundary", "theory_boundary", "disagreement"),
     }
     assert document["x"] == {"name": "dim", "values": [16, 32, 64]}

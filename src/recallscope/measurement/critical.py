@@ -46,6 +46,7 @@ from recallscope.theory.capacity import (
     solve,
 )
 from recallscope.theory.problem_arrays import no_closed_form
+from recallscope.theory.tested_range import extrapolated
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -87,7 +88,15 @@ class CriticalSize:
         """Fit for JSON; the size sought is None in the problem."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         sizes = self.problem.to_dict() | {self.quantity: None}
-        return fields | {"problem": sizes, "status": str(self.status)}
+        outside = [reason for problem in self.predicted_at for reason in extrapolated(problem)]
+        return fields | {"problem": sizes, "status": str(self.status), "extrapolated": outside}
+
+    @property
+    def predicted_at(self) -> list[Problem]:
+        """The problem at the size that the closed forms give, if they give one."""
+        if self.theory is None:
+            return []
+        return [self.problem.replace(**{self.quantity: self.theory})]
 
     def figure_data(self) -> dict[str, Any]:
         """What `critical_figure` draws: `to_dict`, and `theory_curve`.
@@ -109,7 +118,7 @@ class CriticalSize:
     def row(self) -> dict[str, Any]:
         """One flat row for a table of critical sizes; the points of the curve are not in it."""
         fields = self.to_dict()
-        del fields["curve"]
+        del fields["curve"], fields["extrapolated"]
         sizes: dict[str, Any] = fields.pop("problem")
         if "metrics" in sizes:
             sizes["metrics"] = " ".join(sizes["metrics"])

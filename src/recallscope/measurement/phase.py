@@ -14,6 +14,7 @@ from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check
 from recallscope.statistics.intervals import Interval, mean_interval
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
 from recallscope.theory.problem_arrays import no_closed_form
+from recallscope.theory.tested_range import say_extrapolated
 
 if TYPE_CHECKING:
     pass
@@ -138,6 +139,15 @@ class PhaseDiagram:
         return max(len(cell.measured.right) for cell in self.cells)
 
     @property
+    def problems(self) -> list[Problem]:
+        """The problem of each cell."""
+        names = self.x.name, self.y.name
+        return [
+            self.problem.replace(**dict(zip(names, (cell.x, cell.y), strict=True)))
+            for cell in self.cells
+        ]
+
+    @property
     def shared(self) -> dict[str, Any]:
         """What all cells have in common, as plain values."""
         return _without(self.problem, self.x.name, self.y.name)
@@ -166,6 +176,7 @@ class PhaseDiagram:
             "target": self.target,
             "seeds": self.seeds,
             "without_theory": self.without_theory,
+            "extrapolated": None if self.without_theory else say_extrapolated(self.problems),
             "cells": [
                 {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
                 for cell in self.cells

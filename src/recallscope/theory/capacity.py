@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,9 @@ from recallscope.theory.problem_arrays import (
     no_closed_form,
     problem_arrays,
 )
+from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.scope import scope
+from recallscope.theory.tested_range import extrapolated
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -75,14 +80,24 @@ class Prediction:
             "dominant": {"stage": stage, "term": term},
             "exponents": self.exponents,
             "slopes": self.slopes,
+            "scope": scope(self.problem),
+            "exposures_per_fact": _finite(self.problem.samples / self.problem.vocab),
             "tested_range": self.in_tested_range,
+            "extrapolated": self.extrapolated,
+            "recorded_error": {
+                name: recorded_error(self.problem, name)._asdict() for name in Accuracies._fields
+            },
         }
 
     @property
+    def extrapolated(self) -> list[str]:
+        """What lies outside of the sizes that were compared with simulation."""
+        return extrapolated(self.problem)
+
+    @property
     def in_tested_range(self) -> bool:
-        """Whether problems of such sizes were compared with simulation: V ≥ 256, d ≥ 16, m ≥ 64."""
-        p = self.problem
-        return p.vocab >= 256 and p.dim >= 16 and (p.width is None or p.width >= 64)
+        """Whether problems of such sizes were compared with simulation."""
+        return not self.extrapolated
 
 
 def predict(problem: Problem) -> Prediction:
@@ -115,6 +130,10 @@ def predict(problem: Problem) -> Prediction:
         exponents=_exponents(slopes, stage, term),
         slopes=slopes,
     )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _rounded(variance: float) -> float:
@@ -190,9 +209,30 @@ class Solution:
         """Whether there is such a size."""
         return Status.NOT_REACHED if self.value is None else Status.OK
 
+    @cached_property
+    def range(self) -> tuple[int | None, int | None]:
+        """The sizes that reach the target if the prediction is off by its recorded error.
+
+        From the smaller to the larger; None is beyond all sizes. The error is that within which
+        90 % of the nearest simulated problems lie, or the mean one if that is larger.
+        """
+        if self.value is None:
+            return None, None
+        found = recorded_error(self.problem, self.accuracy)
+        error = max(found.mean, found.most)
+        targets = [self.target - error, self.target + error]
+        if not GROWS[self.quantity]:
+            targets.reverse()
+        return tuple(self._solved(target) for target in targets)  # type: ignore[return-value]
+
+    def _solved(self, target: float) -> int | None:
+        if not 0 < target < 1:
+            return None
+        return solve(self.problem, self.quantity, target, self.accuracy).value
+
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""
-        asked = ("quantity", "target", "accuracy", "value", "reason")
+        asked = ("quantity", "target", "accuracy", "value", "range", "reason")
         return (
             self.prediction.to_dict()
             | {name: getattr(self, name) for name in asked}

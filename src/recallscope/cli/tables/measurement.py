@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from recallscope.cli.tables.output import print_problem
+from recallscope.cli.tables.theory import print_extrapolated
 from recallscope.problem import Problem
+from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
     from recallscope.measurement.ablation import AblationResult
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 def print_critical(found: CriticalSize) -> None:
     print_problem(found.problem, found.quantity)
+    print(scope(found.problem))
     kind = found.accuracy.replace("_", " ")
     if found.value is None:
         print(f"{found.status}: {found.reason}.")
@@ -29,13 +32,15 @@ def print_critical(found: CriticalSize) -> None:
         )
         print(
             f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
-            f"(95 % interval {low} {high})"
+            f"(95 % interval {low} {high}); "
+            f"{exposures(found.problem.replace(**{found.quantity: found.value}))}"
         )
     if found.without_theory:
         print(f"{found.without_theory[0].upper()}{found.without_theory[1:]}.")
     else:
         said = "not at any size" if found.theory is None else found.theory
         print(f"Predicted by closed forms: {said}.")
+        print_extrapolated(found.predicted_at)
     print(f"From {found.evaluations} runs, each with a seed of its own.")
     if found.failures or found.infeasible:
         print(
@@ -67,6 +72,7 @@ def print_searches(found: list[CriticalSize]) -> None:
     Console().print(table)
     kind = found[0].accuracy.replace("_", " ")
     print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
+    print_extrapolated(problem for each in found for problem in each.predicted_at)
 
 
 def print_law(found: Scaling) -> None:
@@ -146,6 +152,7 @@ def print_phase(diagram: PhaseDiagram) -> None:
             f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
             f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
         )
+        print_extrapolated(diagram.problems)
     if diagram.failed or diagram.infeasible:
         print(
             f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "

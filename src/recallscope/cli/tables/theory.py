@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -10,6 +11,8 @@ from rich.table import Table
 
 from recallscope.cli.tables.output import print_problem
 from recallscope.problem import Problem
+from recallscope.theory.scope import exposures, scope
+from recallscope.theory.tested_range import say_extrapolated
 
 if TYPE_CHECKING:
     from recallscope.theory.capacity import Prediction, Solution
@@ -22,39 +25,80 @@ def print_prediction(found: Prediction) -> None:
     if found.dominant is None:
         print(f"There is {found.reason}.")
         return
+    from recallscope.theory.recorded_error import recorded_error
+
+    print(scope(found.problem))
+    accuracies = Table("accuracy", "predicted", "mean error", "90 % within")
+    for column in accuracies.columns[1:]:
+        column.justify = "right"
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
-        print(f"{name.replace('_', ' '):18} {getattr(found, name):.4f}")
+        error = recorded_error(found.problem, name)
+        accuracies.add_row(
+            name.removesuffix("_accuracy").replace("_", " "),
+            f"{getattr(found, name):.4f}",
+            f"{error.mean:.4f}",
+            f"{error.most:.4f}",
+        )
+    Console().print(accuracies)
+    print(
+        f"{exposures(found.problem)}. Errors: predicted minus simulated, at the {error.problems} "
+        "simulated problems nearest to this one."
+    )
+    print_extrapolated([found.problem])
     table = Table("noise", "one step", "lock", "recall")
     for column in table.columns[1:]:
         column.justify = "right"
+    stages = ("one_step", "lock", "recall")
     for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
-        cells = [found.noise[stage].get(term) for stage in ("one_step", "lock", "recall")]
-        if any(cells):
+        cells = [found.noise[stage].get(term) for stage in stages]
+        if any(cells) and term != "sampling":
             shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
             table.add_row(term.replace("_", " "), *shown)
+    sums = [
+        sum(variance for term, variance in found.noise[stage].items() if term != "sampling")
+        for stage in stages
+    ]
+    table.add_row("together", *(f"{each:.3g}" for each in sums), end_section=True)
+    sampling = [found.noise[stage].get("sampling") for stage in stages]
+    table.add_row("sampling", *("–" if each is None else f"{each:.3g}" for each in sampling))
     Console().print(table)
     stage, term = found.dominant
     law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
     print(
-        "Variances in units of the squared signal. What binds: "
+        "Variances in units of the squared signal of a fact seen as often as the average. Together:"
+        " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
+        " label, by how often its fact happened to be seen. What binds: "
         f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
     )
-    if not found.in_tested_range:
-        print("Not compared with simulation: tested were vocab >= 256, dim >= 16, width >= 64.")
+
+
+def print_extrapolated(problems: Iterable[Problem]) -> None:
+    """Say where closed forms are used outside of what they were compared with, if anywhere."""
+    if said := say_extrapolated(problems):
+        print(f"{said}. Closed forms were not compared with simulation there.")
 
 
 def print_solution(found: Solution) -> None:
     from recallscope.theory.capacity import GROWS
 
+    print(scope(found.problem))
     if found.value is None:
         print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
+        print_extrapolated([found.problem])
         return
     at = getattr(found.prediction, found.accuracy)
     extreme = "smallest" if GROWS[found.quantity] else "largest"
+    name = "vocab (facts)" if found.quantity == "vocab" else found.quantity
     print(
-        f"{found.quantity} = {found.value}, the {extreme} that reaches "
+        f"{name} = {found.value}, the {extreme} that reaches "
         f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
     )
+    ends = ["none" if end is None else str(end) for end in found.range]
+    print(
+        f"From {ends[0]} to {ends[1]}, if the prediction is off by as much as at the simulated "
+        f"problems nearest to this one. {exposures(found.problem)}."
+    )
+    print_extrapolated([found.problem])
 
 
 def print_bound(problem: Problem, found: Bound) -> None:

@@ -1,0 +1,36 @@
+"""What a number of this package is about, in the words of somebody who trains models."""
+
+from __future__ import annotations
+
+import math
+
+from recallscope.problem import Problem
+
+
+def scope(problem: Problem) -> str:
+    """One sentence that goes with every capacity that is printed.
+
+    >>> scope(Problem(vocab=512, samples=8192, dim=64, length=32))
+    'One attention layer, frozen embeddings, three gradient steps on one batch: ...'
+    """
+    model = "one attention layer"
+    if problem.width is not None:
+        model += f" and a frozen random MLP of width {problem.width}"
+    if problem.model != "transformer":
+        model = f"the model {problem.model}"
+    steps = "three gradient steps on one batch"
+    if problem.learner != "three-step":
+        steps = f"learnt by {problem.learner}"
+    said = f"{model}, frozen embeddings, {steps}: not a model that is trained to the end"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def exposures(problem: Problem) -> str:
+    """How often each fact is seen, on average.
+
+    >>> exposures(Problem(vocab=512, samples=8192, dim=64, length=32))
+    '512 facts, each seen 16 times on average'
+    """
+    per_fact = problem.samples / problem.vocab
+    times = "without end" if math.isinf(per_fact) else f"{per_fact:.4g} times on average"
+    return f"{problem.vocab} facts, each seen {times}"

@@ -1,0 +1,77 @@
+"""What goes with a predicted number: what it is about, where it was tested and how far off."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from recallscope import Problem, predict, solve
+from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.scope import exposures, scope
+from recallscope.theory.tested_range import extrapolated, say_extrapolated
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
+
+import simulated
+
+USUAL = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vocab": 128}, "vocab 128 < 256"),
+        ({"vocab": 8192}, "vocab 8192 > 4096"),
+        ({"dim": 8}, "dim 8 < 16"),
+        ({"dim": 768, "vocab": 1024}, "dim 768 > 512"),
+        ({"dim": 512}, "dim 512 >= vocab 512"),
+        ({"length": 1}, "length 1 < 2"),
+        ({"length": 1024}, "length 1024 > 256"),
+        ({"samples": 10**6}, "samples per fact 1953.12 > 100"),
+        ({"samples": "inf"}, "samples per fact inf > 100"),
+        ({"width": 32}, "width 32 < 64"),
+        ({"width": 8192}, "width 8192 > 4096"),
+        ({"width": 512, "activation": "identity"}, "activation identity"),
+        ({"embedding": "rademacher"}, "embedding rademacher"),
+    ],
+)
+def test_both_ends_of_the_tested_range_are_known(change: dict[str, object], said: str) -> None:
+    problem = Problem(**(USUAL | change))
+    assert extrapolated(problem) == [said]
+    assert not predict(problem).in_tested_range
+    assert predict(problem).to_dict()["extrapolated"] == [said]
+
+
+def test_few_samples_are_inside_the_tested_range() -> None:
+    assert extrapolated(Problem(**(USUAL | {"samples": 1}))) == []
+    assert say_extrapolated([Problem(**USUAL)]) is None
+
+
+def test_errors_are_those_of_the_studies() -> None:
+    """The table that comes with the package is the studies' own."""
+    assert simulated.TABLE.read_text().splitlines()[1:] == [
+        ",".join(row.values()) for row in simulated.rows()
+    ]
+    near = recorded_error(Problem(**USUAL))
+    assert near.problems == 30
+    assert 0 < near.mean < 0.02
+
+
+def test_a_solution_has_a_range_by_the_recorded_error() -> None:
+    found = solve(Problem(**(USUAL | {"dim": 96, "length": 16})), "samples", 0.5)
+    low, high = found.range
+    assert low is not None
+    assert high is not None
+    assert low < found.value < high
+    fewer = solve(Problem(**(USUAL | {"samples": 10**5})), "vocab", 0.5)
+    assert fewer.range[0] < fewer.value < fewer.range[1]
+    assert json.loads(json.dumps(fewer.to_dict()))["range"] == list(fewer.range)
+
+
+def test_scope_names_the_model() -> None:
+    assert "One attention layer, frozen embeddings, three gradient steps" in scope(Problem(**USUAL))
+    assert "MLP of width 128" in scope(Problem(**(USUAL | {"width": 128})))
+    assert exposures(Problem(**(USUAL | {"samples": "inf"}))) == "512 facts, each seen without end"
