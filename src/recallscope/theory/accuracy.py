@@ -16,7 +16,15 @@ from scipy.special import ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 from recallscope.theory.few_samples import few_samples_accuracy, poisson
 from recallscope.theory.locking import Locking, cross_talk, locking, score_variance
 from recallscope.theory.problem_arrays import ProblemArrays, take
-from recallscope.theory.readout import Readout, means, one_step_readout, recall_readout, total
+from recallscope.theory.readout import (
+    ReadNoise,
+    Readout,
+    Storage,
+    means,
+    one_step_readout,
+    recall_readout,
+    total,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -52,29 +60,6 @@ class Analysis(NamedTuple):
     locking: Locking
     recall: Readout
     one_step: Readout
-
-
-class Storage(NamedTuple):
-    """How much of the facts is stored: a fact's strength is the share of its samples that locked.
-
-    The moments are over all facts of an instance, averaged over instances as often as they lock.
-    """
-
-    strength: Float[np.ndarray, "*n strengths"]  # of the fact asked for
-    share: Float[np.ndarray, "*n strengths"]  # of tests that lock and ask for such a fact
-    lost: Float[np.ndarray, "*n strengths"]  # of its signal, to what did not lock
-    mean: Array
-    square: Array  # what interferes: the second moment, and what those samples add to it
-    cube: Array
-    fourth: Array
-    variance: Array
-
-    @classmethod
-    def in_full(cls, s: ProblemArrays) -> Storage:
-        """Attention always locks."""
-        one, nothing = np.ones_like(s.vocab), np.zeros_like(s.vocab)
-        always = one[..., None]
-        return cls(always, always, nothing[..., None], one, one, one, one, nothing)
 
 
 class Contest(NamedTuple):
@@ -276,20 +261,6 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
             part = s.take(chosen), take(readout, chosen), take(storage, chosen)
             accuracy[chosen] = _read_accuracy(*part, nodes)
     return accuracy
-
-
-class ReadNoise(NamedTuple):
-    """The noise of one read: what all labels have of it, and what each has of its own."""
-
-    c2: Array  # E c² of what labels have in the memory
-    imbalance: Array  # of what all reads share
-    common: Array  # through all others' outputs
-    own: Array  # through the label's own stored item
-    within: Array  # of `own`, what every sample draws again
-    lean: Array  # the dimensions in which the logits of labels seem to be drawn
-    across: Array  # of wrong labels
-    spread: Array  # what the length of the read adds for the right one
-    highest: Float[np.ndarray, "n levels"]  # wrong label, in standard deviations
 
 
 def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNoise:

@@ -7,13 +7,13 @@ as strong as the right one. Equation (40) counts such classes of rivals one by o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, xlogy  # type: ignore[import-untyped]
 
 from recallscope.theory.problem_arrays import ProblemArrays, take
-from recallscope.theory.readout import Readout
+from recallscope.theory.readout import ReadNoise, Readout, Storage
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -33,7 +33,9 @@ def poisson(number: Array, mean: Array) -> Array:
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
-def few_samples_accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise: Any) -> Array:
+def few_samples_accuracy(
+    s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise
+) -> Array:
     """The probability that the right label has the highest logit, for N < V. Equation (40)."""
     found = []
     for start in range(0, len(s.vocab), _ROWS_AT_ONCE):  # each is a table of classes by deviates
@@ -44,7 +46,7 @@ def few_samples_accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise:
     return np.concatenate(found)
 
 
-def _accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise: Any) -> Array:
+def _accuracy(s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise) -> Array:
     V, N, d = (field[:, None] for field in (s.vocab, s.samples, s.dim))
     rate = N / V
     bias, bare, slope = (
@@ -67,11 +69,8 @@ def _accuracy(s: ProblemArrays, readout: Readout, stored: Any, noise: Any) -> Ar
     strength, lost = stored.strength[..., None], stored.lost[..., None]
     count, weight = _SEEN[1:], poisson(_SEEN, rate[..., None] * strength)[..., 1:]
     mean, count = stored.mean[:, None, None], count / rate[..., None]
-    signal = (
-        count
-        + (count - bare[..., None] * strength - (1 - bare[..., None]) * mean) * (bias[..., None])
-    )
-    signal = signal - lost
+    stored_alike = bare[..., None] * strength + (1 - bare[..., None]) * mean
+    signal = count + (count - stored_alike) * bias[..., None] - lost
     others = noise.common[..., None] * np.maximum(1 - count / V[..., None], 0)
     right = others + np.maximum(noise.within, 0)[..., None] * count + noise.spread[..., None]
     right = right + (1 - strength) / rate[..., None] * (bare * bias)[..., None] ** 2

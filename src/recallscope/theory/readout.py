@@ -114,6 +114,43 @@ class Readout(NamedTuple):
     spill_fourth: Array
 
 
+class Storage(NamedTuple):
+    """How much of the facts is stored: a fact's strength is the share of its samples that locked.
+
+    The moments are over all facts of an instance, averaged over instances as often as they lock.
+    """
+
+    strength: Float[np.ndarray, "*n strengths"]  # of the fact asked for
+    share: Float[np.ndarray, "*n strengths"]  # of tests that lock and ask for such a fact
+    lost: Float[np.ndarray, "*n strengths"]  # of its signal, to what did not lock
+    mean: Array
+    square: Array  # what interferes: the second moment, and what those samples add to it
+    cube: Array
+    fourth: Array
+    variance: Array
+
+    @classmethod
+    def in_full(cls, s: ProblemArrays) -> Storage:
+        """Attention always locks."""
+        one, nothing = np.ones_like(s.vocab), np.zeros_like(s.vocab)
+        always = one[..., None]
+        return cls(always, always, nothing[..., None], one, one, one, one, nothing)
+
+
+class ReadNoise(NamedTuple):
+    """The noise of one read: what all labels have of it, and what each has of its own."""
+
+    c2: Array  # E c² of what labels have in the memory
+    imbalance: Array  # of what all reads share
+    common: Array  # through all others' outputs
+    own: Array  # through the label's own stored item
+    within: Array  # of `own`, what every sample draws again
+    lean: Array  # the dimensions in which the logits of labels seem to be drawn
+    across: Array  # of wrong labels
+    spread: Array  # what the length of the read adds for the right one
+    highest: Float[np.ndarray, "n levels"]  # wrong label, in standard deviations
+
+
 def positive(**sizes: Any) -> list[Array]:
     """The arguments as arrays, or an error that names the one which is too small."""
     arrays = []
