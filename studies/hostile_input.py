@@ -143,7 +143,14 @@ def guard() -> None:
     for module in (experiment, recallscope.sweeps.jobs, recallscope.sweeps.sharded):
         module.run = run  # type: ignore[attr-defined]
     check = recallscope.validation.check
-    check.measure = guarded(check.measure)  # type: ignore[attr-defined]
+    measure = check.measure
+
+    def small_only(problem: Problem, seed: int) -> Any:
+        if problem.samples * max(problem.vocab, problem.length, problem.width or 0) > 10**5:
+            raise HonestButLongError
+        return measure(problem, seed)
+
+    check.measure = small_only  # type: ignore[assignment]
     bench = recallscope.experiment.bench
     bench._learn = too_long  # type: ignore[assignment]
     recallscope.api.paper.bundled_evidence = too_long  # type: ignore[attr-defined]

@@ -234,3 +234,30 @@ def test_tests_without_end_are_foreseen():
     usual = predict_cost(PROBLEM).seconds
     assert predict_cost(PROBLEM, test_samples=1).seconds == pytest.approx(usual, rel=0.1)
     assert predict_cost(PROBLEM, test_samples=10**15).seconds > 3600
+
+
+def test_closed_forms_that_overflow_are_none(monkeypatch, command):
+    from recallscope.theory import capacity
+
+    def overflown(s):
+        found = analyse(s)
+        nothing = np.full_like(found.accuracies.recall_accuracy, np.nan)
+        return found._replace(accuracies=found.accuracies._replace(one_step_accuracy=nothing))
+
+    analyse = capacity.analyse
+    monkeypatch.setattr(capacity, "analyse", overflown)
+    found = json.loads(command("predict", *SIZES, "--json").stdout)
+    assert found["prediction"] is None
+    assert "leave the range of floating-point numbers" in found["reason"]
+    assert command("predict", *SIZES).stdout.endswith("choose sizes that are less far apart.\n")
+    sought = ("--for", "dim", *SIZES[:4], *SIZES[6:])
+    assert "(predicted not known)" in command("solve", "--target", "0.5", *sought).stdout
+    none = command("solve", "--target", "0.999999999", *sought)
+    assert (none.returncode, none.stderr) == (1, "")
+    assert "No dim reaches 1: no closed form at these sizes" in none.stdout
+
+
+def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
+    far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
+    mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
+    assert command("solve", "--for", "dim", *far, *mlp).stderr == ""

@@ -50,10 +50,11 @@ def print_solution(found: Solution) -> None:
         print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
         return
     at = getattr(found.prediction, found.accuracy)
+    predicted = "not known" if at is None else f"{at:.4f}"
     extreme = "smallest" if GROWS[found.quantity] else "largest"
     print(
         f"{found.quantity} = {found.value}, the {extreme} that reaches "
-        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
+        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {predicted})"
     )
 
 
