@@ -128,7 +128,7 @@ def guard() -> None:
             try:
                 experiment.check_memory(problem, **how)
                 spent["runs"] += 1
-                if spent["runs"] > 16 or predict_cost(problem, **how).seconds > 0.5:
+                if spent["runs"] > 16 or predict_cost(problem, **how).seconds > 0.1:
                     raise HonestButLongError
             except ProblemError:
                 pass  # refused at once by the call itself

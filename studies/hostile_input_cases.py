@@ -22,8 +22,8 @@ import typer.main
 from recallscope import Problem
 from recallscope.cli.main import app
 
-COUNTS = {"lines": 20000, "sweep files": 5000, "tables": 5000, "problems": 3000, "arrays": 1500}
-COUNTS["readings"] = 500
+COUNTS = {"readings": 500, "arrays": 1500, "problems": 3000, "tables": 5000, "sweep files": 5000}
+COUNTS["lines"] = 20000
 
 NUMBERS = [
     "0",
