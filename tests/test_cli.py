@@ -166,7 +166,7 @@ MALFORMED = [
     (options(test_samples="0"), "test-samples must be a whole number from 1"),
     (options(dtype="float16"), "dtype must be one of float32, float64, not 'float16'"),
     (options(device="abacus"), "device 'abacus' cannot be used"),
-    (options(depth="3"), "No such option: --depth"),
+    (options(depth="3"), "No such option"),
     ([*options(), "stray"], "unexpected extra argument"),
     (["--vocab"], "requires an argument"),
 ]

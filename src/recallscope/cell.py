@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.problem import Problem
+from recallscope.problem import Problem, ProblemError, shown
+
+MOST_PROBLEMS, MOST_CELLS, MOST_SEARCHES = 20_000, 10**6, 1000
+"""Of one plan, which is made in seconds before anything is run."""
+
+
+def check_amount(what: str, problems: int, seeds: int) -> None:
+    """Raise if so many problems at so many seeds are more than one plan is made for."""
+    if problems > MOST_PROBLEMS or problems * seeds > MOST_CELLS:
+        raise ProblemError(
+            f"{what} has {shown(problems)} problems at {shown(seeds)} seeds, more than "
+            f"{MOST_PROBLEMS} problems or {MOST_CELLS} cells; cut it into several"
+        )
+
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings

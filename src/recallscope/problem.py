@@ -135,7 +135,7 @@ class Problem:
         self._settle("width", None if width is None else whole_number("width", width, 1))
         if width is None and activation is not None:
             raise ProblemError(
-                f"activation {activation!r} needs an MLP to act in; give a width, "
+                f"activation {activation!r:.60} needs an MLP to act in; give a width, "
                 "or no activation for attention alone"
             )
         if width is not None:
@@ -144,7 +144,7 @@ class Problem:
         self._settle("activation", activation)
         if not isinstance(trigger_in_values, bool):
             raise ProblemError(
-                f"trigger_in_values must be true or false, not {trigger_in_values!r}"
+                f"trigger_in_values must be true or false, not {shown(trigger_in_values)}"
             )
         self._settle("trigger_in_values", trigger_in_values)
         self._settle("regime", _choice("regime", regime, REGIMES))
@@ -345,7 +345,7 @@ def _checked(
     for name in given:
         if name not in declarations:
             known = ", ".join([*FIELDS, *LATER_FIELDS, *declarations])
-            raise ProblemError(f"unknown field {name!r}; the fields are {known}")
+            raise ProblemError(f"unknown field {name!r:.60}; the fields are {known}")
     try:
         return tuple(
             (name, field.checked(name, given.get(name, field.default)))
@@ -390,7 +390,7 @@ def whole_number(
         return number
     top = {LARGEST_SIZE: "2^53", LARGEST_SEED: "2^63 - 1"}.get(largest, largest)
     raise ProblemError(
-        f"{name} must be a whole number from {smallest} to {top}{instead}, not {_shown(value)}"
+        f"{name} must be a whole number from {smallest} to {top}{instead}, not {shown(value)}"
     )
 
 
@@ -407,7 +407,7 @@ def _samples(value: object) -> float:
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise ProblemError(f"{name} must be one of {', '.join(choices)}, not {_shown(value)}")
+        raise ProblemError(f"{name} must be one of {', '.join(choices)}, not {shown(value)}")
     return str(value)  # plain: it travels to processes that may not know the class of the value
 
 
@@ -418,10 +418,10 @@ def _step_size(name: str, value: object) -> float:
             number = float(value)
     if 0 < number < 1e300:
         return number
-    raise ProblemError(f"{name} must be a positive, finite number, not {_shown(value)}")
+    raise ProblemError(f"{name} must be a positive, finite number, not {shown(value)}")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value as an error shows it, however long it was."""
     try:
         text = repr(value).replace("\n", " ")

@@ -11,7 +11,14 @@ from numbers import Real
 from typing import Any
 
 from recallscope.parts.naming import find_part
-from recallscope.problem import LARGEST_SEED, SCHEMA_VERSION, Problem, ProblemError, whole_number
+from recallscope.problem import (
+    LARGEST_SEED,
+    SCHEMA_VERSION,
+    Problem,
+    ProblemError,
+    shown,
+    whole_number,
+)
 
 
 class Status(StrEnum):
@@ -72,8 +79,8 @@ def metric_names(problem: Problem) -> list[str]:
 
 def check_target(target: object) -> None:
     """Raise unless an accuracy can cross such a target."""
-    if not isinstance(target, Real) or not 0 < float(target) < 1:
-        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {target!r}")
+    if not (isinstance(target, Real) and _is_number(target) and 0 < float(target) < 1):
+        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {shown(target)}")
 
 
 METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,99}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -24,6 +26,7 @@ from recallscope.cli import (
     theory,
 )
 from recallscope.common.extras import missing
+from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.problem import ProblemError
 
@@ -54,6 +57,7 @@ app.add_typer(records.app)
 app.add_typer(paper.app)
 
 _INTERRUPTED = 130
+_LONGEST_SENTENCE = 1000
 
 
 def main() -> None:
@@ -65,6 +69,7 @@ def main() -> None:
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
             code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+            sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except ProblemError as error:
@@ -73,6 +78,13 @@ def main() -> None:
         if error.name is None or error.name.startswith("recallscope"):
             raise
         code = _complain(missing(error.name), 2)
+    except BrokenPipeError:  # whoever read the output has read enough
+        code = 1
+    except MemoryError:
+        code = _complain("there is not enough memory for this; choose smaller sizes", 2)
+    except OSError as error:
+        where = "" if error.filename is None else f" ({error.filename})"
+        code = _complain(f"the system refused: {error.strerror or error}{where}", 2)
     except Exception as error:
         # Mistakes in the call itself share no public base class across versions of typer.
         if not hasattr(error, "format_message"):
@@ -80,17 +92,33 @@ def main() -> None:
         code = _complain(f"{error.format_message().rstrip('.')}; see recallscope --help", 2)
     if code == _INTERRUPTED:
         _complain("stopped", code)
+    _let_go()
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
     """A warning is a sentence too."""
-    print(f"recallscope: {message}", file=sys.stderr)
+    _complain(str(message), 0)
 
 
 def _complain(sentence: str, code: int) -> int:
-    print(f"recallscope: {sentence}", file=sys.stderr)
+    """Say what is wrong in one line: what was given is quoted in it, and may be anything."""
+    line = printable(" ".join(sentence.split()))
+    if len(line) > _LONGEST_SENTENCE:
+        half = _LONGEST_SENTENCE // 2
+        line = f"{line[:half]} … {line[-half:]}"
+    with suppress(OSError):
+        print(f"recallscope: {line}", file=sys.stderr, flush=True)
     return code
+
+
+def _let_go() -> None:
+    """Drop output that cannot be written, about which Python would complain when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _version(wanted: bool) -> None:

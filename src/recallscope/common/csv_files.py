@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from recallscope.common.given_files import read_regular
 from recallscope.common.new_files import written_beside
 from recallscope.problem import ProblemError
+
+_MOST_BYTES = 2**23  # of a table that is read
 
 
 def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
     """The path of a file to be written, or an error before anything is computed."""
     path = Path(path)
     if path.suffix.lower() not in formats:
-        raise ProblemError(f"a {what} is written as {', '.join(formats)}, not {path.name!r}")
-    if not path.parent.is_dir():
-        raise ProblemError(f"there is no folder {str(path.parent)!r} to write the {what} to")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ProblemError(f"the {what} cannot be written to {str(path)!r}")
+        raise ProblemError(f"a {what} is written as {', '.join(formats)}, not {path.name!r:.200}")
+    if "\0" in str(path):
+        raise ProblemError(f"the {what} cannot be written to {str(path)!r:.200}")
+    try:
+        if not path.parent.is_dir():
+            raise ProblemError(
+                f"there is no folder {str(path.parent)!r:.200} to write the {what} to"
+            )
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise ProblemError(f"the {what} cannot be written to {str(path)!r:.200}")
+    except OSError as error:  # a name that is too long
+        why = error.strerror
+        raise ProblemError(f"the {what} cannot be written to {str(path)!r:.200}: {why}") from None
     return path
 
 
@@ -42,10 +55,11 @@ def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 
 def read_csv(path: str | Path) -> list[dict[str, Any]]:
     """The rows of a table; a cell that reads as a number is one, and an empty cell is None."""
+    content = read_regular(path, "table", _MOST_BYTES)
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file, restkey=""))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        text = content.decode("utf-8-sig")  # spreadsheets begin their files with a mark
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey=""))
+    except (UnicodeDecodeError, csv.Error) as error:
         raise ProblemError(f"the table {str(path)!r} cannot be read: {error}") from None
     for line, row in enumerate(rows, start=2):
         if "" in row or None in row.values():
@@ -64,10 +78,19 @@ def number_or_text(text: str) -> Any:
 
     >>> number_or_text("64"), number_or_text("1e3"), number_or_text("many")
     (64, 1000.0, 'many')
+
+    What is beyond all floating-point numbers is none either, least of all infinity:
+
+    >>> number_or_text("inf"), number_or_text("1e400")
+    (inf, '1e400')
     """
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if math.isinf(number) and "inf" not in text.lower():
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        return number

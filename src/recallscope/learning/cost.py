@@ -22,7 +22,9 @@ ENGINES = ("auto", "stream", "counts")
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
 # Seconds for each unit of work.
-_START = 2.5e-3  # of any run, in either kind of numbers
+_START = 2.5e-3  # of any run, in either kind of numbers, with a test of the usual size
+_USUAL_TEST = 4096
+_TEST, _TESTED_POSITION = 1e-7, 1.5e-8  # of every further sample that is tested on
 _SAMPLE = 2.2e-7
 _GATHERED_POSITION = 7.4e-8  # stream: draw, sum and compare one token of one sample, three passes
 _COUNTED_POSITION = 4.2e-8  # counts: the same with look-ups
@@ -128,6 +130,8 @@ def three_step_cost(problem: Problem, engine: str, dtype: str, test_samples: int
     testing = V * d * m + 2 * asked * (V * d + d * m)
     drawing = 2e-8 * d * (2 * V + (problem.width or 0))
     seconds += testing * _MULTIPLY_ADD + drawing
+    further = max(test_samples - _USUAL_TEST, 0)
+    seconds += further * (_TEST + _TESTED_POSITION * problem.length)
     if dtype == "float32":
         seconds /= 2  # nearly all of it is arithmetic or memory traffic
     return Cost(

@@ -23,6 +23,7 @@ from recallscope.problem import (
     LARGEST_SIZE,
     Problem,
     ProblemError,
+    shown,
     smallest_dim,
     whole_number,
 )
@@ -177,8 +178,8 @@ class CriticalSearch:
             raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
         check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
-        if not isinstance(precision, (int, float, Real)) or not float(precision) > 0:
-            raise ProblemError(f"the precision is a share above 0, not {precision!r}")
+        if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
+            raise ProblemError(f"the precision is a share above 0, not {shown(precision)}")
         if quantity == "width" and problem.width is None:
             raise ProblemError("attention alone has no width; give a problem with one, any value")
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
@@ -201,12 +202,19 @@ class CriticalSearch:
         self.without_theory = (
             f"no closed form for {own}" if own else no_closed_form(self.problem)
         ) or _of_accuracies_only(accuracy)
-        self._prior = self._by_theory() if prior == "theory" else self._log_prior(prior)
+        self._given_prior = prior if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
         self._failed: dict[tuple[float, int], Record] = {}
         self._told: set[tuple[float, int]] = set()
+
+    @cached_property
+    def _prior(self) -> float | None:
+        # Only once it is needed: closed forms take a while, and a plan may have many searches.
+        if isinstance(self._given_prior, str):
+            return self._by_theory()
+        return self._given_prior
 
     @property
     def evaluations(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recallscope.cell import check_amount
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary, boundary
 from recallscope.problem import Problem, ProblemError, whole_number
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     pass
 
 
-_MOST_RUNS = 10**6
 _OF_STEPS = ("regime", "eta", "gamma")
 
 
@@ -212,11 +212,7 @@ def plan(
     """
     _check_plane(problem, x.name, y.name)
     _check_axes(x, y)
-    count = len(x.values) * len(y.values) * seeds
-    if count > _MOST_RUNS:
-        raise ProblemError(
-            f"a phase diagram has at most {_MOST_RUNS} runs, not {count}; take fewer"
-        )
+    check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
     cells = [
         problem.replace(**{x.name: column, y.name: row}) for row in y.values for column in x.values
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import zipfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.formatting import format_bytes
+from recallscope.common.given_files import open_regular
 from recallscope.common.machine import machine_memory
 from recallscope.models.family import in_blocks
 from recallscope.parts.naming import find_part
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
 
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
+_UNFOLDED = 2**29  # bytes that arrays may take, however small the file is
+_MOST_FOLDED = 4  # times that a larger file may unfold to: embeddings hardly compress
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +101,15 @@ class Embeddings:
     def load(cls, path: str | Path) -> Embeddings:
         """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused."""
         try:
-            with zipfile.ZipFile(path) as archive:
+            with open_regular(path) as file, zipfile.ZipFile(file) as archive:
                 claimed = sum(_claimed_bytes(archive, name) for name in _ARRAYS)
+                size = file.seek(0, os.SEEK_END)
+                if claimed > max(_UNFOLDED, _MOST_FOLDED * size):
+                    raise ProblemError(
+                        f"the arrays in {str(path)!r:.200} claim {format_bytes(claimed)}, more "
+                        f"than {_MOST_FOLDED} times the {format_bytes(size)} of the file; write "
+                        "them with Embeddings.save, which does not compress"
+                    )
                 if claimed > machine_memory() / 4:
                     raise ProblemError(
                         f"the arrays in {str(path)!r} claim {format_bytes(claimed)}; "
@@ -166,10 +177,12 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
         shape, _, dtype = read_header(member)
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
+    if any(length < 0 for length in shape):
+        raise ProblemError(f"embedding array {name!r} claims the shape {shape}, which none has")
     size = dtype.itemsize * math.prod(shape)
     if size > archive.getinfo(f"{name}.npy").file_size:
         raise ProblemError(f"embedding array {name!r} claims {size} bytes but the file holds fewer")
-    return size
+    return max(dtype.itemsize, 8) * math.prod(shape)  # they are computed with in 8 bytes
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> Shaped[np.ndarray, ...]:

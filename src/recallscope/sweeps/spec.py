@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.cell import Cell, Settings
+from recallscope.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount
+from recallscope.common.given_files import read_regular
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
@@ -43,8 +45,7 @@ from recallscope.problem import (
 from recallscope.record import accuracy_name
 
 _LARGEST_FILE = 2**20  # bytes
-_MOST_CELLS = 10**8
-_MOST_VALUES = 10**6
+_MOST_STEPS = 10**6
 
 _FIELDS = (*FIELDS, *LATER_FIELDS)
 _TOP = ("seed", "seeds", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit")
@@ -114,18 +115,21 @@ class Sweep:
 
 def read_sweep(path: str | Path) -> Sweep:
     """The sweep that a TOML file describes, or an error that says what is wrong with it."""
-    path = Path(path)
+    content = read_regular(path, "sweep file", _LARGEST_FILE)
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ProblemError(f"the sweep file {str(path)!r} is larger than a mebibyte")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProblemError(
-            f"the sweep file {str(path)!r} cannot be read: {error.strerror}"
-        ) from None
+        text = content.decode("utf-8-sig")
+        _check_keys(text)
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise ProblemError(f"the sweep file {str(path)!r} is not TOML: {error}") from None
     return sweep_from(document)
+
+
+def _check_keys(text: str) -> None:
+    """Raise if keys have so many dots that reading them, in the square of those, takes minutes."""
+    without_fractions = re.sub(r"\d\.\d+(?=[\s,\]}eE])", "", text)
+    if sum(line.count(".") ** 2 for line in without_fractions.splitlines()) > _MOST_STEPS:
+        raise ValueError("a name of it has too many dots; a sweep has names such as grid.dim")
 
 
 def sweep_from(document: Mapping[str, Any]) -> Sweep:
@@ -191,10 +195,10 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
         ),
         critical=critical,
     )
-    if found.size * found.seeds > _MOST_CELLS:
+    check_amount("the sweep", found.size, found.seeds)
+    if critical is not None and found.size > MOST_SEARCHES:
         raise ProblemError(
-            f"the sweep has {found.size * found.seeds} cells, more than {_MOST_CELLS}; "
-            "cut it into several files"
+            f"the sweep has {found.size} searches, more than {MOST_SEARCHES}; cut it into several"
         )
     return found
 
@@ -234,14 +238,16 @@ def _settings(document: Mapping[str, Any]) -> Settings:
 def _known(place: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in given:
         if name not in names:
-            raise ProblemError(f"unknown name {name!r} in {place}; known are {', '.join(names)}")
+            raise ProblemError(
+                f"unknown name {name!r:.60} in {place}; known are {', '.join(names)}"
+            )
 
 
 def _values(name: str, given: Any, fractions: set[str]) -> list[Any]:
     """A list of values, or a range of them evenly spaced in the logarithm."""
     if isinstance(given, list):
-        if not 1 <= len(given) <= _MOST_VALUES:
-            raise ProblemError(f"{name} needs from 1 to {_MOST_VALUES} values, not {len(given)}")
+        if not 1 <= len(given) <= MOST_PROBLEMS:
+            raise ProblemError(f"{name} needs from 1 to {MOST_PROBLEMS} values, not {len(given)}")
         return given
     if not isinstance(given, dict) or set(given) != {"from", "to", "count"}:
         raise ProblemError(
@@ -249,7 +255,7 @@ def _values(name: str, given: Any, fractions: set[str]) -> list[Any]:
             f"{{ from = 16, to = 256, count = 5 }}, not {given!r:.60}"
         )
     low, high = (_positive(f"{end} of {name}", given[end]) for end in ("from", "to"))
-    count = whole_number(f"count of {name}", given["count"], 2, _MOST_VALUES)
+    count = whole_number(f"count of {name}", given["count"], 2, MOST_PROBLEMS)
     assert low is not None
     assert high is not None
     if low >= high:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 SIZES = ("vocab", "samples", "dim", "length", "width")
 _OPTIONS = ("activation", "embedding", "trigger_in_values")
 _AT_ONCE = 50  # sizes that the search for a solution looks at
+_OVERFLOW = (
+    "no closed form at these sizes: terms of it leave the range of floating-point numbers; "
+    "choose sizes that are less far apart"
+)
 GROWS = {"samples": True, "dim": True, "width": True, "vocab": False, "length": False}
 """Whether more of a size helps: then the smallest that will do is wanted, else the largest."""
 
@@ -100,6 +104,7 @@ class Prediction:
         return not self.extrapolated
 
 
+@np.errstate(all="ignore")  # what overflows is looked for at the end
 def predict(problem: Problem) -> Prediction:
     """Lock, recall and one-step accuracy of a problem, and what limits them, without simulation.
 
@@ -113,6 +118,8 @@ def predict(problem: Problem) -> Prediction:
         return Prediction(problem=problem, reason=sentence)
     s = arrays_of(problem)
     found = analyse(s)
+    if not np.isfinite(found.accuracies).all():
+        return Prediction(problem=problem, reason=_OVERFLOW)
     terms = budget(s, found)
     stage, term = dominant(found, terms).names()
     slopes = _slopes(s, stage, term)
@@ -251,6 +258,7 @@ def accuracies_along(problem: Problem, size: str, values: Float[np.ndarray, " n"
     return accuracies(many._replace(**{size: values}))
 
 
+@np.errstate(all="ignore")
 def solve(
     problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall_accuracy"
 ) -> Solution:
@@ -273,7 +281,8 @@ def solve(
     low, high = _range(problem, quantity)
 
     def reached(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        return getattr(accuracies_along(problem, quantity, sizes), accuracy)
+        found = getattr(accuracies_along(problem, quantity, sizes), accuracy)
+        return np.nan_to_num(found, nan=0.0)  # sizes without a number do not reach the target
 
     # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
     # Only as far as needed, from the side that is out of reach: sums over orthogonal embeddings
@@ -331,7 +340,8 @@ def _range(problem: Problem, quantity: str) -> tuple[int, int]:
 
 def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
     """Why even the best size does not reach the target."""
-    assert best.dominant is not None
+    if best.dominant is None:
+        return str(best.reason)
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The largest noise that more (or less) of this size does nothing about.
     noises = sorted(best.noise[stage], key=best.noise[stage].__getitem__, reverse=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError
+from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
 from recallscope.theory.problem_arrays import part_without_form
 
 if TYPE_CHECKING:
@@ -326,12 +326,12 @@ def _from(name: str, value: ArrayLike, smallest: int) -> NDArray[np.float64]:
 def _share(accuracy: ArrayLike) -> NDArray[np.float64]:
     number = _numbers("accuracy", accuracy)
     if not bool(np.all((number > 0) & (number <= 1))):
-        raise ProblemError(f"accuracy must be above 0 and at most 1, not {accuracy!r}")
+        raise ProblemError(f"accuracy must be above 0 and at most 1, not {shown(accuracy)}")
     return number
 
 
 def _numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
     try:
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ProblemError(f"{name} must be a number, not {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ProblemError(f"{name} must be a number, not {shown(value)}") from None

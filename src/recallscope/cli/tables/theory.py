@@ -87,11 +87,12 @@ def print_solution(found: Solution) -> None:
         print_extrapolated([found.problem])
         return
     at = getattr(found.prediction, found.accuracy)
+    predicted = "not known" if at is None else f"{at:.4f}"
     extreme = "smallest" if GROWS[found.quantity] else "largest"
     name = "vocab (facts)" if found.quantity == "vocab" else found.quantity
     print(
         f"{name} = {found.value}, the {extreme} that reaches "
-        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {at:.4f})"
+        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {predicted})"
     )
     ends = ["none" if end is None else str(end) for end in found.range]
     print(

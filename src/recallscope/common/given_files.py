@@ -1,0 +1,39 @@
+"""Files that somebody gives: regular ones only, and no more of them than is expected."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from recallscope.problem import ProblemError
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """A regular file, or a link to one, open for reading; anything else is an OSError.
+
+    A pipe would be waited for, and a device could be read for ever.
+    """
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return os.fdopen(file, "rb")
+
+
+def read_regular(path: str | Path, what: str, most: int) -> bytes:
+    """All of a file that has at most so many bytes, whatever it claims to have."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ProblemError(f"the {what} {str(path)!r:.200} cannot be read: {why}") from None
+    if len(content) > most:
+        raise ProblemError(
+            f"the {what} {str(path)!r:.200} is larger than {most / 2**20:g} MiB; "
+            "cut it into several"
+        )
+    return content

@@ -1,0 +1,263 @@
+"""What nobody should give is refused in one sentence, before it is read or computed with.
+
+`studies/hostile_input.py` tries tens of thousands of such things; here is one of each kind that
+once got through.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recallscope import Embeddings, Problem, ProblemError
+from recallscope.common.csv_files import check_output, number_or_text, read_csv
+from recallscope.common.given_files import read_regular
+from recallscope.measurement.axis import Axis
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.phase import plan
+from recallscope.record import check_target
+from recallscope.sweeps.spec import read_sweep, sweep_from
+from recallscope.theory.lower_bound import bound
+
+MANY = "9" * 400
+SIZES = ("--vocab", "32", "--samples", "64", "--dim", "8", "--length", "4")
+PROBLEM = Problem(vocab=32, samples=64, dim=8, length=4)
+FIXED = {"problem": {"vocab": 32, "samples": 64, "dim": 8, "length": 4}}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(command, *line):
+    """The one sentence that a line is refused with."""
+    done = command(*line)
+    assert done.returncode == 2, done
+    assert done.stderr.startswith("recallscope: ")
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 1100
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (("solve", "--for", "dim", "--target", MANY, *SIZES[:4], *SIZES[6:]), "between 0 and 1"),
+        (("bound", "--target", MANY, *SIZES), "at most 1, not '9999"),
+        (("critical", "--for", "dim", "--precision", MANY, *SIZES), "a share above 0, not '9999"),
+        (("run", "--samples", "1e400", *SIZES[:2], *SIZES[4:]), "or inf, not '1e400'"),
+        (("predict", "a" * 10**5, *SIZES), " … "),
+        (("predict", "--embedding", "\x1b[2Jred", *SIZES), "not '\\x1b[2Jred'"),
+        (("predict", "--activation", "two\nlines", *SIZES), "two"),
+        (("paper", "list", "--store", "é" * 300), "File name too long"),
+        (("phase", "--from", "a" * 300), "File name too long"),
+        (("critical", "--for", "dim", "--csv", "a" * 300 + ".csv", *SIZES), "File name too long"),
+        (("critical", "--for", "dim", "--figure", "é" * 200 + ".png", *SIZES), "name too long"),
+    ],
+)
+def test_a_line_is_refused_in_one_sentence(command, line, sentence):
+    assert sentence in refused(command, *line)
+
+
+def test_numbers_beyond_all_others_are_refused_in_python_too():
+    for target in (10**400, -(10**400)):
+        with pytest.raises(ProblemError, match=r"between 0 and 1, not -?1000"):
+            check_target(target)
+    with pytest.raises(ProblemError, match="must be a number, not 1000"):
+        bound(PROBLEM, 10**400)
+    with pytest.raises(ProblemError, match="a share above 0, not 1000"):
+        CriticalSearch(PROBLEM, "dim", precision=10**400)
+
+
+def test_a_count_of_thousands_of_digits_is_not_infinity(tmp_path):
+    assert number_or_text("9" * 5000) == "9" * 5000
+    (tmp_path / "counts.csv").write_text(f"samples,dim\n{'9' * 5000},1e400\n")
+    assert read_csv("counts.csv") == [{"samples": "9" * 5000, "dim": "1e400"}]
+
+
+def test_a_table_may_begin_with_the_mark_of_a_spreadsheet(tmp_path):
+    (tmp_path / "marked.csv").write_bytes(b"\xef\xbb\xbfdim\n8\n")
+    assert read_csv("marked.csv") == [{"dim": 8}]
+
+
+@pytest.mark.parametrize("name", ["pipe", "zero", "folder"])
+@pytest.mark.parametrize("read", [read_csv, read_sweep, Embeddings.load])
+def test_what_is_no_regular_file_is_not_waited_for(name, read, tmp_path):
+    os.mkfifo("pipe")
+    Path("zero").symlink_to("/dev/zero")
+    Path("folder").mkdir()
+    with pytest.raises(ProblemError, match="regular file"):
+        read(tmp_path / name)
+
+
+def test_no_more_is_read_than_may_be(tmp_path):
+    (tmp_path / "a").write_bytes(b"1234")
+    assert read_regular("a", "file", 4) == b"1234"
+    with pytest.raises(ProblemError, match=r"the file 'a' is larger than 2\.86\S* MiB; cut it"):
+        read_regular("a", "file", 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"seeds": 10**8}, "1 problems at 100000000 seeds, more than 20000 problems or 1000000"),
+        ({"seeds": 10**5, "grid": {"width": list(range(1, 12))}}, "11 problems at 100000 seeds"),
+        ({"grid": {"width": list(range(1, 10**5))}}, "from 1 to 20000 values, not 99999"),
+        ({"grid": {"width": {"from": 1, "to": 9, "count": 10**6}}}, "from 2 to 20000, not 1000000"),
+        ({"a" * 10**5: 1}, "unknown name 'aaa"),
+    ],
+)
+def test_a_sweep_that_could_not_be_planned_is_refused(changed, sentence):
+    with pytest.raises(ProblemError, match=sentence) as refusal:
+        sweep_from(FIXED | changed)
+    assert len(str(refusal.value)) < 500
+
+
+def test_a_sweep_of_more_searches_than_can_be_prepared_is_refused():
+    problem = {"vocab": 32, "length": 4}
+    with pytest.raises(ProblemError, match="1001 searches, more than 1000; cut it"):
+        sweep_from({"problem": problem, "grid": {"dim": list(range(8, 1009))}, "critical": {}})
+
+
+def test_searches_are_listed_without_their_closed_forms(monkeypatch):
+    monkeypatch.setattr(CriticalSearch, "_by_theory", lambda self: pytest.fail("was computed"))
+    assert CriticalSearch(PROBLEM, "dim").budget == 64
+
+
+def test_a_plane_that_could_not_be_planned_is_refused():
+    many = tuple(range(8, 1008))
+    with pytest.raises(ProblemError, match="the phase diagram has 1000000 problems at 1 seeds"):
+        plan(PROBLEM, Axis("dim", many), Axis("samples", many), seeds=1)
+
+
+@pytest.mark.parametrize(
+    "key", [".".join("a" * 2000), ".".join(['","'] * 2000), "\n".join(["a" + ".b" * 900] * 2)]
+)
+def test_a_name_of_thousands_of_dots_is_not_followed(key, tmp_path):
+    (tmp_path / "dots.toml").write_text(f"{key} = 1\n")
+    with pytest.raises(ProblemError, match="has too many dots"):
+        read_sweep("dots.toml")
+
+
+def test_thousands_of_fractions_are_no_name(tmp_path):
+    values = ", ".join(f"{n}.5" for n in range(1, 5000)) + ", 1.5e-3"
+    (tmp_path / "steps.toml").write_text(
+        "[problem]\nvocab = 32\nsamples = 64\ndim = 8\nlength = 4\nregime = 'literal'\ngamma = 1\n"
+        f"[grid]\neta = [{values}]\n"
+    )
+    assert read_sweep("steps.toml").size == 5000
+
+
+def test_a_file_that_unfolds_a_thousandfold_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("recallscope.models.embeddings._UNFOLDED", 10**6)
+    with zipfile.ZipFile("own.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("tokens", "outputs", "trigger", "end"):
+            content = io.BytesIO()
+            np.save(content, np.zeros(10**5))
+            archive.writestr(f"{name}.npy", content.getvalue())
+    with pytest.raises(ProblemError, match=r"claim 0\.00298 GiB, more than 4 times the .* of the"):
+        Embeddings.load("own.npz")
+
+
+def test_an_array_of_a_negative_length_is_refused(tmp_path):
+    head = f"{ {'descr': '<f8', 'fortran_order': False, 'shape': (-1, 8)}!r}\n".encode()
+    content = b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head
+    with zipfile.ZipFile("own.npz", "w") as archive:
+        for name in ("tokens", "outputs", "trigger", "end"):
+            archive.writestr(f"{name}.npy", content)
+    with pytest.raises(ProblemError, match=r"'tokens' claims the shape \(-1, 8\)"):
+        Embeddings.load("own.npz")
+
+
+def test_json_has_no_number_that_is_none(capsys):
+    from recallscope.cli.tables.output import print_json
+
+    print_json({"a": [float("nan"), {"b": float("-inf")}, (1.5,)], "c": "inf"})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, {"b": None}, [1.5]], "c": "inf"}
+
+
+def test_a_terminal_acts_on_no_sentence(capsys):
+    from recallscope.cli.main import _complain
+
+    assert _complain("a\x1b[2J\nb", 2) == 2
+    assert capsys.readouterr().err == "recallscope: a?[2J b\n"
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a" * 300 + ".csv", "x/" * 3000 + "a.csv"])
+def test_a_name_that_no_file_can_have(name):
+    with pytest.raises(ProblemError, match="cannot be written to"):
+        check_output(name, "table", (".csv",))
+
+
+def test_a_long_name_is_quoted_in_part_in_json():
+    with pytest.raises(ProblemError, match="unknown field") as refusal:
+        Problem.from_json(json.dumps(PROBLEM.to_dict() | {"a" * 10**5: 1}))
+    assert len(str(refusal.value)) < 500
+
+
+@pytest.mark.parametrize("where", ["out", "err", "both"])
+def test_a_full_disk_is_told_of_and_no_traceback(where):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "recallscope", "cite" if where == "out" else "nothing"],
+            stdout=full if where != "err" else subprocess.PIPE,
+            stderr=subprocess.PIPE if where == "out" else full,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    if where == "out":
+        assert done.stderr == "recallscope: the system refused: No space left on device\n"
+
+
+def test_a_reader_that_has_read_enough_is_not_complained_to():
+    read, write = os.pipe()
+    os.close(read)
+    line = [sys.executable, "-m", "recallscope", "cite"]
+    done = subprocess.run(line, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_tests_without_end_are_foreseen():
+    from recallscope import predict_cost
+
+    usual = predict_cost(PROBLEM).seconds
+    assert predict_cost(PROBLEM, test_samples=1).seconds == pytest.approx(usual, rel=0.1)
+    assert predict_cost(PROBLEM, test_samples=10**15).seconds > 3600
+
+
+def test_closed_forms_that_overflow_are_none(monkeypatch, command):
+    from recallscope.theory import capacity
+
+    def overflown(s):
+        found = analyse(s)
+        nothing = np.full_like(found.accuracies.recall_accuracy, np.nan)
+        return found._replace(accuracies=found.accuracies._replace(one_step_accuracy=nothing))
+
+    analyse = capacity.analyse
+    monkeypatch.setattr(capacity, "analyse", overflown)
+    found = json.loads(command("predict", *SIZES, "--json").stdout)
+    assert found["prediction"] is None
+    assert "leave the range of floating-point numbers" in found["reason"]
+    assert command("predict", *SIZES).stdout.endswith("choose sizes that are less far apart.\n")
+    sought = ("--for", "dim", *SIZES[:4], *SIZES[6:])
+    assert "(predicted not known)" in command("solve", "--target", "0.5", *sought).stdout
+    none = command("solve", "--target", "0.999999999", *sought)
+    assert (none.returncode, none.stderr) == (1, "")
+    assert "No dim reaches 1: no closed form at these sizes" in none.stdout
+
+
+def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
+    far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
+    mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
+    assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
