@@ -72,6 +72,19 @@ def test_no_more_is_recalled_than_was_seen() -> None:
         assert np.all(getattr(found, name) <= seen + 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "most"), [("lock_accuracy", 0.015), ("recall_accuracy", 0.006), (ACCURACIES[2], 0.003)]
+)
+def test_few_samples_are_predicted(name: str, most: float) -> None:
+    """N from 1 to V, simulated by studies/judged.py after it was predicted."""
+    problems, lines = load_summary("few")
+    simulated = np.array([float(line[name]) for line in lines])
+    hard = (simulated > 0.1) & (simulated < 0.9)
+    error = np.abs(getattr(accuracies(arrays_of(problems)), name) - simulated)
+    assert error[hard].mean() < most
+    assert error.mean() < min(most, 0.012)
+
+
 def test_few_samples_teach_little() -> None:
     assert predict(Problem(vocab=512, samples=1, dim=16, length=32)).one_step_accuracy < 0.004
     # A lower bound says that 26 samples are needed at least.
