@@ -261,3 +261,13 @@ def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
     far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
     mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
     assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
+
+
+def test_a_reading_of_hundreds_of_digits(tmp_path):
+    from recallscope.paper.evidence import read_readings
+
+    fields = {"problem": PROBLEM.to_dict(), "seed": 0, "measure": "locking", "values": {}}
+    text = json.dumps(fields | {"seconds": 10**400}) + "\n"
+    (tmp_path / "readings.jsonl").write_text(text)
+    with pytest.raises(ProblemError, match="is no reading: int too large"):
+        read_readings(tmp_path / "readings.jsonl")
