@@ -22,7 +22,7 @@ from recallscope.common.csv_files import check_output, number_or_text, read_csv
 from recallscope.common.given_files import read_regular
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.measurement.phase import plan
+from recallscope.measurement.phase import from_rows, plan
 from recallscope.record import check_target
 from recallscope.sweeps.spec import read_sweep, sweep_from
 from recallscope.theory.lower_bound import bound
@@ -261,3 +261,21 @@ def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
     far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
     mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
     assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
+
+
+def test_a_reading_of_hundreds_of_digits(tmp_path):
+    from recallscope.paper.evidence import read_readings
+
+    fields = {"problem": PROBLEM.to_dict(), "seed": 0, "measure": "locking", "values": {}}
+    text = json.dumps(fields | {"seconds": 10**400}) + "\n"
+    (tmp_path / "readings.jsonl").write_text(text)
+    with pytest.raises(ProblemError, match="is no reading: int too large"):
+        read_readings(tmp_path / "readings.jsonl")
+
+
+def test_a_count_of_thousands_of_digits_in_the_table_of_a_plane():
+    row = PROBLEM.to_dict() | {"x": "dim", "y": "samples", "accuracy": "recall_accuracy"}
+    row |= {"target": 0.5, "tests": 10, "right": "9" * 5000, "mean": 0.5, "low": 0.4, "high": 0.6}
+    with pytest.raises(ProblemError, match="right must be numbers of tests, 0 to 10") as refusal:
+        from_rows([row])
+    assert len(str(refusal.value)) < 200

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recallscope.cell import check_amount
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary, boundary
-from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import Interval, mean_interval
 from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
@@ -326,9 +326,10 @@ def _read(row: Mapping[str, Any]) -> Measured:
     # The count of one run alone reads as a number, that of none as nothing.
     right = () if row["right"] is None else tuple(str(row["right"]).split())
     tests = whole_number("tests", row["tests"], 0)
-    if not all(count.isdecimal() and int(count) <= tests for count in right):
+    # Of 16 digits at most, as 2^53 has: Python reads no number of thousands of them.
+    if not all(count.isdecimal() and len(count) <= 16 and int(count) <= tests for count in right):
         raise ProblemError(
-            f"right must be numbers of tests, 0 to {tests} for each run, not {row['right']!r}"
+            f"right must be numbers of tests, 0 to {tests} for each run, not {shown(row['right'])}"
         )
     mean, low, high = (row[name] for name in Interval._fields)
     if right and not (
@@ -337,7 +338,7 @@ def _read(row: Mapping[str, Any]) -> Measured:
     ):
         raise ProblemError(
             "mean, low and high must be accuracies with low <= mean <= high, "
-            f"not {mean!r}, {low!r} and {high!r}"
+            f"not {shown(mean)}, {shown(low)} and {shown(high)}"
         )
     return Measured(
         right=tuple(map(int, right)),

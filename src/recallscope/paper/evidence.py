@@ -20,6 +20,7 @@ RECORDS = "records"
 READINGS = "readings.jsonl"
 """Where version 0.1 kept measures, beside the store; read for ever, and written no more."""
 _MOST_BYTES = 2**28
+_NO_READING = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
 class NotMeasuredError(Exception):
@@ -41,7 +42,7 @@ def read_readings(path: Path) -> list[Record]:
     for number, line in enumerate(lines, start=1):
         try:
             records.append(_from_json(line))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except _NO_READING as error:
             raise ProblemError(f"line {number} of {str(path)!r} is no reading: {error}") from None
     return records
 
