@@ -170,7 +170,7 @@ def test_a_phase_diagram_that_would_never_end_is_refused(command):
         *("--vocab", "64", "--length", "4"),
     )
     assert done.returncode == 2
-    assert "at most 1000000 runs" in done.stderr
+    assert "more than 20000 problems or 1000000 cells" in done.stderr
 
 
 def test_the_figure_of_a_law_says_what_was_measured():
