@@ -55,7 +55,7 @@ from recallscope.common.csv_files import write_csv
 from recallscope.learning.cost import predict_cost
 
 LONGEST, LONGEST_WAIT, MOST_MEMORY = 10.0, 60.0, 2 * 2**30
-MOST_LINES, MOST_LETTERS = 6, 2500
+MOST_LINES, MOST_LETTERS = 7, 2500
 AT_ONCE = 200  # cases of one child
 BAD = ("traceback", "exit code", "not a sentence", "not JSON", "hang", "above 2 GiB", "touched")
 
@@ -326,6 +326,7 @@ def as_process(case: Case, sound: Path, place: Path, full: bool) -> Ended:
                 stdout=sink,
                 stderr=subprocess.PIPE,
                 timeout=LONGEST_WAIT,
+                start_new_session=True,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -400,6 +401,7 @@ def main_study() -> None:
                 again.append(case)
             if (number + 1) % 1000 == 0:
                 print(f"{number + 1} cases, {time.monotonic() - started:.0f} s", flush=True)
+        print(f"{len(again)} lines once more, as processes", flush=True)
         for number, case in enumerate(again):
             if not {"processes", "ray"} & {*case.line}:
                 ended = as_process(case, place / "sound", place, full=number % 4 == 0)

@@ -279,3 +279,14 @@ def test_a_count_of_thousands_of_digits_in_the_table_of_a_plane():
     with pytest.raises(ProblemError, match="right must be numbers of tests, 0 to 10") as refusal:
         from_rows([row])
     assert len(str(refusal.value)) < 200
+
+
+def test_of_a_million_cells_that_are_not_ok_a_few_are_told(tmp_path, command):
+    (tmp_path / "large.toml").write_text(
+        "seeds = 9\n[problem]\nvocab = 32\ndim = 8\nlength = 1000000000000\nsamples = 64\n"
+    )
+    done = command("sweep", "large.toml", "--store", "facts")
+    *told, last = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert [line[:24] for line in told] == ["recallscope: infeasible:"] * 5
+    assert last.endswith("are in the store: recallscope records --store facts list")

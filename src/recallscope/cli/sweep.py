@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from recallscope.sweeps.estimate import Estimate
     from recallscope.sweeps.spec import Sweep
     from recallscope.sweeps.sweep import SweepProgress
+
+
+_MOST_TOLD = 5  # cells that are not ok
 
 
 @asks_where_to_run()
@@ -97,7 +101,7 @@ def sweep(
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
             progress=show,
-            failure=lambda record: _tell(display, record),
+            failure=_teller(display, store.place),
         )
     if as_json:
         print_json({"store": store.place} | found._asdict())
@@ -166,13 +170,28 @@ def _note(progress: SweepProgress) -> str:
     )
 
 
-def _tell(display: Any, record: Record) -> None:
-    sizes = ", ".join(
-        f"{name}={value}"
-        for name, value in record.problem.to_dict().items()
-        if name in ("vocab", "samples", "dim", "length", "width") and value is not None
-    )
-    display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
+def _teller(display: Any, place: str) -> Callable[[Record], None]:
+    """Tells of cells that are not ok: of the first few, as there may be a million of them."""
+    told = 0
+
+    def tell(record: Record) -> None:
+        nonlocal told
+        told += 1
+        if told > _MOST_TOLD:
+            return
+        sizes = ", ".join(
+            f"{name}={value}"
+            for name, value in record.problem.to_dict().items()
+            if name in ("vocab", "samples", "dim", "length", "width") and value is not None
+        )
+        display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
+        if told == _MOST_TOLD:
+            display.say(
+                "recallscope: further cells that are not ok are in the store: "
+                f"recallscope records --store {place} list"
+            )
+
+    return tell
 
 
 def _store(where: dict[str, Any]) -> Store:
