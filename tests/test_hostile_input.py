@@ -285,7 +285,7 @@ def test_of_a_million_cells_that_are_not_ok_a_few_are_told(tmp_path, command):
     (tmp_path / "large.toml").write_text(
         "seeds = 9\n[problem]\nvocab = 32\ndim = 8\nlength = 1000000000000\nsamples = 64\n"
     )
-    done = command("sweep", "large.toml", "--store", "facts")
+    done = command("sweep", "large.toml", "--yes", "--store", "facts")
     *told, last = done.stderr.splitlines()
     assert done.returncode == 1
     assert [line[:24] for line in told] == ["recallscope: infeasible:"] * 5
