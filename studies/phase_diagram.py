@@ -21,7 +21,8 @@ import torch
 from recallscope import Problem, Record, Status, run
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.axis import parse_axis
-from recallscope.measurement.phase import PhaseCell, PhaseDiagram, from_rows, phase_diagram, plan
+from recallscope.measurement.phase import from_rows, phase_diagram, plan
+from recallscope.measurement.phase_diagram import PhaseCell, PhaseDiagram
 from recallscope.plotting.phase_diagram import phase_diagram_figure
 from recallscope.plotting.style import save
 from recallscope.record import ACCURACIES, Provenance

@@ -12,7 +12,7 @@ from recallscope import Problem, Record, Status, bound, solve
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
 from recallscope.record import Provenance
-from recallscope.theory.capacity import GROWS
+from recallscope.theory.sizes import GROWS
 from recallscope.validation.decoders import DECODERS
 from recallscope.validation.measures import MEASURES, NOISES
 

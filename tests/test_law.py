@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from recallscope import ProblemError
+from recallscope.statistics.expected_law import expected_law
 from recallscope.statistics.power_law import FitStatus, Points, collapse, fit_law, read_points
 
 
@@ -152,3 +153,36 @@ def test_collapse_says_what_the_law_takes_away_and_what_seeds_leave():
     assert good.seeds <= good.own < 0.03 < 0.15 < good.raw
     wrong = collapse(size, rate, problem, {n: 5.0 + 0.5 * n for n in range(4)}, own)
     assert wrong.law > 3 * wrong.own
+
+
+@pytest.mark.parametrize("scatter", [0.0, 0.2])
+def test_expected_exponents_are_refused_if_wrong_and_rarely_if_right(scatter):
+    """Planted laws: of two exponents at once, over points that scatter beyond their errors."""
+    rng = np.random.default_rng(7)
+    x = np.column_stack([np.tile(np.log([32, 45, 64, 90, 128]), 2), np.repeat([2.0, 3.0], 5)])
+    right, wrong = [], []
+    for _ in range(60):
+        error = rng.uniform(0.03, 0.08, 10)
+        noise = np.hypot(error, scatter) * rng.standard_normal(10)
+        points = Points(
+            ("dim", "length"), x, 1 - 2 * x[:, 0] + x[:, 1] + noise, error, np.zeros(10)
+        )
+        right.append(expected_law(points, {"dim": -2, "length": 1}).p_value)
+        wrong.append(expected_law(points, {"dim": -1, "length": 1}).p_value)
+    assert np.mean(np.array(right) < 0.05) < 0.15
+    assert np.mean(np.array(wrong) < 0.05) > 0.9
+
+
+def test_the_law_that_was_expected_goes_through_the_points():
+    x = np.log([[32, 8], [64, 8], [128, 8], [64, 16], [64, 32]])
+    y = 3 - 2 * x[:, 0] + 1.5 * x[:, 1]
+    points = Points(("dim", "length"), x, y, np.full(5, 0.01), np.zeros(5))
+    expected = expected_law(points, {"dim": -2})
+    assert expected.predict({"dim": 100, "length": 10}) == pytest.approx(
+        3 - 2 * np.log(100) + 1.5 * np.log(10), abs=1e-3
+    )
+    assert expected_law(points, {}) is None
+    assert (
+        expected_law(Points(("dim",), x[:2, :1], y[:2], np.ones(2), np.zeros(2)), {"dim": 1})
+        is None
+    )

@@ -320,7 +320,7 @@ def test_extremes_are_numbers():
 
 def test_a_bound_is_fit_for_json():
     population = bound(Problem(vocab=512, samples=math.inf, dim=64, length=32, width=128), 0.9)
-    plain = json.loads(json.dumps(population.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(population.to_dict(), allow_nan=False))["bound"]
     assert plain["vocab"] == "inf"
     assert plain["samples"] == max(
         plain["gradient_samples"], plain["counting_samples"], plain["coverage_samples"]

@@ -22,10 +22,10 @@ from recallscope.plotting.style import save
 from recallscope.record import Status
 from recallscope.theory import hermite
 from recallscope.theory.accuracy import Contest, _partly_read, accuracies, analyse, on_sphere
-from recallscope.theory.capacity import SIZES
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
+from recallscope.theory.sizes import SIZES
 
 STUDIES = Path(__file__).parents[1] / "studies"
 sys.path.insert(0, str(STUDIES))
@@ -142,7 +142,7 @@ FRESH = [
 @pytest.mark.parametrize("fields", FRESH, ids=lambda fields: "-".join(map(str, fields.values())))
 def test_fresh_runs_are_predicted(fields: dict) -> None:
     problem = Problem(**fields)
-    records = [run(problem, seed) for seed in range(100, 108)]
+    records = [run(problem, seed, dtype="float64") for seed in range(100, 108)]
     predicted = predict(problem)
     for name in ACCURACIES:
         values = np.array([getattr(record, name) for record in records])

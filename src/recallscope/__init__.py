@@ -12,10 +12,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recallscope.api.ablate import ablate as ablate
+    from recallscope.api.bench import bench as bench
+    from recallscope.api.check import check as check
     from recallscope.api.critical import critical as critical
     from recallscope.api.fit import fit as fit
     from recallscope.api.phase import phase as phase
-    from recallscope.experiment.run import run as run
+    from recallscope.api.predict import predict as predict
+    from recallscope.api.run import run as run
+    from recallscope.api.sweep import sweep as sweep
+    from recallscope.api.theory import bound as bound
+    from recallscope.api.theory import solve as solve
     from recallscope.learning.cost import predict_cost as predict_cost
     from recallscope.learning.threads import Threads as Threads
     from recallscope.learning.three_step import Learned as Learned
@@ -30,19 +37,23 @@ if TYPE_CHECKING:
     from recallscope.record import Record as Record
     from recallscope.record import Status as Status
     from recallscope.store.store import Store as Store
-    from recallscope.sweeps.sweep import sweep as sweep
     from recallscope.tasks.datasets import RecallDataset as RecallDataset
     from recallscope.tasks.datasets import RecallStream as RecallStream
     from recallscope.tasks.recall import Samples as Samples
     from recallscope.tasks.recall import Task as Task
-    from recallscope.theory.capacity import phase_map as phase_map
-    from recallscope.theory.capacity import predict as predict
-    from recallscope.theory.capacity import solve as solve
-    from recallscope.theory.lower_bound import bound as bound
-    from recallscope.validation.check import check as check
+    from recallscope.theory.phase_map import phase_map as phase_map
 
 # Loaded when first used, so that a problem or a task does not wait for torch.
 _HOME = {
+    "ablate": "api.ablate",
+    "bench": "api.bench",
+    "bound": "api.theory",
+    "check": "api.check",
+    "predict": "api.predict",
+    "run": "api.run",
+    "solve": "api.theory",
+    "sweep": "api.sweep",
+    "phase_map": "theory.phase_map",
     "CriticalSearch": "measurement.critical",
     "Embeddings": "models.embeddings",
     "Learned": "learning.three_step",
@@ -58,19 +69,12 @@ _HOME = {
     "Transformer": "models.transformer",
     "Threads": "learning.threads",
     "Instance": "models.instance",
-    "bound": "theory.lower_bound",
-    "check": "validation.check",
     "critical": "api.critical",
     "fit": "api.fit",
     "learn": "learning.three_step",
     "phase": "api.phase",
-    "phase_map": "theory.capacity",
-    "predict": "theory.capacity",
     "predict_cost": "learning.cost",
-    "run": "experiment.run",
-    "solve": "theory.capacity",
     "summarise": "measurement.summary",
-    "sweep": "sweeps.sweep",
 }
 
 __all__ = list(_HOME)

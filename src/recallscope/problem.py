@@ -289,13 +289,27 @@ class Problem:
             fields["metrics"] = list(self.metrics)
         return fields
 
+    def to_row(self) -> dict[str, Any]:
+        """Plain values for a row of a table: an infinite number of samples is one, lists a text."""
+        fields = self.to_dict() | {"samples": self.samples}
+        return fields | ({"metrics": " ".join(self.metrics)} if self.metrics else {})
+
     def to_json(self) -> str:
         """Canonical JSON: sorted fields, no spaces."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Problem:
-        """A problem from plain values; unknown and missing fields are errors."""
+        """A problem from plain values; unknown and missing fields are errors.
+
+        A `key` among them, as results have it, must be that of the problem.
+        """
+        if "key" in fields:
+            rest = {name: value for name, value in fields.items() if name != "key"}
+            problem = cls.from_dict(rest)
+            if problem.key != fields["key"]:
+                raise ProblemError(f"the key {fields['key']!r:.80} is not that of these fields")
+            return problem
         for name in fields:
             if not isinstance(name, str) or name in ("self", "declared"):
                 raise ProblemError(f"unknown field {name!r:.60}; a field has a name of its own")

@@ -197,20 +197,48 @@ class Record:
         return float(value), self.test_samples
 
     def to_dict(self) -> dict[str, Any]:
-        """One flat object fit for JSON; the problem is given by its key."""
+        """One object fit for JSON: numbers and provenance flat, the problem with its fields."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         provenance = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
         for name in ("measure", "metrics"):  # which most records have not
             if not fields[name]:
                 del fields[name]
-        return fields | {"status": str(self.status), "problem_key": problem.key} | provenance
+        return (
+            fields
+            | {"status": str(self.status), "problem_key": problem.key}
+            | provenance
+            | {"problem": problem.to_dict()}
+        )
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Record:
+        """The inverse of `to_dict`."""
+        made = {each.name for each in dataclasses.fields(Provenance)}
+        own = {name: value for name, value in told.items() if name not in made}
+        problem = Problem.from_dict(own.pop("problem"))
+        if own.pop("problem_key", problem.key) != problem.key:
+            raise ProblemError("the key of this record is not that of its problem")
+        own["status"] = Status(own["status"])
+        return cls(
+            **{**own, "problem": problem},
+            provenance=Provenance(**{name: told[name] for name in made}),
+        )
 
     def result(self) -> dict[str, Any]:
         """All that must be equal when the same experiment is run again: everything but the time."""
         fields = self.to_dict()
-        del fields["elapsed_seconds"]
+        del fields["elapsed_seconds"], fields["problem"]
         return fields
+
+    def row(self) -> dict[str, Any]:
+        """One flat row for a table: the problem, the seed and the results."""
+        fields = self.to_dict()
+        metrics = fields.pop("metrics", {})
+        for name in ("problem", "versions"):
+            del fields[name]
+        row: dict[str, Any] = self.problem.to_row() | fields | metrics
+        return row
 
 
 def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:

@@ -3,52 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Unpack
 
-from recallscope.cell import Settings
-from recallscope.executors.base import Executor
+from recallscope.api.how_to_run import HowToRun, runner, takes_how_to_run
 from recallscope.measurement import ablation
-from recallscope.measurement.ablation import AblationResult
-from recallscope.problem import Problem
-from recallscope.record import Record
-from recallscope.sweeps.jobs import cell_workers
-from recallscope.sweeps.scheduler import ProgressCallback, run_all
-
-if TYPE_CHECKING:
-    from recallscope.store.store import Store
+from recallscope.measurement.ablation import Ablations
+from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.record import accuracy_name
 
 
-class Ablated(NamedTuple):
-    """What each change does, and the records of all runs."""
-
-    results: list[AblationResult]
-    records: list[Record]
-
-
+@takes_how_to_run
 def ablate(
     problem: Problem,
     names: Sequence[str] = (),
-    accuracy: str = "recall_accuracy",
+    accuracy: str = "recall",
     *,
     seeds: int = 16,
-    first_seed: int = 0,
-    settings: Settings | None = None,
-    executor: str | Executor = "serial",
-    workers: int | None = None,
-    address: str | None = None,
-    store: Store | None = None,
-    progress: ProgressCallback = lambda done, total: None,
-) -> Ablated:
-    """Change one thing of a problem at a time, at the same seeds; see `sweep` for where and how.
+    seed: int = 0,
+    **how: Unpack[HowToRun],
+) -> Ablations:
+    """Change one thing of a problem at a time, and see what it does at the same seeds.
 
-    Without names, all ablations that apply.
+    Args:
+        problem: as it is before the change.
+        names: embedding, mlp, trigger, steps, batch, gaussian; all that apply if none is given.
+        accuracy: recall, lock, one-step, or a metric.
+        seeds: how many runs of each arm.
+        seed: the first.
+        how: how and where to run, as in `HowToRun`.
 
     >>> problem = Problem(vocab=64, samples=512, dim=48, length=4)
     >>> [result.pairs for result in ablate(problem, ["trigger"], seeds=2).results]
     [2]
     """
-    ablations = ablation.named(names, problem, accuracy)
-    runs = ablation.plan(ablations, seeds, first_seed)
-    with cell_workers(executor, workers, address) as pool:
-        records = run_all(runs, pool, settings or Settings(), progress, store=store)
-    return Ablated([ablation.compare(each, records) for each in ablations], records)
+    if isinstance(names, str):
+        raise ProblemError(f"names are a list, as in [{names!r:.60}]")
+    runs = runner(how)
+    if runs.own:
+        raise ProblemError("an experiment of your own has nothing to take away; use sweep")
+    ablations = ablation.named(names, problem, accuracy_name(accuracy))
+    count = whole_number("seeds", seeds, 1, 10**6)
+    records = runs.records(ablation.plan(ablations, count, seed), "ablations")
+    results = [ablation.compare(each, records) for each in ablations]
+    return Ablations(problem=problem, seeds=count, results=results, records=records)

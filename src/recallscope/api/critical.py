@@ -2,75 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
-from recallscope.api.experiment import settings_for, store_at
-from recallscope.cell import Settings
-from recallscope.executors.base import Executor
-from recallscope.measurement.critical import CriticalSearch, CriticalSize
+from recallscope.api.how_to_run import HowToRun, runner, takes_how_to_run
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.critical_size import CriticalSize
 from recallscope.problem import Problem
-from recallscope.sweeps.jobs import cell_workers
-from recallscope.sweeps.scheduler import ProgressCallback, run_searches
-
-if TYPE_CHECKING:
-    from recallscope.store.store import Store
+from recallscope.record import accuracy_name
 
 
+@takes_how_to_run
 def critical(
     problem: Problem,
     quantity: str = "samples",
     target: float = 0.5,
-    accuracy: str = "recall_accuracy",
+    accuracy: str = "recall",
     *,
     low: int | None = None,
     high: int | None = None,
     precision: float = 0.1,
     budget: int = 64,
-    first_seed: int = 0,
+    seed: int = 0,
     prior: float | str | None = "theory",
-    settings: Settings | None = None,
-    run: Callable[[Problem, int], Any] | None = None,
-    name: str | None = None,
-    version: int = 1,
-    executor: str | Executor = "serial",
-    workers: int | None = None,
-    address: str | None = None,
-    store: str | Path | Store | None = None,
-    progress: ProgressCallback = lambda done, total: None,
+    **how: Unpack[HowToRun],
 ) -> CriticalSize:
-    """Search for it, from first run to last; see `CriticalSearch` and `sweep` for the arguments.
+    """Search for the critical size, from first run to last.
+
+    Args:
+        problem: everything but the size sought, whose value in the problem is not used.
+        quantity: samples, dim, width, vocab or length.
+        target: the accuracy to cross.
+        accuracy: recall, lock, one-step, or a metric.
+        low: the smallest size to look at; by default far below where the target could be reached.
+        high: the largest.
+        precision: the width of the interval that is good enough, as a share of the size.
+        budget: the most runs.
+        seed: of the first run; each run has its own.
+        prior: a size to look at first; "theory" for what the closed forms say, None for none.
+        how: how and where to run, as in `HowToRun`.
+
+    >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
+    >>> found = critical(problem, "samples", 0.5, budget=24)
+    >>> found.low < found.value < found.high
+    True
 
     With `run`, a function of your own from a problem and a seed to an accuracy and the number of
     its tests, that is searched instead:
 
     >>> def half_by_1000(problem, seed):
     ...     return problem.samples / (problem.samples + 1000), 4096
-    >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
     >>> found = critical(problem, "samples", 0.5, run=half_by_1000)
     >>> found.low < 1000 < found.high
     True
-
-    >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
-    >>> found = critical(problem, "samples", 0.5, budget=24)
-    >>> found.low < found.value < found.high
-    True
     """
-    how = settings_for(settings, run, name, version)
+    runs = runner(how)
     search = CriticalSearch(
         problem,
         quantity,
         target,
-        accuracy,
+        accuracy_name(accuracy),
         low=low,
         high=high,
         precision=precision,
         budget=budget,
-        first_seed=first_seed,
+        first_seed=seed,
         prior=prior,
-        own=None if how.own is None else how.own.name,
+        own=runs.own,
     )
-    with cell_workers(executor, workers, address) as pool:
-        run_searches([search], pool, how, progress, store=store_at(store))
+    runs.search([search], "search")
     return search.result()

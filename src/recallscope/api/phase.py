@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
-from recallscope.api.experiment import settings_for, store_at
-from recallscope.cell import Settings
-from recallscope.executors.base import Executor
-from recallscope.measurement.axis import Axis
-from recallscope.measurement.phase import PhaseDiagram, phase_diagram, plan
+from recallscope.api.how_to_run import AxisLike, HowToRun, axis_from, runner, takes_how_to_run
+from recallscope.measurement.phase import phase_diagram, plan
+from recallscope.measurement.phase_diagram import PhaseDiagram
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import check_accuracy, check_target, metric_names
-from recallscope.sweeps.jobs import cell_workers
-from recallscope.sweeps.scheduler import ProgressCallback, run_all
-from recallscope.theory.capacity import SIZES
+from recallscope.record import accuracy_name, check_accuracy, check_target, metric_names
+from recallscope.theory.sizes import SIZES
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
 
 
+@takes_how_to_run
 def phase(
     problem: Problem,
-    x: Axis,
-    y: Axis,
+    x: AxisLike,
+    y: AxisLike,
     seeds: int = 4,
     target: float = 0.5,
-    accuracy: str = "recall_accuracy",
+    accuracy: str = "recall",
     *,
-    first_seed: int = 0,
-    settings: Settings | None = None,
-    run: Callable[[Problem, int], Any] | None = None,
-    name: str | None = None,
-    version: int = 1,
-    executor: str | Executor = "serial",
-    workers: int | None = None,
-    address: str | None = None,
-    store: str | Path | Store | None = None,
-    progress: ProgressCallback = lambda done, total: None,
+    seed: int = 0,
+    **how: Unpack[HowToRun],
 ) -> PhaseDiagram:
-    """Run every cell of the plane with seeds of its own; see `sweep` for where and how.
+    """Run every cell of a plane of two sizes with seeds of its own, and compare with the theory.
+
+    Args:
+        problem: everything but the two sizes, whose values in the problem are not used.
+        x: a size and its values: 'dim=16:256:30', or ('dim', [16, 32, 64]).
+        y: another; the boundary is sought along it.
+        seeds: how many runs of each cell.
+        target: the accuracy to cross.
+        accuracy: recall, lock, one-step, or a metric.
+        seed: of the first run.
+        how: how and where to run, as in `HowToRun`.
 
     >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
-    >>> found = phase(problem, Axis("dim", (16, 64)), Axis("samples", (32, 2048)), seeds=2)
+    >>> found = phase(problem, "dim=16,64", ("samples", [32, 2048]), seeds=2)
     >>> len(found.cells)
     4
     """
-    how = settings_for(settings, run, name, version)
-    check_accuracy(accuracy, None if how.own else metric_names(problem))
+    name, runs = accuracy_name(accuracy), runner(how)
+    columns, rows = axis_from(x), axis_from(y)
+    check_accuracy(name, None if runs.own else metric_names(problem))
     check_target(target)
-    runs = plan(problem, x, y, seeds, first_seed)
-    with cell_workers(executor, workers, address) as pool:
-        records = run_all(runs, pool, how, progress, store=store_at(store))
-    return phase_diagram(records, x.name, y.name, accuracy, target)
+    records = runs.records(plan(problem, columns, rows, seeds, seed), "phase diagram")
+    return phase_diagram(records, columns.name, rows.name, name, target)
 
 
 def phase_of_store(

@@ -22,6 +22,7 @@ from recallscope.cli.options import (
     asks_where_to_run,
 )
 from recallscope.cli.parsing import (
+    as_arguments,
     csv_path,
     figure_path,
     no_arrays,
@@ -78,16 +79,17 @@ def ablate(
     runs = plan(named(names or [], problem, name), count, first)
     check_time_of([each for each, _ in runs], settings, where, yes)
     with ProgressDisplay("ablations") as display, resumable():
-        found, records = measure(
+        ablations = measure(
             problem,
             names or [],
             name,
             seeds=count,
-            first_seed=first,
-            settings=settings,
+            seed=first,
+            **as_arguments(settings),
             progress=display.update,
             **place,
         )
+    found, records = ablations.results, ablations.records
     if table is not None:
         write_csv([comparison.row() for comparison in found], table)
     if picture is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from recallscope.cli.options import Device, Dim, Dtype, Json, Length, Repeats, Samples, Vocab
 from recallscope.cli.parsing import problem_from
 from recallscope.cli.tables.output import print_json
@@ -16,7 +14,7 @@ def bench(
     samples: Samples = "65536",
     dim: Dim = "128",
     length: Length = "64",
-    dtype: Dtype = "float64",
+    dtype: Dtype = "float32",
     device: Device = "cpu",
     repeats: Repeats = "5",
     as_json: Json = False,
@@ -32,16 +30,18 @@ def bench(
       recallscope bench
       recallscope bench --vocab 1024 --samples 8192 --dtype float32 --json
     """
+    from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import bench as benchmark
 
     problem = problem_from(vocab=vocab, samples=samples, dim=dim, length=length)
-    result = benchmark.bench(
-        problem,
-        dtype=dtype,
-        device=device,
-        repeats=number_or_text(repeats),
-        announce=lambda stage: print(f"timing {stage}", file=sys.stderr),
-    )
+    with ProgressDisplay("bench") as display:
+        result = benchmark.bench(
+            problem,
+            dtype=dtype,
+            device=device,
+            repeats=number_or_text(repeats),
+            progress=display.update,
+        )
     if as_json:
         print_json(result.to_dict())
     else:

@@ -17,6 +17,7 @@ from recallscope.cli.options import (
     asks_where_to_run,
 )
 from recallscope.cli.parsing import (
+    as_arguments,
     csv_path,
     figure_path,
     fill_in,
@@ -65,7 +66,7 @@ def critical(
     asked, place = search_from(how), place_from(where)
     with ProgressDisplay("search") as display, resumable():
         found = measure(
-            problem, quantity, **asked, **place, settings=settings, progress=display.update
+            problem, quantity, **asked, **place, **as_arguments(settings), progress=display.update
         )
     if table is not None:
         write_csv(found.curve, table)

@@ -20,6 +20,7 @@ from recallscope.cli.options import (
     refuse_all_but,
 )
 from recallscope.cli.parsing import (
+    as_arguments,
     csv_path,
     figure_path,
     fill_in,
@@ -79,7 +80,7 @@ def fit(
     else:
         found = _measure(options, how, where, quantity, vary or [], test_samples, dtype)
     if table is not None:
-        write_csv(found.rows, table)
+        write_csv(found.rows(), table)
     if picture is not None:
         from recallscope.plotting.scaling import scaling_figure
         from recallscope.plotting.style import save
@@ -121,5 +122,11 @@ def _measure(
     asked, place = search_from(how), place_from(where)
     with ProgressDisplay("searches") as display, resumable():
         return measure(
-            problem, quantity, axes, **asked, **place, settings=settings, progress=display.update
+            problem,
+            quantity,
+            axes,
+            **asked,
+            **place,
+            **as_arguments(settings),
+            progress=display.update,
         )

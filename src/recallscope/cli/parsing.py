@@ -123,7 +123,7 @@ def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str,
 
 def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
     """Give a size that is sought or varied some value that makes a problem."""
-    from recallscope.theory.capacity import SIZES
+    from recallscope.theory.sizes import SIZES
 
     if size not in SIZES:
         raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
@@ -153,6 +153,11 @@ def settings_from(test_samples: str, dtype: str, arrays: Embeddings | None = Non
     return Settings(test_samples=tests, dtype=dtype, embeddings=arrays)
 
 
+def as_arguments(settings: Settings) -> dict[str, Any]:
+    """The same as arguments of a function that runs."""
+    return {name: getattr(settings, name) for name in ("test_samples", "dtype", "embeddings")}
+
+
 def search_from(how: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a search."""
     low, high = (
@@ -166,7 +171,7 @@ def search_from(how: dict[str, Any]) -> dict[str, Any]:
         "high": high,
         "precision": number_or_text(how["precision"]),
         "budget": whole_number("budget", number_or_text(how["budget"]), 1, 10**6),
-        "first_seed": whole_number("seed", number_or_text(how["seed"]), 0, 2**62),
+        "seed": whole_number("seed", number_or_text(how["seed"]), 0, 2**62),
         "prior": None if how["no_theory"] else "theory",
     }
 

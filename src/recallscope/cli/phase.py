@@ -24,6 +24,7 @@ from recallscope.cli.options import (
     refuse_all_but,
 )
 from recallscope.cli.parsing import (
+    as_arguments,
     csv_path,
     figure_path,
     fill_in,
@@ -39,7 +40,7 @@ from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.measurement.phase import PhaseDiagram
+    from recallscope.measurement.phase_diagram import PhaseDiagram
 
 _WITH_FROM = ("source", "target", "csv", "figure", "as_json")
 
@@ -148,12 +149,13 @@ def _measure(
     with ProgressDisplay("phase diagram") as display, resumable():
         return measure(
             problem,
-            *axes,
+            axes[0],
+            axes[1],
             count,
             number_or_text(target),
             accuracy_name(accuracy),
-            first_seed=first,
-            settings=settings,
+            seed=first,
+            **as_arguments(settings),
             progress=display.update,
             **place,
         )

@@ -34,7 +34,7 @@ def run(
     seed: Seed = "0",
     seeds: Seeds = "1",
     test_samples: TestSamples = "4096",
-    dtype: Dtype = "float64",
+    dtype: Dtype = "float32",
     device: Device = "cpu",
     yes: Yes = False,
     as_json: Json = False,

@@ -101,10 +101,10 @@ def sweep(
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
             progress=show,
-            failure=_teller(display, store.place),
+            callback=_teller(display, store.place),
         )
     if as_json:
-        print_json({"store": store.place} | found._asdict())
+        print_json(found.to_dict())
     else:
         print_sweep(store.place, found)
     return 0 if set(found.by_status) <= {"ok"} else 1
@@ -176,6 +176,8 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
 
     def tell(record: Record) -> None:
         nonlocal told
+        if record.status == "ok":
+            return
         told += 1
         if told > _MOST_TOLD:
             return

@@ -44,10 +44,10 @@ def predict(
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
       recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
     """
-    from recallscope.theory import capacity
+    from recallscope.theory import prediction
 
     _, options["embedding"] = own_arrays(options["embedding"])
-    found = capacity.predict(problem_from(**options))
+    found = prediction.predict(problem_from(**options))
     if as_json:
         print_json(found.to_dict())
     else:
@@ -104,7 +104,7 @@ def bound(
     problem = closed_form_problem(options)
     found = lower_bound.bound(problem, number_or_text(target))
     if as_json:
-        print_json({"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()})
+        print_json(found.to_dict())
     else:
         print_bound(problem, found)
 

@@ -11,9 +11,10 @@ would be one of ways to use threads.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import Learned, learn
 from recallscope.models.instance import Instance
 from recallscope.models.transformer import Transformer
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
@@ -58,8 +61,8 @@ _RATIOS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BenchResult(Result):
     """How long three-step learning takes, every way there is.
 
     Attributes:
@@ -92,6 +95,53 @@ class BenchResult:
     predicted_seconds_on_one_thread: float
     ratios: dict[str, Ratio]
 
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> BenchResult:
+        """The inverse of `to_dict`."""
+        ratios = {name: Ratio(**ratio) for name, ratio in told["ratios"].items()}
+        return cls(**{**told, "problem": Problem.from_dict(told["problem"]), "ratios": ratios})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each ratio of times."""
+        return [
+            {"ratio": name, **asdict(ratio)}
+            | {"seconds_over": self.seconds[over], "seconds_under": self.seconds[under]}
+            for name, ratio in self.ratios.items()
+            for over, under in [_RATIOS[name]]
+        ]
+
+    def _words(self) -> str:
+        told = ", ".join(
+            f"{name.replace('_', ' ')} "
+            + ("too noisy to say" if each.median is None else f"{each.median:.2f}")
+            + f" ({each.low:.2f} to {each.high:.2f})"
+            for name, each in self.ratios.items()
+        )
+        return f"{self.turns} turns on {self.threads} thread: {told}"
+
+    def _drawing(self) -> Drawing:
+        names = [name.replace("_", " ") for name in self.ratios]
+        ratios = list(self.ratios.values())
+        series = Series(
+            label="median of turns; bars: 90 % intervals",
+            kind=Kind.MEASURED,
+            x=names,
+            y=[
+                math.sqrt(each.low * each.high) if each.median is None else each.median
+                for each in ratios
+            ],
+            low=[each.low for each in ratios],
+            high=[each.high for each in ratios],
+        )
+        problem = self.problem
+        caption = (
+            f"Ratios of times at V={problem.vocab}, N={problem.samples}, d={problem.dim}, "
+            f"L={problem.length}, {self.dtype} on {self.device}, {self.threads} thread, "
+            f"{self.clock}."
+        )
+        panel = Panel(title="", x="", y="ratio", series=[series], log_y=True)
+        return picture_drawing(Picture(caption=caption, panels=[panel]))
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self) | {"problem": self.problem.to_dict() | {"key": self.problem.key}}
@@ -100,10 +150,10 @@ class BenchResult:
 def bench(
     problem: Problem,
     *,
-    dtype: str = "float64",
+    dtype: str = "float32",
     device: str = "cpu",
     repeats: int = FEWEST_TURNS,
-    announce: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> BenchResult:
     """Time three-step learning of one problem, every way there is, on one thread and in turns.
 
@@ -135,7 +185,7 @@ def bench(
             "literal_bare": lambda: _bare_literal(literal_instance, tile),
             "autograd": lambda: three_steps_by_autograd(literal_instance, part),
         }
-        seconds = take_turns(ways, turns, _CLOCKS[clock], announce)
+        seconds = take_turns(ways, turns, _CLOCKS[clock], progress)
     scale = len(tile.label) / len(part.label)
     seconds["autograd"] = [scale * each for each in seconds["autograd"]]
     return BenchResult(

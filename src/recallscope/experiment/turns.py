@@ -56,13 +56,15 @@ def take_turns(
     ways: Mapping[str, Callable[[], object]],
     turns: int,
     clock: Callable[[], float],
-    announce: Callable[[str], None],
+    progress: Callable[[float, float], None],
 ) -> dict[str, list[float]]:
     """The seconds of every way in every turn, after one turn to warm up."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
+    done = 0
     for turn in range(turns + 1):
         for name, way in ways.items():
-            announce(f"{name}, turn {turn} of {turns}" if turn else f"{name}, to warm up")
+            progress(done, (turns + 1) * len(ways))
+            done += 1
             started = clock()
             way()
             took = max(clock() - started, 1e-9)  # a coarse clock may see no time pass

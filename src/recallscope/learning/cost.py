@@ -96,7 +96,7 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
 
 
 def predict_cost(
-    problem: Problem, engine: str = "auto", dtype: str = "float64", test_samples: int = 4096
+    problem: Problem, engine: str = "auto", dtype: str = "float32", test_samples: int = 4096
 ) -> Cost:
     """Work, memory and time of one run of a problem, testing included.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status, check_accuracy, metric_names
 from recallscope.statistics.intervals import Interval
@@ -73,14 +74,34 @@ class AblationResult:
             return None
         return max(abs(self.difference.low), abs(self.difference.high))
 
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> AblationResult:
+        """The inverse of `to_dict`."""
+
+        def arm(letter: str) -> Arm:
+            problem = Problem.from_dict(told[f"problem_{letter}"])
+            return Arm(told[letter], problem, told[f"accuracy_{letter}"])
+
+        def interval(*names: str) -> Interval | None:
+            ends = [told[name] for name in names]
+            return None if ends[0] is None else Interval(*ends)
+
+        return cls(
+            ablation=Ablation(told["ablation"], arm("a"), arm("b"), told["note"]),
+            **{name: told[name] for name in ("pairs", "failed", "infeasible", "tests")},
+            a=interval("mean_a", "low_a", "high_a"),
+            b=interval("mean_b", "low_b", "high_b"),
+            difference=interval("difference", "low", "high"),
+        )
+
     def row(self) -> dict[str, Any]:
         """One plain row for a table."""
         name, a, b, note = self.ablation
         cells: dict[str, Any] = {"ablation": name, "a": a.label, "b": b.label}
         for arm, letter, interval in ((a, "a", self.a), (b, "b", self.b)):
             cells |= {f"accuracy_{letter}": arm.accuracy, f"problem_{letter}": arm.problem.key}
-            for field in Interval._fields:
-                cells[f"{field}_{letter}"] = getattr(interval, field, None)
+            for end in Interval._fields:
+                cells[f"{end}_{letter}"] = getattr(interval, end, None)
         return cells | {
             "difference": getattr(self.difference, "mean", None),
             "low": getattr(self.difference, "low", None),
@@ -101,6 +122,60 @@ class AblationResult:
         return self.row() | {
             name: problem.to_dict() | {"key": problem.key} for name, problem in problems.items()
         }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Ablations(Result):
+    """What each of several changes does to one problem, and the records of all runs."""
+
+    problem: Problem
+    seeds: int
+    results: list[AblationResult]
+    records: list[Record] = field(default_factory=list, compare=False)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each change."""
+        return [each.row() for each in self.results]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON; the records are not in it."""
+        return {
+            "problem": self.problem.to_dict() | {"key": self.problem.key},
+            "seeds": self.seeds,
+            "ablations": [each.to_dict() for each in self.results],
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Ablations:
+        """The inverse of `to_dict`; without records."""
+        return cls(
+            problem=Problem.from_dict(told["problem"]),
+            seeds=told["seeds"],
+            results=[AblationResult.from_dict(each) for each in told["ablations"]],
+        )
+
+    def _words(self) -> str:
+        told = "; ".join(
+            f"{each.ablation.name}: {each.verdict}"
+            + (
+                ""
+                if each.difference is None
+                else f", B − A = {each.difference.mean:.4f} ({each.difference.low:.4f} to "
+                f"{each.difference.high:.4f})"
+            )
+            for each in self.results
+        )
+        return f"{len(self.results)} ablations at {self.seeds} seeds: {told}"
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.ablation import (
+            ablation_caption,
+            ablation_figure,
+            draw_ablation,
+        )
+
+        data = [each.to_dict() for each in self.results]
+        return Drawing(data, ablation_figure, draw_ablation, ablation_caption, 2)
 
 
 def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ablation:

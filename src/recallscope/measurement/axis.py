@@ -9,7 +9,7 @@ import numpy as np
 
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
-from recallscope.theory.capacity import SIZES
+from recallscope.theory.sizes import SIZES
 
 _MOST_VALUES = 1000
 
@@ -49,6 +49,20 @@ def parse_axis(text: str) -> Axis:
         if len(values) > _MOST_VALUES:
             raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
     return Axis(name, tuple(values))
+
+
+def sizes_of(name: str, values: Iterable[object]) -> Axis:
+    """An axis from the name of a size and its values, in any order.
+
+    >>> sizes_of("dim", [64, 16, 64])
+    Axis(name='dim', values=(16, 64))
+    """
+    if name not in SIZES:
+        raise ProblemError(f"an axis is of {' or '.join(SIZES)}, not of {name!r:.60}")
+    sizes = sorted({whole_number(name, value, 1, LARGEST_SIZE) for value in values})
+    if not 1 <= len(sizes) <= _MOST_VALUES:
+        raise ProblemError(f"an axis has 1 to {_MOST_VALUES} values, not {len(sizes)}")
+    return Axis(name, tuple(sizes))
 
 
 def check_varied(axes: Iterable[Axis], quantity: str) -> None:

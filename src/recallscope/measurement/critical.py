@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from recallscope.measurement.critical_size import CriticalSize, without_size
+from recallscope.measurement.search_range import largest_size, search_range, smallest_size
 from recallscope.problem import (
     LARGEST_SEED,
-    LARGEST_SIZE,
     Problem,
     ProblemError,
     shown,
-    smallest_dim,
     whole_number,
 )
 from recallscope.record import (
@@ -38,92 +37,15 @@ from recallscope.record import (
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import (
-    GROWS,
-    SIZES,
-    Solution,
-    accuracies_along,
-    largest_vocab,
-    solve,
-)
+from recallscope.theory.capacity import Solution, solve
 from recallscope.theory.problem_arrays import no_closed_form
-from recallscope.theory.tested_range import extrapolated
+from recallscope.theory.sizes import GROWS, SIZES
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
-
-
-@dataclass(frozen=True, kw_only=True)
-class CriticalSize:
-    """What a search found.
-
-    Status `ok`: `value` is the median of the posterior and lies, with 95 % probability, between
-    `low` and `high`. Status `not_reached`: there is no value, and the one end that is known is a
-    bound. Ends outside of the range searched are None. `log_mean` and `log_sd` are the posterior's,
-    of the logarithm of the size.
-    """
-
-    problem: Problem
-    quantity: str
-    target: float
-    accuracy: str
-    status: Status
-    value: int | None
-    low: int | None
-    high: int | None
-    log_mean: float | None
-    log_sd: float | None
-    evaluations: int
-    failures: int
-    infeasible: int
-    curve: list[dict[str, Any]]
-    theory: int | None
-    without_theory: str | None
-    """Why there is nothing by closed forms, if there is not."""
-    reason: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON; the size sought is None in the problem."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        sizes = self.problem.to_dict() | {self.quantity: None}
-        outside = [reason for problem in self.predicted_at for reason in extrapolated(problem)]
-        return fields | {"problem": sizes, "status": str(self.status), "extrapolated": outside}
-
-    @property
-    def predicted_at(self) -> list[Problem]:
-        """The problem at the size that the closed forms give, if they give one."""
-        if self.theory is None:
-            return []
-        return [self.problem.replace(**{self.quantity: self.theory})]
-
-    def figure_data(self) -> dict[str, Any]:
-        """What `critical_figure` draws: `to_dict`, and `theory_curve`.
-
-        The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
-        that were run and a little beyond; it is empty if there are no closed forms or no runs.
-        """
-        curve: list[dict[str, float]] = []
-        if self.curve and self.without_theory is None:
-            sizes = [point["size"] for point in self.curve]
-            grid = np.geomspace(min(sizes) / 1.2, max(sizes) * 1.2, 200)
-            predicted = getattr(accuracies_along(self.problem, self.quantity, grid), self.accuracy)
-            curve = [
-                {"size": size, "accuracy": accuracy}
-                for size, accuracy in zip(grid.tolist(), predicted.tolist(), strict=True)
-            ]
-        return self.to_dict() | {"theory_curve": curve}
-
-    def row(self) -> dict[str, Any]:
-        """One flat row for a table of critical sizes; the points of the curve are not in it."""
-        fields = self.to_dict()
-        del fields["curve"], fields["extrapolated"]
-        sizes: dict[str, Any] = fields.pop("problem")
-        if "metrics" in sizes:
-            sizes["metrics"] = " ".join(sizes["metrics"])
-        return sizes | fields
 
 
 class CriticalSearch:
@@ -354,7 +276,7 @@ class CriticalSearch:
         )
         reached = status is Status.OK and bool(self._x)
         return CriticalSize(
-            problem=self.problem,
+            problem=without_size(self.problem, self.quantity),
             quantity=self.quantity,
             target=self.target,
             accuracy=self.accuracy,
@@ -454,28 +376,3 @@ def _four(result: Any) -> tuple[Problem, int, Any, Any]:
 
 def _of_accuracies_only(accuracy: str) -> str | None:
     return None if accuracy in ACCURACIES else f"no closed form for {accuracy}"
-
-
-def smallest_size(problem: Problem, quantity: str) -> int:
-    """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
-    if quantity == "dim":
-        return smallest_dim(problem.embedding, problem.vocab)
-    return 2 if quantity == "vocab" else 1
-
-
-def largest_size(problem: Problem, quantity: str) -> int:
-    """The most that makes a problem."""
-    return largest_vocab(problem) if quantity == "vocab" else LARGEST_SIZE
-
-
-def search_range(problem: Problem, quantity: str) -> tuple[int, int]:
-    """The sizes to look at if none are given: wide, and bounded so that no run takes for ever."""
-    vocab = problem.vocab
-    low, high = {
-        "samples": (2, 256 * vocab),
-        "dim": (4, 8 * vocab),
-        "width": (8, 64 * vocab),
-        "vocab": (2, 1 << 14),
-        "length": (2, 1 << 12),
-    }[quantity]
-    return max(low, smallest_size(problem, quantity)), min(high, largest_size(problem, quantity))

@@ -1,200 +1,22 @@
-"""Phase diagrams: accuracy over a plane of two sizes, measured and predicted."""
+"""Phase diagrams made: from runs, from a table of cells, or from a dictionary."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from recallscope.cell import check_amount
 from recallscope.measurement.axis import Axis
-from recallscope.measurement.boundary import Boundary, boundary
+from recallscope.measurement.boundary import boundary
+from recallscope.measurement.phase_diagram import Measured, PhaseCell, PhaseDiagram, shared_fields
 from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import Interval, mean_interval
-from recallscope.theory.capacity import GROWS, SIZES, phase_map, solve
+from recallscope.theory.capacity import solve
+from recallscope.theory.phase_map import phase_map, target_line
 from recallscope.theory.problem_arrays import no_closed_form
-from recallscope.theory.tested_range import say_extrapolated
-
-if TYPE_CHECKING:
-    pass
-
-
-_OF_STEPS = ("regime", "eta", "gamma")
-
-
-class Measured(NamedTuple):
-    """What the runs of one cell showed.
-
-    `right` has, for each run that is ok, how many of its `tests` were answered right; `interval`
-    is the mean accuracy with its 95 % interval, and None where no run is ok.
-    """
-
-    right: tuple[int, ...] = ()
-    tests: int = 0
-    infeasible: int = 0
-    failed: int = 0
-    interval: Interval | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseCell:
-    """One point of the plane: what was measured there, and what the theory says, if anything.
-
-    `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
-    """
-
-    x: int
-    y: int
-    measured: Measured
-    predicted: float | None = None
-    stage: str | None = None
-    term: str | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """Predicted minus measured."""
-        interval = self.measured.interval
-        if interval is None or self.predicted is None:
-            return None
-        return self.predicted - interval.mean
-
-    @property
-    def disagrees(self) -> bool:
-        """Whether the prediction lies outside the interval of what was measured."""
-        interval = self.measured.interval
-        if interval is None or self.predicted is None:
-            return False
-        return not interval.low <= self.predicted <= interval.high
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; the counts of right answers are one text, so that a row can hold them."""
-        interval = self.measured.interval
-        return {
-            "right": " ".join(map(str, self.measured.right)),
-            "tests": self.measured.tests,
-            "infeasible": self.measured.infeasible,
-            "failed": self.measured.failed,
-            **{name: getattr(interval, name, None) for name in Interval._fields},
-            "predicted": self.predicted,
-            "difference": self.difference,
-            "disagrees": self.disagrees,
-            "stage": self.stage,
-            "term": self.term,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseDiagram:
-    """Accuracy over a plane of two sizes: cells row by row, where rows follow `y`, columns `x`.
-
-    Attributes:
-        problem: what the cells share; its own values of the two sizes mean nothing.
-        boundary: for each x, the y at which the measured accuracy crosses the target.
-        theory_boundary: the same by closed forms; None where no y reaches the target.
-        without_theory: why there is nothing by closed forms, if there is not.
-        own: what was run, if it was an experiment of the user's own.
-    """
-
-    problem: Problem
-    x: Axis
-    y: Axis
-    accuracy: str
-    target: float
-    cells: tuple[PhaseCell, ...]
-    boundary: tuple[Boundary, ...]
-    theory_boundary: tuple[int | None, ...]
-    without_theory: str | None = None
-    own: str | None = None
-
-    @property
-    def known(self) -> int:
-        """How many cells have a measurement."""
-        return sum(cell.measured.interval is not None for cell in self.cells)
-
-    @property
-    def compared(self) -> int:
-        """How many of them there is a theory to compare with."""
-        return 0 if self.without_theory else self.known
-
-    @property
-    def disagreeing(self) -> int:
-        """In how many of them theory lies outside the interval; by chance alone, one in twenty."""
-        return sum(cell.disagrees for cell in self.cells)
-
-    @property
-    def failed(self) -> int:
-        """How many runs broke off."""
-        return sum(cell.measured.failed for cell in self.cells)
-
-    @property
-    def infeasible(self) -> int:
-        """How many runs this machine could not hold."""
-        return sum(cell.measured.infeasible for cell in self.cells)
-
-    @property
-    def seeds(self) -> int:
-        """How many runs the best measured cell has."""
-        return max(len(cell.measured.right) for cell in self.cells)
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The problem of each cell."""
-        names = self.x.name, self.y.name
-        return [
-            self.problem.replace(**dict(zip(names, (cell.x, cell.y), strict=True)))
-            for cell in self.cells
-        ]
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """What all cells have in common, as plain values."""
-        return _without(self.problem, self.x.name, self.y.name)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain row for each cell, from which `from_rows` makes the diagram again."""
-        asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
-        asked |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
-        shared = self.shared
-        if self.problem.regime == "limit":  # then its step sizes are none
-            shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
-        if "metrics" in shared:
-            shared["metrics"] = " ".join(shared["metrics"])
-        return [
-            {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
-            for cell in self.cells
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return {
-            "problem": self.shared,
-            "x": self.x._asdict(),
-            "y": self.y._asdict(),
-            "accuracy": self.accuracy,
-            "target": self.target,
-            "seeds": self.seeds,
-            "without_theory": self.without_theory,
-            "extrapolated": None if self.without_theory else say_extrapolated(self.problems),
-            "cells": [
-                {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
-                for cell in self.cells
-            ],
-            "boundary": [
-                {"x": x} | crossing._asdict() | {"status": str(crossing.status)}
-                for x, crossing in zip(self.x.values, self.boundary, strict=True)
-            ],
-            "theory_boundary": [
-                {"x": x, "value": value}
-                for x, value in zip(self.x.values, self.theory_boundary, strict=True)
-            ],
-            "disagreement": {
-                "share": self.disagreeing / self.compared if self.compared else None,
-                "count": self.disagreeing,
-                "of": self.compared,
-            },
-        }
+from recallscope.theory.sizes import GROWS, SIZES
 
 
 def plan(
@@ -247,7 +69,7 @@ def phase_diagram(
     found: dict[tuple[int, int], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
     for record in records:
-        rest = _without(record.problem, x, y)
+        rest = shared_fields(record.problem, x, y)
         for name in dict.fromkeys([*shared, *rest]):  # what is the default is not there
             if shared and rest.get(name) != shared.get(name):
                 raise ProblemError(
@@ -304,7 +126,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         check_target(asked)
         problem = Problem.from_row(row)
         own = row.get("own")
-        plane = (x, y, row["accuracy"], asked, own, *map(str, _without(problem, x, y).items()))
+        plane = (x, y, row["accuracy"], asked, own, *map(str, shared_fields(problem, x, y).items()))
         problems.setdefault(plane, problem)
         if _place(problem, x, y) in planes[plane]:
             raise ProblemError(
@@ -319,6 +141,33 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         _diagram(problems[plane], plane[0], plane[1], plane[2], plane[3], cells, plane[4])
         for plane, cells in planes.items()
     ]
+
+
+def phase_diagram_from_dict(told: Mapping[str, Any]) -> PhaseDiagram:
+    """A phase diagram from `PhaseDiagram.to_dict`; its theory is evaluated again.
+
+    >>> rows = [
+    ...     {"vocab": 64, "samples": n, "dim": d, "length": 4, "x": "dim", "y": "samples",
+    ...      "accuracy": "recall_accuracy", "target": 0.5, "tests": 1000, "right": "900 910",
+    ...      "mean": 0.905, "low": 0.8, "high": 0.95}
+    ...     for n in (64, 256) for d in (16, 64)
+    ... ]
+    >>> (diagram,) = from_rows(rows)
+    >>> phase_diagram_from_dict(diagram.to_dict()) == diagram
+    True
+    """
+    x, y = told["x"]["name"], told["y"]["name"]
+    asked = {"x": x, "y": y, "accuracy": told["accuracy"], "target": told["target"]}
+    rows = [
+        told["problem"]
+        | {x: cell["x"], y: cell["y"], "own": told["own"]}
+        | {name: value for name, value in cell.items() if name not in ("x", "y")}
+        | {"right": " ".join(map(str, cell["right"]))}
+        | asked
+        for cell in told["cells"]
+    ]
+    (diagram,) = from_rows(rows)
+    return diagram
 
 
 def _read(row: Mapping[str, Any]) -> Measured:
@@ -419,6 +268,7 @@ def _diagram(
             None if theory is None else _solved(problem.replace(**{x: column}), y, target, accuracy)
             for column in columns.values
         ),
+        theory_line=() if theory is None else target_line(problem, columns, rows, accuracy, target),
         without_theory=without_theory,
         own=own,
     )
@@ -430,10 +280,6 @@ def _solved(problem: Problem, y: str, target: float, accuracy: str) -> int | Non
 
 def _place(problem: Problem, x: str, y: str) -> tuple[int, int]:
     return getattr(problem, x), getattr(problem, y)
-
-
-def _without(problem: Problem, x: str, y: str) -> dict[str, Any]:
-    return {name: value for name, value in problem.to_dict().items() if name not in (x, y)}
 
 
 def _check_plane(problem: Problem, x: str, y: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.measurement.critical import CriticalSize
+from recallscope.measurement.critical_size import CriticalSize
+from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
+from recallscope.statistics.expected_law import ExpectedLaw, expected_law
 from recallscope.statistics.power_law import (
     Collapse,
     FitStatus,
@@ -22,7 +24,7 @@ from recallscope.statistics.power_law import (
     fit_law,
     read_points,
 )
-from recallscope.theory.capacity import GROWS, SIZES
+from recallscope.theory.sizes import GROWS, SIZES
 
 _ONE_QUESTION = ("quantity", "target", "accuracy")
 
@@ -36,8 +38,8 @@ class CurvePoint(NamedTuple):
     runs: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scaling:
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Scaling(Result):
     """Critical sizes, the law fitted to them, and the same fit to what closed forms give there.
 
     `theory` has the exponents of the closed forms over the same points; it is empty where the
@@ -48,12 +50,54 @@ class Scaling:
     quantity: str
     target: float
     accuracy: str
-    rows: list[dict[str, Any]]
+    sizes: list[dict[str, Any]]
     points: Points
     law: Law
     theory: dict[str, float]
     curve: list[CurvePoint]
     collapse: Collapse | None
+    expected: ExpectedLaw | None = None
+
+    def expecting(self, exponents: Mapping[str, float]) -> Scaling:
+        """The same with somebody's exponents tested, and their law drawn beside the points."""
+        return replace(self, expected=expected_law(self.points, exponents))
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Scaling:
+        """The inverse of `to_dict`; the law is fitted again to the same points."""
+        rows = [
+            {name: math.inf if value == "inf" else value for name, value in row.items()}
+            for row in told["points"]
+        ]
+        collapsed = None if told["collapse"] is None else Collapse(**told["collapse"])
+        curve = [CurvePoint(**point) for point in told["curve"]]
+        found = replace(scaling_from_rows(rows), curve=curve, collapse=collapsed)
+        return found.expecting((told["expected"] or {}).get("exponents", {}))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each critical size."""
+        return self.sizes
+
+    def _words(self) -> str:
+        powers = ", ".join(
+            f"{name}^{power.value:.2f} ({power.low:.2f} to {power.high:.2f})"
+            for name, power in self.law.exponents.items()
+        )
+        law = powers if self.law.status is not FitStatus.UNDETERMINED else "not determined"
+        if self.expected is not None:
+            told = ", ".join(f"{name}^{power:g}" for name, power in self.expected.exponents.items())
+            law += f"; expected {told}: p = {self.expected.p_value:.2g}"
+        return (
+            f"law of the critical {self.quantity}: {law}; {self.law.reached} critical sizes, "
+            f"goodness of fit p = {self.law.p_value:.2g}"
+        )
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.scaling import draw_scaling, scaling_caption, scaling_figure
+
+        data = self.figure_data()
+        panels = len(data["panels"]) + (data["collapse"] is not None)
+        return Drawing(data, scaling_figure, draw_scaling, scaling_caption, panels)
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -64,7 +108,12 @@ class Scaling:
         return (
             {name: getattr(self, name) for name in _ONE_QUESTION}
             | law
-            | {"collapse": collapsed, "points": [_for_json(row) for row in self.rows]}
+            | {
+                "collapse": collapsed,
+                "expected": None if self.expected is None else self.expected.to_dict(),
+                "points": [_for_json(row) for row in self.sizes],
+                "curve": [point._asdict() for point in self.curve],
+            }
         )
 
     def figure_data(self) -> dict[str, Any]:
@@ -84,7 +133,7 @@ class Scaling:
             "collapse_points": [
                 {
                     "problem": point.problem,
-                    "ratio": math.exp(point.log_size - self.law.predict(self.rows[point.problem])),
+                    "ratio": math.exp(point.log_size - self.law.predict(self.sizes[point.problem])),
                     "accuracy": point.accuracy,
                 }
                 for point in curve
@@ -94,8 +143,8 @@ class Scaling:
     def _panel(self, size: str) -> dict[str, Any]:
         """The critical sizes and the law against one other size."""
         points = self.points
-        rows = [row for row in self.rows if _is_point(row)]
-        shifts, line = [0.0] * len(rows), []
+        rows = [row for row in self.sizes if _is_point(row)]
+        shifts, line, expected = [0.0] * len(rows), [], []
         if self.law.status is not FitStatus.UNDETERMINED:
             means = np.exp(points.x[points.bound == 0].mean(axis=0))
             centre = dict(zip(points.names, means.tolist(), strict=True))
@@ -107,6 +156,11 @@ class Scaling:
                 {"x": end, "value": math.exp(self.law.predict(centre | {size: end}))}
                 for end in (min(values), max(values))
             ]
+            if self.expected is not None:
+                expected = [
+                    {"x": end, "value": math.exp(self.expected.predict(centre | {size: end}))}
+                    for end in (min(values), max(values))
+                ]
         return {
             "size": size,
             "points": [
@@ -120,6 +174,7 @@ class Scaling:
                 for number, (row, shift) in enumerate(zip(rows, shifts, strict=True))
             ],
             "line": line,
+            "expected_line": expected,
         }
 
 
@@ -152,11 +207,11 @@ def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
             np.array([sign * point.log_size for point in curve]),
             np.array([point.accuracy for point in curve]),
             np.array([point.problem for point in curve]),
-            {number: sign * scaling.law.predict(scaling.rows[number]) for number in reached},
+            {number: sign * scaling.law.predict(scaling.sizes[number]) for number in reached},
             reached,
             np.array([float(point.runs) for point in curve]),
         )
-    return Scaling(**{**scaling.__dict__, "curve": curve, "collapse": collapsed})
+    return replace(scaling, curve=curve, collapse=collapsed)
 
 
 def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
@@ -193,7 +248,7 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
         quantity=quantity,
         target=target,
         accuracy=accuracy,
-        rows=[dict(row) for row in rows],
+        sizes=[dict(row) for row in rows],
         points=points,
         law=fit_law(points),
         theory=_theory_exponents(rows, names),

@@ -15,7 +15,7 @@ from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.record import Status
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.power_law import FitStatus, Law, fit_law, read_points
-from recallscope.theory.capacity import GROWS
+from recallscope.theory.sizes import GROWS
 
 if TYPE_CHECKING:
     from recallscope.paper.evidence import Evidence

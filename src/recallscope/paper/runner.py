@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from recallscope.common.progress_bar import ProgressCallback
 from recallscope.executors.base import Executor
 from recallscope.paper.evidence import RECORDS, Evidence
 from recallscope.paper.presets import sweep_of
@@ -16,7 +17,7 @@ from recallscope.validation.measures import MEASURES
 
 
 def run_claim_sweep(
-    name: str, size: str, place: Path, executor: Executor, progress: scheduler.ProgressCallback
+    name: str, size: str, place: Path, executor: Executor, progress: ProgressCallback
 ) -> None:
     """Run one sweep of the claims. Interrupted and called again, it resumes."""
     spec = sweep_of(name, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Literal
 
@@ -60,6 +61,23 @@ def matplotlib_figure(picture: Picture, title: str) -> Figure:
             _draw(figure.add_subplot(grid[2 * row, column]), drawing)
             _explain(figure.add_subplot(grid[2 * row + 1, column]), drawing)
     return figure
+
+
+def picture_figure(picture: Picture, *, width: float | None = None, caption: bool = True) -> Figure:
+    """The same without a title, with or without its caption."""
+    return matplotlib_figure(picture if caption else replace(picture, caption=""), "")
+
+
+def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
+    """Draw each panel on axes of the user's, with a legend inside."""
+    for each, panel in zip(axes, picture.panels, strict=True):
+        drawing = place_marks(panel)
+        _draw(each, drawing)
+        each.legend(
+            handles=[_handle(mark) for mark in drawing.marks],
+            labels=[_words(mark.label) for mark in drawing.marks],
+            fontsize=6.5,
+        )
 
 
 def _words(text: str) -> str:

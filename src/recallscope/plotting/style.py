@@ -76,3 +76,9 @@ def save(figure: Figure, path: str | Path) -> None:
     kind = path.suffix[1:].lower()
     with written_beside(path, "figure") as part, part.open("wb") as file:
         draw(figure, file, kind)
+
+
+def write_caption(caption: str, figure: Path) -> None:
+    """Write the caption of a figure into a text file beside it."""
+    with written_beside(figure.with_suffix(".caption.txt"), "caption") as part:
+        part.write_text(f"{caption}\n", encoding="utf-8")

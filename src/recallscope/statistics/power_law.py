@@ -221,20 +221,13 @@ def fit_law(points: Points, confidence: float = 0.95) -> Law:
     """
     reached = points.bound == 0
     count = int(reached.sum())
-    unknowns = 1 + len(points.names)
-    design = np.column_stack([np.ones(len(points.y)), points.x])
-    if count <= unknowns or np.linalg.matrix_rank(design[reached]) < unknowns:
+    found = posterior(points)
+    if found is None:
         return _undetermined(points, count)
-    centre = design[reached].mean(axis=0)
-    centre[0] = 0.0
-    design = design - centre
+    centre, fits, weight = found
+    unknowns = 1 + len(points.names)
+    design = np.column_stack([np.ones(len(points.y)), points.x]) - centre
     typical = float(np.median(points.error[reached]))
-    fits = [_fit(design, points, scatter) for scatter in typical * _SCATTERS]
-    # Flat in the scatter up to the typical error, and in its logarithm beyond.
-    width = np.gradient(_SCATTERS)
-    weight = np.array([fit.evidence for fit in fits])
-    weight = np.exp(weight - weight.max()) * width / (1 + _SCATTERS)
-    weight /= weight.sum()
     means = np.array([fit.mean for fit in fits])
     sds = np.sqrt(np.array([np.diag(fit.covariance) for fit in fits]))
     coefficients = weight @ means
@@ -258,8 +251,43 @@ def fit_law(points: Points, confidence: float = 0.95) -> Law:
         p_value=p_value,
         reached=count,
         bounds=len(points.y) - count,
-        separable=_separable(design[reached], points, reached),
+        separable=_separable(design[reached], points, reached) if points.names else None,
     )
+
+
+class Fit(NamedTuple):
+    """The best constant and exponents for a given scatter, about the middle of the points."""
+
+    mean: Float[np.ndarray, " unknowns"]
+    covariance: Float[np.ndarray, "unknowns unknowns"]
+    evidence: float
+
+
+class Posterior(NamedTuple):
+    """What points say of a law: a fit for each of many scatters, and how probable each is."""
+
+    centre: Float[np.ndarray, " unknowns"]
+    fits: list[Fit]
+    weight: Float[np.ndarray, " fits"]
+
+
+def posterior(points: Points) -> Posterior | None:
+    """The fits to critical sizes over the scatter beyond errors; None if there are too few."""
+    reached = points.bound == 0
+    design = np.column_stack([np.ones(len(points.y)), points.x])
+    unknowns = design.shape[1]
+    if reached.sum() <= unknowns or np.linalg.matrix_rank(design[reached]) < unknowns:
+        return None
+    centre = design[reached].mean(axis=0)
+    centre[0] = 0.0
+    design = design - centre
+    typical = float(np.median(points.error[reached]))
+    fits = [_fit(design, points, scatter) for scatter in typical * _SCATTERS]
+    # Flat in the scatter up to the typical error, and in its logarithm beyond.
+    width = np.gradient(_SCATTERS)
+    weight = np.array([fit.evidence for fit in fits])
+    weight = np.exp(weight - weight.max()) * width / (1 + _SCATTERS)
+    return Posterior(centre, fits, weight / weight.sum())
 
 
 def _undetermined(points: Points, count: int) -> Law:
@@ -276,13 +304,7 @@ def _undetermined(points: Points, count: int) -> Law:
     )
 
 
-class _Fit(NamedTuple):
-    mean: Float[np.ndarray, " unknowns"]
-    covariance: Float[np.ndarray, "unknowns unknowns"]
-    evidence: float
-
-
-def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: float) -> _Fit:
+def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: float) -> Fit:
     """The best law for a given scatter, by Newton's method: the likelihood is log-concave."""
     reached = points.bound == 0
     # A bound is as sharp as the scatter, or as the least error if there is none.
@@ -306,7 +328,7 @@ def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: 
             break
     value, _, curvature = _log_likelihood(design, points, sd, mean)
     _, log_determinant = np.linalg.slogdet(curvature)
-    return _Fit(mean, np.linalg.inv(curvature), float(value - log_determinant / 2))
+    return Fit(mean, np.linalg.inv(curvature), float(value - log_determinant / 2))
 
 
 def _log_likelihood(

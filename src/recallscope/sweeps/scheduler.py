@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
+from recallscope.common.progress_bar import ProgressCallback
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
 from recallscope.measurement.critical import CriticalSearch
@@ -22,9 +23,6 @@ from recallscope.sweeps.jobs import check_problem
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
-
-ProgressCallback = Callable[[float, float], None]
-"""Called with (work done, work in all)."""
 
 _NO_LIMITS = Limits()
 _BETWEEN_SIGNS = 1.0  # seconds
@@ -38,6 +36,7 @@ def run_all(
     *,
     limits: Limits = _NO_LIMITS,
     store: Store | None = None,
+    callback: Callable[[Record], None] | None = None,
 ) -> list[Record]:
     """The records of problems at seeds; progress goes by what each run is predicted to cost.
 
@@ -57,6 +56,7 @@ def run_all(
         total, done = sum(share(cell.problem) for cell in pending), 0.0
         for finished in run_cells(pending, executor, settings, limits, total):
             cache.keep(finished)
+            _tell(finished, callback)
             records.update(zip(finished.cells, finished.records, strict=True))
             done += sum(share(cell.problem) for cell in finished.cells)
             progress(done, total)
@@ -71,6 +71,7 @@ def run_searches(
     *,
     limits: Limits = _NO_LIMITS,
     store: Store | None = None,
+    callback: Callable[[Record], None] | None = None,
 ) -> None:
     """Run searches to their end, all at once; progress goes by runs, those to come guessed.
 
@@ -107,10 +108,16 @@ def run_searches(
 
         for finished in run_cells(cells(), executor, settings, limits):
             cache.keep(finished)
+            _tell(finished, callback)
             for cell, record in zip(finished.cells, finished.records, strict=True):
                 for each in waiting.pop(cell):
                     each.answer(cell, record)
             progress(*_so_far(searches))
+
+
+def _tell(finished: Finished, callback: Callable[[Record], None] | None) -> None:
+    for record in finished.records if callback is not None else ():
+        callback(record)  # type: ignore[misc]
 
 
 def _so_far(searches: Sequence[CriticalSearch]) -> tuple[float, float]:

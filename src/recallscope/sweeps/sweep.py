@@ -22,6 +22,7 @@ from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
 from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
+from recallscope.sweeps.sweep_result import SweepResult
 from recallscope.sweeps.writer import RecordWriter, check_source
 
 
@@ -47,18 +48,6 @@ class SweepProgress:
         return time.monotonic() - self.started
 
 
-class SweepResult(NamedTuple):
-    """What came of a sweep."""
-
-    cells: int
-    known: int
-    """Of them, how many had a record already."""
-    ran: int
-    by_status: dict[str, int]
-    """Of all the sweep's cells that now have a record."""
-    seconds: float
-
-
 class Plan(NamedTuple):
     """What there is to do: cells without a record, each once."""
 
@@ -66,6 +55,7 @@ class Plan(NamedTuple):
     known: int
     statuses: Counter[str]
     pending: list[Cell]
+    problems: tuple[Problem, ...] = ()
 
 
 def sweep(
@@ -87,7 +77,7 @@ def sweep(
     name: str | None = None,
     version: int = 1,
     progress: Callable[[SweepProgress], None] = lambda progress: None,
-    failure: Callable[[Record], None] = lambda record: None,
+    callback: Callable[[Record], None] | None = None,
 ) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
@@ -113,7 +103,7 @@ def sweep(
         version: to be raised when the function changes: the same name with another source is
             refused.
         progress: called now and then with how far the sweep has come.
-        failure: called at once with each record that is not ok.
+        callback: called at once with each record that is made.
 
     >>> import tempfile
     >>> from recallscope import Problem
@@ -165,9 +155,8 @@ def sweep(
                     account(state, done, share)
                     found.update(str(record.status) for record in done.records)
                     progress(state)
-                    for record in done.records:
-                        if record.status is not Status.OK:
-                            failure(record)
+                    for record in done.records if callback is not None else ():
+                        callback(record)  # type: ignore[misc]
                     if fail_fast and state.failed:
                         break
         return SweepResult(
@@ -176,6 +165,9 @@ def sweep(
             ran=state.done,
             by_status=dict(sorted(found.items())),
             seconds=state.elapsed,
+            store=store.place,
+            problems=plan.problems,
+            kept_in=store,
         )
 
 
@@ -195,6 +187,7 @@ def plan_of(
     """Check every problem, and leave out the cells that are known or come a second time."""
     key_of = key_maker(settings)
     seen: set[bytes] = set()
+    problems: dict[Problem, None] = {}
     pending, found = [], Counter[str]()
     checked: Problem | None = None
     for cell in cells:
@@ -205,6 +198,7 @@ def plan_of(
         if problem is not checked:
             check_problem(problem, settings)
             checked = problem
+            problems[problem] = None
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             seed = whole_number("seed", seed, 0, LARGEST_SEED)
         key = key_of((problem, seed))
@@ -215,7 +209,7 @@ def plan_of(
             pending.append(Cell(problem, seed))
         else:
             found[status] += 1
-    return Plan(len(seen), found.total(), found, pending)
+    return Plan(len(seen), found.total(), found, pending, tuple(problems))
 
 
 def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:

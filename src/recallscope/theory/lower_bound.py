@@ -13,19 +13,22 @@ counts; the derivation, with the numbers of its equations, is in docs/lower-boun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
 from recallscope.theory.problem_arrays import part_without_form
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+_BOUNDS = ("gradient", "counting", "coverage")
 ASSUMPTION = (
     "The gradient bound takes the noise of the gradient, given the permutation and how often each "
     "label occurs, to be Gaussian, with the covariance it has on average over permutations. Real "
@@ -231,14 +234,15 @@ def largest_vocab(
     return low
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Result):
     """What no reader of the first gradient can do better than, and where that comes from.
 
     >>> bound(Problem(vocab=512, samples=8192, dim=64, length=1)).binding
     'coverage'
     """
 
+    problem: Problem
     accuracy: float
     samples: float
     vocab: float
@@ -255,7 +259,64 @@ class Bound:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what is infinite is written 'inf'."""
-        return {name: "inf" if value == math.inf else value for name, value in asdict(self).items()}
+        numbers = {
+            name: "inf" if value == math.inf else value
+            for name, value in vars(self).items()
+            if name != "problem"
+        }
+        return {
+            "problem": self.problem.to_dict() | {"key": self.problem.key},
+            "bound": numbers,
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Bound:
+        """The inverse of `to_dict`."""
+        numbers: dict[str, Any] = {
+            name: math.inf if value == "inf" else value for name, value in told["bound"].items()
+        }
+        return cls(problem=Problem.from_dict(told["problem"]), **numbers)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each bound on the samples."""
+        return [
+            {
+                "bound": name,
+                "samples": getattr(self, f"{name}_samples"),
+                "binds": name == self.binding,
+                "accuracy": self.accuracy,
+            }
+            for name in _BOUNDS
+        ]
+
+    def _words(self) -> str:
+        return (
+            f"to have {self.accuracy:g} of {self.problem.vocab} facts right, any reader of the "
+            f"first gradient needs at least {self.samples:.6g} samples ({self.binding} binds)"
+        )
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.labels import describe_common_fields
+
+        series = [
+            Series(
+                label="at least so many samples",
+                kind=Kind.MEASURED,
+                x=list(_BOUNDS),
+                y=[getattr(self, f"{name}_samples") for name in _BOUNDS],
+            )
+        ]
+        if math.isfinite(self.problem.samples):
+            given = [self.problem.samples] * len(_BOUNDS)
+            label = f"samples given: {self.problem.samples:g}"
+            series.append(Series(label=label, kind=Kind.REFERENCE, x=list(_BOUNDS), y=given))
+        panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
+        fields = self.problem.to_dict() | {"samples": None}
+        caption = (
+            f"{describe_common_fields([fields])}. Lower bounds for accuracy {self.accuracy:g} of "
+            f"estimators that see only the first gradient. {self.assumption}"
+        )
+        return picture_drawing(Picture(caption=caption, panels=[panel]))
 
 
 def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
@@ -279,6 +340,7 @@ def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
     }
     binding = max(parts, key=parts.__getitem__)
     return Bound(
+        problem=problem,
         accuracy=float(accuracy),
         samples=parts[binding],
         vocab=largest_vocab(problem.samples, dim, length, width, accuracy),

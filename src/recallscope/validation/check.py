@@ -7,19 +7,20 @@ with the predicted one at all sizes and changes with each size as predicted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.theory import locking
 from recallscope.theory.accuracy import analyse
-from recallscope.theory.capacity import SIZES
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of
+from recallscope.theory.sizes import SIZES
 from recallscope.validation.monte_carlo import Term, measure
 
 FACTORS = (0.5, 1.0, 2.0)
@@ -62,8 +63,8 @@ class TermComparison:
     verdict: CheckOutcome
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CheckReport(Result):
     """All comparisons around one problem."""
 
     problem: Problem
@@ -75,6 +76,41 @@ class CheckReport:
         """The stage and name of every closed form that failed along some size."""
         wrong = [c for c in self.comparisons if c.verdict is CheckOutcome.FAIL]
         return list(dict.fromkeys((c.stage, c.term) for c in wrong))
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> CheckReport:
+        """The inverse of `to_dict`."""
+        comparisons = [
+            TermComparison(**each | {"verdict": CheckOutcome(each["verdict"])})
+            for each in told["comparisons"]
+        ]
+        return cls(
+            problem=Problem.from_dict(told["problem"]), seeds=told["seeds"], comparisons=comparisons
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each noise at each size."""
+        lists = ("values", "measured", "errors", "predicted")
+        return [
+            {name: value for name, value in asdict(each).items() if name not in lists}
+            | {"verdict": str(each.verdict), "value": value, "measured": measured}
+            | {"error": error, "predicted": predicted}
+            for each in self.comparisons
+            for value, measured, error, predicted in zip(
+                *(getattr(each, name) for name in lists), strict=True
+            )
+        ]
+
+    def _words(self) -> str:
+        wrong = ", ".join(f"{term} of {stage}".replace("_", " ") for stage, term in self.failed)
+        verdict = f"failed: {wrong}" if wrong else "no closed form failed"
+        return f"{len(self.comparisons)} comparisons over {self.seeds} seeds: {verdict}"
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.check import check_caption, check_figure, check_panels, draw_check
+
+        data = self.to_dict()
+        return Drawing(data, check_figure, draw_check, check_caption, check_panels(data))
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""

@@ -14,8 +14,8 @@ from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
     from recallscope.measurement.ablation import AblationResult
-    from recallscope.measurement.critical import CriticalSize
-    from recallscope.measurement.phase import PhaseDiagram
+    from recallscope.measurement.critical_size import CriticalSize
+    from recallscope.measurement.phase_diagram import PhaseDiagram
     from recallscope.measurement.scaling import Scaling
 
 
@@ -97,7 +97,7 @@ def print_law(found: Scaling) -> None:
     )
     Console().print(table)
     print(f"{law.status}: {law.status.advice}")
-    lost = sum(row["status"] in ("failed", "infeasible") for row in found.rows)
+    lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
     if lost:
         print(f"{lost} searches failed or were infeasible and are left out.")
     if fitted:

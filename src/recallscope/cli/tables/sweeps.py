@@ -11,7 +11,7 @@ from recallscope.common.formatting import format_bytes, format_duration
 
 if TYPE_CHECKING:
     from recallscope.sweeps.estimate import Estimate
-    from recallscope.sweeps.sweep import SweepResult
+    from recallscope.sweeps.sweep_result import SweepResult
 
 
 def print_sweep(place: str, found: SweepResult) -> None:

@@ -15,8 +15,9 @@ from recallscope.theory.scope import exposures, scope
 from recallscope.theory.tested_range import say_extrapolated
 
 if TYPE_CHECKING:
-    from recallscope.theory.capacity import Prediction, Solution
+    from recallscope.theory.capacity import Solution
     from recallscope.theory.lower_bound import Bound
+    from recallscope.theory.prediction import Prediction
     from recallscope.validation.check import CheckReport
 
 
@@ -79,7 +80,7 @@ def print_extrapolated(problems: Iterable[Problem]) -> None:
 
 
 def print_solution(found: Solution) -> None:
-    from recallscope.theory.capacity import GROWS
+    from recallscope.theory.sizes import GROWS
 
     print(scope(found.problem))
     if found.value is None:

@@ -17,7 +17,7 @@ from recallscope.plotting.panels import Panel, Picture
 from recallscope.plotting.style import LETTERS
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
-from recallscope.theory.capacity import GROWS
+from recallscope.theory.sizes import GROWS
 
 _CLEARLY = 0.02  # of recall: more than this the wrong way is counted as an exception
 

@@ -1,0 +1,192 @@
+"""How and where runs are run, and who hears of them: the same of every measuring function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_type_hints
+
+from recallscope.cell import Settings
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.executors.base import Executor
+from recallscope.experiment.own import own_experiment
+from recallscope.measurement.axis import Axis, parse_axis, sizes_of
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.models.embeddings import Embeddings
+from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.record import Record
+from recallscope.sweeps.jobs import cell_workers
+from recallscope.sweeps.scheduler import run_all, run_searches
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
+
+
+class HowToRun(TypedDict, total=False):
+    """What every measuring function takes beside its own arguments.
+
+    Attributes:
+        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
+            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
+        name: what to call it in a store; by default the name of the function.
+        version: to be raised when the function changes.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or an executor of your own.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None for one of this machine's own.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
+    """
+
+    run: Callable[[Problem, int], Any] | None
+    name: str | None
+    version: int
+    engine: str
+    test_samples: int
+    dtype: str
+    device: str
+    embeddings: Embeddings | None
+    executor: str | Executor
+    workers: int | None
+    address: str | None
+    store: str | Path | Store | None
+    progress: ProgressCallback | bool
+    callback: Callable[[Record], None] | None
+
+
+DEFAULTS: HowToRun = {
+    "run": None,
+    "name": None,
+    "version": 1,
+    "engine": "auto",
+    "test_samples": 4096,
+    "dtype": "float32",
+    "device": "cpu",
+    "embeddings": None,
+    "executor": "serial",
+    "workers": None,
+    "address": None,
+    "store": None,
+    "progress": True,
+    "callback": None,
+}
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs what is asked for as the arguments of a function say."""
+
+    how: HowToRun
+    settings: Settings
+
+    def records(self, runs: Sequence[tuple[Problem, int]], what: str) -> list[Record]:
+        """The records of problems at seeds, in their order."""
+        how = self.how
+        with (
+            shown_progress(how["progress"], what) as progress,
+            cell_workers(how["executor"], how["workers"], how["address"]) as pool,
+        ):
+            return run_all(
+                runs,
+                pool,
+                self.settings,
+                progress,
+                store=store_at(how["store"]),
+                callback=how["callback"],
+            )
+
+    def search(self, searches: Sequence[CriticalSearch], what: str) -> None:
+        """Run searches to their end."""
+        how = self.how
+        with (
+            shown_progress(how["progress"], what) as progress,
+            cell_workers(how["executor"], how["workers"], how["address"]) as pool,
+        ):
+            run_searches(
+                searches,
+                pool,
+                self.settings,
+                progress,
+                store=store_at(how["store"]),
+                callback=how["callback"],
+            )
+
+    @property
+    def own(self) -> str | None:
+        """The name of the user's own experiment, if that is what is run."""
+        return None if self.settings.own is None else self.settings.own.name
+
+
+def runner(given: HowToRun) -> Runner:
+    """A runner from the arguments that were given; the others have their defaults."""
+    for name in given:
+        if name not in DEFAULTS:
+            raise TypeError(f"unknown argument {name!r}; there are {', '.join(DEFAULTS)}")
+    how: HowToRun = {**DEFAULTS, **given}
+    own = how["run"]
+    settings = Settings(
+        engine=how["engine"],
+        dtype=how["dtype"],
+        test_samples=whole_number("test_samples", how["test_samples"], 1),
+        device=how["device"],
+        own=None if own is None else own_experiment(own, how["name"], how["version"]),
+        embeddings=how["embeddings"],
+    )
+    return Runner(how, settings)
+
+
+def store_at(place: str | Path | Store | None) -> Store | None:
+    """The store at a place, if one is given."""
+    if place is None:
+        return None
+    from recallscope.store.store import Store
+
+    return place if isinstance(place, Store) else Store(place)
+
+
+AxisLike = str | Axis | tuple[str, Iterable[int]]
+"""'dim=16:256:30', or ('dim', [16, 32, 64])."""
+
+
+def axis_from(given: AxisLike) -> Axis:
+    """An axis, however it was given.
+
+    >>> axis_from(("dim", [64, 16])), axis_from("dim=16,64")
+    (Axis(name='dim', values=(16, 64)), Axis(name='dim', values=(16, 64)))
+    """
+    if isinstance(given, str):
+        return parse_axis(given)
+    try:
+        name, values = given
+    except (TypeError, ValueError):
+        raise ProblemError(
+            f"an axis is text such as 'dim=16:256:30', or a name and values, not {given!r:.60}"
+        ) from None
+    return sizes_of(name, values)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def takes_how_to_run(function: F) -> F:
+    """Show the arguments of `HowToRun` in the signature, for `help` and for notebooks."""
+    shown = inspect.signature(function)
+    kinds = get_type_hints(HowToRun, localns={"Store": Any})
+    own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kinds[name]
+        )
+        for name, value in DEFAULTS.items()
+        if name not in shown.parameters
+    ]
+    function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return function

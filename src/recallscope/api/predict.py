@@ -1,0 +1,59 @@
+"""What the closed forms say, of one problem or of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, overload
+
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.prediction import Prediction
+from recallscope.theory.prediction import predict as predict_one
+from recallscope.theory.predictions import Predictions, predict_all, predict_sizes
+
+
+@overload
+def predict(problem: Problem) -> Prediction: ...
+
+
+@overload
+def predict(problem: Iterable[Problem]) -> Predictions: ...
+
+
+@overload
+def predict(problem: None = None, **sizes: Any) -> Predictions: ...
+
+
+def predict(
+    problem: Problem | Iterable[Problem] | None = None, **sizes: Any
+) -> Prediction | Predictions:
+    """Lock, recall and one-step accuracy, and what limits them, without simulation.
+
+    Where there is no closed form the prediction says so as its reason, and has no numbers.
+
+    Args:
+        problem: one, or a list of them.
+        sizes: instead of a problem, arrays of sizes and options by name; they are broadcast.
+
+    >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(found.recall_accuracy, 2), found.dominant
+    (0.32, ('recall', 'interference'))
+    >>> predict(vocab=512, samples=[1024, 8192], dim=64, length=32).recall_accuracy.round(2)
+    array([0.28, 0.32])
+    """
+    if problem is None:
+        missing = [name for name in ("vocab", "samples", "dim", "length") if name not in sizes]
+        if missing:
+            raise ProblemError(f"predict needs a problem, or sizes by name; give {missing[0]}")
+        return predict_sizes(**sizes)
+    if sizes:
+        raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")
+    if isinstance(problem, Problem):
+        return predict_one(problem)
+    try:
+        many = list(problem)
+    except TypeError:
+        many = [problem]
+    for each in many:
+        if not isinstance(each, Problem):
+            raise ProblemError(f"predict takes a Problem or a list of them, not {each!r:.60}")
+    return predict_all(many)

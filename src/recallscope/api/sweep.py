@@ -1,0 +1,151 @@
+"""Many experiments: every cell that the store has no record of is run, and its record kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.executors.base import Executor
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record
+from recallscope.store.store import Store
+from recallscope.sweeps import sweep as sweeps
+from recallscope.sweeps.jobs import cell_workers
+from recallscope.sweeps.scheduler import run_searches
+from recallscope.sweeps.spec import Sweep, read_sweep
+from recallscope.sweeps.sweep_result import SweepResult
+
+
+def sweep(
+    cells: str | Path | Iterable[tuple[Problem, int]],
+    store: str | Path | Store,
+    *,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    engine: str = "auto",
+    dtype: str = "float32",
+    test_samples: int = 4096,
+    device: str = "cpu",
+    shards: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    fail_fast: bool = False,
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int = 1,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
+) -> SweepResult:
+    """Run the cells that a store has no record of, and keep their records there.
+
+    Interrupted at any moment and called again, it resumes.
+
+    Args:
+        cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
+            Or the path of a sweep file, which says itself how its cells are run: engine, dtype,
+            test_samples, device and limits are then its own.
+        store: a folder, or an address of an object store such as s3://bucket/folder.
+        executor: 'serial', 'processes', 'ray', or an executor of your own.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None for one of this machine's own.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        dtype: 'float32', or 'float64'.
+        test_samples: fresh samples to test on.
+        device: where torch computes.
+        shards: over how many workers to cut each single cell; for cells that are large.
+        time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
+        memory_limit: bytes that a cell may add to its worker's memory.
+        fail_fast: stop at the first cell that fails.
+        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
+            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
+        name: what to call it in the store; by default the name of the function.
+        version: to be raised when the function changes: the same name with another source is
+            refused.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
+
+    >>> import tempfile
+    >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep([(problem, 0), (problem, 1), (problem, 0)], folder).by_status
+    {'ok': 2}
+    """
+    place = store if isinstance(store, Store) else Store(store)
+    where: dict[str, Any] = {"executor": executor, "workers": workers, "address": address}
+    how: dict[str, Any] = {
+        "engine": engine,
+        "dtype": dtype,
+        "test_samples": test_samples,
+        "device": device,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+    }
+    if isinstance(cells, (str, Path)):
+        spec = read_sweep(cells)
+        if spec.critical is not None:
+            if shards is not None or run is not None or fail_fast:
+                raise ProblemError("a sweep of searches takes no shards, run or fail_fast")
+            return _search(spec, place, where, progress, callback)
+        settings, limits = spec.settings, spec.limits
+        how = {name: getattr(settings, name) for name in ("engine", "dtype", "test_samples")}
+        how |= {"device": settings.device, "time_limit": limits.seconds}
+        how |= {"memory_limit": limits.memory}
+        cells = spec.cells()
+    with shown_progress(progress, "sweep") as update:
+        return sweeps.sweep(
+            cells,
+            place,
+            **where,
+            **how,
+            shards=shards,
+            fail_fast=fail_fast,
+            run=run,
+            name=name,
+            version=version,
+            progress=lambda state: update(state.seconds_done, state.seconds),
+            callback=callback,
+        )
+
+
+def _search(
+    spec: Sweep,
+    store: Store,
+    where: dict[str, Any],
+    progress: ProgressCallback | bool,
+    callback: Callable[[Record], None] | None,
+) -> SweepResult:
+    """Run the searches of a sweep file to their end."""
+    searches = spec.searches()
+    told: list[Record] = []
+
+    def tell(record: Record) -> None:
+        told.append(record)
+        if callback is not None:
+            callback(record)
+
+    with shown_progress(progress, "searches") as update, cell_workers(**where) as pool:
+        run_searches(
+            searches, pool, spec.settings, update, limits=spec.limits, store=store, callback=tell
+        )
+    cells = sum(search.evaluations for search in searches)
+    return SweepResult(
+        cells=cells,
+        known=cells - len(told),
+        ran=len(told),
+        by_status=_counts(searches),
+        seconds=sum(record.provenance.elapsed_seconds for record in told),
+        store=store.place,
+        searches=[search.result() for search in searches],
+    )
+
+
+def _counts(searches: list[Any]) -> dict[str, int]:
+    found = [search.result() for search in searches]
+    failed, lost = sum(each.failures for each in found), sum(each.infeasible for each in found)
+    ok = sum(each.evaluations for each in found) - failed - lost
+    counted = {"failed": failed, "infeasible": lost, "ok": ok}
+    return {status: count for status, count in counted.items() if count}

@@ -1,0 +1,43 @@
+"""What a size must be: to reach a target by the closed forms, and at least by the bound."""
+
+from __future__ import annotations
+
+from recallscope.problem import Problem
+from recallscope.record import accuracy_name
+from recallscope.theory import capacity, lower_bound
+from recallscope.theory.capacity import Solution
+from recallscope.theory.lower_bound import Bound
+
+
+def solve(
+    problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall"
+) -> Solution:
+    """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
+
+    Args:
+        problem: everything but the size sought, whose value in the problem is not used.
+        quantity: samples, dim, width, vocab or length.
+        target: the accuracy to reach.
+        accuracy: recall, lock or one-step.
+
+    A target out of reach has status `not_reached` and a reason that names the noise which stays.
+
+    >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
+    >>> found.status, found.value
+    (<Status.NOT_REACHED: 'not_reached'>, None)
+    """
+    return capacity.solve(problem, quantity, target, accuracy_name(accuracy))
+
+
+def bound(problem: Problem, target: float = 0.5) -> Bound:
+    """Lower bound for estimators that see only the first gradient.
+
+    Args:
+        problem: its samples matter only to what is said of them, not to how many are needed.
+        target: the share of tokens whose label is to be right, on average.
+
+    >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(found.samples), found.vocab, found.binding
+    (11621, 448, 'gradient')
+    """
+    return lower_bound.bound(problem, target)

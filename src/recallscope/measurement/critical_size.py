@@ -1,0 +1,131 @@
+"""What a search for a critical size found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recallscope.plotting.result import Drawing, Result
+from recallscope.problem import LARGEST_SIZE, Problem
+from recallscope.record import Status
+from recallscope.theory.capacity import accuracies_along
+from recallscope.theory.tested_range import extrapolated
+
+
+def without_size(problem: Problem, quantity: str) -> Problem:
+    """The problem with a size that means nothing, as it is the one sought: always the same one."""
+    return problem.replace(**{quantity: _some(quantity)})
+
+
+def _some(quantity: str) -> int:
+    """A size that every problem can have, whatever its embeddings."""
+    return 2 if quantity == "vocab" else LARGEST_SIZE
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CriticalSize(Result):
+    """What a search found.
+
+    Status `ok`: `value` is the median of the posterior and lies, with 95 % probability, between
+    `low` and `high`. Status `not_reached`: there is no value, and the one end that is known is a
+    bound. Ends outside of the range searched are None. `log_mean` and `log_sd` are the posterior's,
+    of the logarithm of the size.
+    """
+
+    problem: Problem
+    quantity: str
+    target: float
+    accuracy: str
+    status: Status
+    value: int | None
+    low: int | None
+    high: int | None
+    log_mean: float | None
+    log_sd: float | None
+    evaluations: int
+    failures: int
+    infeasible: int
+    curve: list[dict[str, Any]]
+    theory: int | None
+    without_theory: str | None
+    """Why there is nothing by closed forms, if there is not."""
+    reason: str | None
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> CriticalSize:
+        """The inverse of `to_dict`."""
+        fields = {name: told[name] for name in cls.__dataclass_fields__}
+        sizes = {name: value for name, value in told["problem"].items() if value is not None}
+        problem = Problem.from_dict({told["quantity"]: _some(told["quantity"]), **sizes})
+        return cls(
+            **{
+                **fields,
+                "problem": problem,
+                "status": Status(told["status"]),
+                "curve": [dict(point) for point in told["curve"]],
+            }
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The points of the curve: each size that was run, with its mean and interval."""
+        return self.curve
+
+    def _words(self) -> str:
+        asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
+        runs = f"{self.evaluations} runs"
+        if self.value is None:
+            return f"no critical {self.quantity} of {asked}: {self.status}; {self.reason} ({runs})"
+        low, high = ("out of range" if end is None else end for end in (self.low, self.high))
+        theory = self.without_theory or f"closed forms: {self.theory or 'none'}"
+        return (
+            f"critical {self.quantity} of {asked}: {self.value} ({low} to {high}, 95 %), "
+            f"{theory}; {runs}"
+        )
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.critical import critical_caption, critical_figure, draw_critical
+
+        return Drawing(self.figure_data(), critical_figure, draw_critical, critical_caption)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON; the size sought is None in the problem."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        sizes = self.problem.to_dict() | {self.quantity: None}
+        outside = [reason for problem in self.predicted_at for reason in extrapolated(problem)]
+        return fields | {"problem": sizes, "status": str(self.status), "extrapolated": outside}
+
+    @property
+    def predicted_at(self) -> list[Problem]:
+        """The problem at the size that the closed forms give, if they give one."""
+        if self.theory is None:
+            return []
+        return [self.problem.replace(**{self.quantity: self.theory})]
+
+    def figure_data(self) -> dict[str, Any]:
+        """What `critical_figure` draws: `to_dict`, and `theory_curve`.
+
+        The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
+        that were run and a little beyond; it is empty if there are no closed forms or no runs.
+        """
+        curve: list[dict[str, float]] = []
+        if self.curve and self.without_theory is None:
+            sizes = [point["size"] for point in self.curve]
+            grid = np.geomspace(min(sizes) / 1.2, max(sizes) * 1.2, 200)
+            predicted = getattr(accuracies_along(self.problem, self.quantity, grid), self.accuracy)
+            curve = [
+                {"size": size, "accuracy": accuracy}
+                for size, accuracy in zip(grid.tolist(), predicted.tolist(), strict=True)
+            ]
+        return self.to_dict() | {"theory_curve": curve}
+
+    def row(self) -> dict[str, Any]:
+        """One flat row for a table of critical sizes; the points of the curve are not in it."""
+        fields = self.to_dict()
+        del fields["curve"], fields["extrapolated"]
+        sizes: dict[str, Any] = fields.pop("problem")
+        if "metrics" in sizes:
+            sizes["metrics"] = " ".join(sizes["metrics"])
+        return sizes | fields

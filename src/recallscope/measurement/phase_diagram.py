@@ -1,0 +1,230 @@
+"""A phase diagram: accuracy over a plane of two sizes, measured and predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from recallscope.measurement.axis import Axis
+from recallscope.measurement.boundary import Boundary
+from recallscope.plotting.result import Drawing, Result
+from recallscope.problem import Problem
+from recallscope.statistics.intervals import Interval
+from recallscope.theory.tested_range import say_extrapolated
+
+TOLERANCE = 0.01
+"""Of accuracy: a prediction that is this close to the interval of a cell is not called wrong."""
+
+_OF_STEPS = ("regime", "eta", "gamma")
+
+
+def shared_fields(problem: Problem, x: str, y: str) -> dict[str, Any]:
+    """The fields of a problem but for two sizes, as plain values."""
+    return {name: value for name, value in problem.to_dict().items() if name not in (x, y)}
+
+
+class Measured(NamedTuple):
+    """What the runs of one cell showed.
+
+    `right` has, for each run that is ok, how many of its `tests` were answered right; `interval`
+    is the mean accuracy with its 95 % interval, and None where no run is ok.
+    """
+
+    right: tuple[int, ...] = ()
+    tests: int = 0
+    infeasible: int = 0
+    failed: int = 0
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseCell:
+    """One point of the plane: what was measured there, and what the theory says, if anything.
+
+    `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
+    """
+
+    x: int
+    y: int
+    measured: Measured
+    predicted: float | None = None
+    stage: str | None = None
+    term: str | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Predicted minus measured."""
+        interval = self.measured.interval
+        if interval is None or self.predicted is None:
+            return None
+        return self.predicted - interval.mean
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the prediction is off by more than the tolerance beyond the interval."""
+        interval = self.measured.interval
+        if interval is None or self.predicted is None:
+            return False
+        return not interval.low - TOLERANCE <= self.predicted <= interval.high + TOLERANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the counts of right answers are one text, so that a row can hold them."""
+        interval = self.measured.interval
+        return {
+            "right": " ".join(map(str, self.measured.right)),
+            "tests": self.measured.tests,
+            "infeasible": self.measured.infeasible,
+            "failed": self.measured.failed,
+            **{name: getattr(interval, name, None) for name in Interval._fields},
+            "predicted": self.predicted,
+            "difference": self.difference,
+            "disagrees": self.disagrees,
+            "stage": self.stage,
+            "term": self.term,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PhaseDiagram(Result):
+    """Accuracy over a plane of two sizes: cells row by row, where rows follow `y`, columns `x`.
+
+    Attributes:
+        problem: what the cells share; its own values of the two sizes mean nothing.
+        boundary: for each x, the y at which the measured accuracy crosses the target.
+        theory_boundary: the same by closed forms; None where no y reaches the target.
+        theory_line: the same between the values of x, as a fine curve of x and y.
+        without_theory: why there is nothing by closed forms, if there is not.
+        own: what was run, if it was an experiment of the user's own.
+    """
+
+    problem: Problem
+    x: Axis
+    y: Axis
+    accuracy: str
+    target: float
+    cells: tuple[PhaseCell, ...]
+    boundary: tuple[Boundary, ...]
+    theory_boundary: tuple[int | None, ...]
+    theory_line: tuple[tuple[float, float | None], ...] = ()
+    without_theory: str | None = None
+    own: str | None = None
+
+    @property
+    def known(self) -> int:
+        """How many cells have a measurement."""
+        return sum(cell.measured.interval is not None for cell in self.cells)
+
+    @property
+    def compared(self) -> int:
+        """How many of them there is a theory to compare with."""
+        return 0 if self.without_theory else self.known
+
+    @property
+    def disagreeing(self) -> int:
+        """In how many of them theory is off by more than the tolerance beyond the interval."""
+        return sum(cell.disagrees for cell in self.cells)
+
+    @property
+    def failed(self) -> int:
+        """How many runs broke off."""
+        return sum(cell.measured.failed for cell in self.cells)
+
+    @property
+    def infeasible(self) -> int:
+        """How many runs this machine could not hold."""
+        return sum(cell.measured.infeasible for cell in self.cells)
+
+    @property
+    def seeds(self) -> int:
+        """How many runs the best measured cell has."""
+        return max(len(cell.measured.right) for cell in self.cells)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problem of each cell."""
+        names = self.x.name, self.y.name
+        return [
+            self.problem.replace(**dict(zip(names, (cell.x, cell.y), strict=True)))
+            for cell in self.cells
+        ]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What all cells have in common, as plain values."""
+        return shared_fields(self.problem, self.x.name, self.y.name)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row for each cell, from which `from_rows` makes the diagram again."""
+        asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
+        asked |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
+        shared = self.shared
+        if self.problem.regime == "limit":  # then its step sizes are none
+            shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
+        if "metrics" in shared:
+            shared["metrics"] = " ".join(shared["metrics"])
+        return [
+            {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
+            for cell in self.cells
+        ]
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> PhaseDiagram:
+        """The inverse of `to_dict`; the theory is evaluated again."""
+        from recallscope.measurement.phase import phase_diagram_from_dict
+
+        return phase_diagram_from_dict(told)
+
+    def _words(self) -> str:
+        asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
+        plane = f"{len(self.x.values)} × {len(self.y.values)} values of {self.x.name} and "
+        theory = self.without_theory or (
+            f"closed forms are off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"{self.disagreeing} of {self.compared} cells"
+        )
+        lost = f"; {self.failed} runs failed" if self.failed else ""
+        return f"phase diagram of {asked} over {plane}{self.y.name}: {theory}{lost}"
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.phase_diagram import (
+            draw_phase_diagram,
+            phase_diagram_caption,
+            phase_diagram_figure,
+        )
+
+        return Drawing(
+            [self.to_dict()], phase_diagram_figure, draw_phase_diagram, phase_diagram_caption
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "problem": self.shared,
+            "x": self.x._asdict(),
+            "y": self.y._asdict(),
+            "accuracy": self.accuracy,
+            "target": self.target,
+            "seeds": self.seeds,
+            "without_theory": self.without_theory,
+            "extrapolated": None if self.without_theory else say_extrapolated(self.problems),
+            "cells": [
+                {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
+                for cell in self.cells
+            ],
+            "boundary": [
+                {"x": x} | crossing._asdict() | {"status": str(crossing.status)}
+                for x, crossing in zip(self.x.values, self.boundary, strict=True)
+            ],
+            "theory_boundary": [
+                {"x": x, "value": value}
+                for x, value in zip(self.x.values, self.theory_boundary, strict=True)
+            ],
+            "disagreement": {
+                "share": self.disagreeing / self.compared if self.compared else None,
+                "count": self.disagreeing,
+                "of": self.compared,
+                "tolerance": TOLERANCE,
+            },
+            "theory_line": [{"x": x, "value": value} for x, value in self.theory_line],
+            "own": self.own,
+        }

@@ -1,0 +1,113 @@
+"""One problem at several seeds: the records, and the means over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recallscope.measurement.summary import summarise
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
+from recallscope.statistics.intervals import Interval
+from recallscope.theory.prediction import predict
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunResult(Result):
+    """The records of one problem, in the order of their seeds."""
+
+    problem: Problem
+    records: list[Record]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __getitem__(self, place: int) -> Record:
+        return self.records[place]
+
+    @property
+    def summary(self) -> dict[str, Interval]:
+        """The mean of each accuracy over the runs that are ok, with its 95 % interval."""
+        return summarise(self.records)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every run was."""
+        return all(record.status is Status.OK for record in self.records)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each record."""
+        return [record.row() for record in self.records]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "problem": self.problem.to_dict() | {"key": self.problem.key},
+            "records": [record.to_dict() for record in self.records],
+            "summary": {name: mean._asdict() for name, mean in self.summary.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> RunResult:
+        """The inverse of `to_dict`."""
+        return cls(
+            problem=Problem.from_dict(told["problem"]),
+            records=[Record.from_dict(each) for each in told["records"]],
+        )
+
+    def _words(self) -> str:
+        ok = sum(record.status is Status.OK for record in self.records)
+        told = ", ".join(
+            f"{_short(name)} {mean.mean:.4f} ({mean.low:.4f} to {mean.high:.4f})"
+            for name, mean in self.summary.items()
+        )
+        return f"{len(self.records)} runs, {ok} ok; means with 95 % intervals: {told or 'none'}"
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.labels import describe_common_fields
+
+        means = self.summary
+        if not means:
+            raise ProblemError("no run has an accuracy, so there is nothing to draw")
+        fine = [record for record in self.records if record.status is Status.OK]
+        names = [_short(name) for name in means]
+        series = [
+            Series(
+                label="one seed each",
+                kind=Kind.MEASURED,
+                x=[_short(name) for name in means for _ in fine],
+                y=[record.accuracy(name)[0] for name in means for record in fine],
+                colour=5,
+            ),
+            Series(
+                label="mean, 95 % interval",
+                kind=Kind.MEASURED,
+                x=names,
+                y=[mean.mean for mean in means.values()],
+                low=[mean.low for mean in means.values()],
+                high=[mean.high for mean in means.values()],
+                colour=0,
+            ),
+        ]
+        prediction = predict(self.problem)
+        if prediction.dominant is not None:
+            predicted = [float(getattr(prediction, name)) for name in means]
+            series.append(
+                Series(label="closed forms", kind=Kind.THEORY, x=names, y=predicted, colour=6)
+            )
+        caption = (
+            f"{describe_common_fields([self.problem.to_dict()])}. {len(fine)} seeds, tested on "
+            f"{fine[0].test_samples} fresh samples each."
+        )
+        panel = Panel(title="", x="", y="accuracy", series=series)
+        return picture_drawing(Picture(caption=caption, panels=[panel]))
+
+
+def _short(name: str) -> str:
+    return name.removesuffix("_accuracy").replace("_", " ")

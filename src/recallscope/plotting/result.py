@@ -1,0 +1,154 @@
+"""What a public function returns: a dictionary, a table, a figure and a few words, all from one.
+
+Every result has its table as plain `rows`, which polars, pandas and DuckDB take as they are through
+the Arrow PyCapsule interface, and a figure that a notebook shows beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recallscope.common.formatting import format_number
+from recallscope.common.table_files import arrow_table
+from recallscope.plotting.panels import Picture
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_ROWS = 20  # in a notebook
+_MOST_COLUMNS = 16
+
+
+class Drawing(NamedTuple):
+    """How a result is drawn: what there is to draw, and by which functions."""
+
+    data: Any
+    figure: Callable[..., Figure]
+    draw: Callable[[Sequence[Axes], Any], None]
+    caption: Callable[[Any], str]
+    panels: int = 1
+
+
+def picture_drawing(picture: Picture) -> Drawing:
+    """How a picture of panels is drawn."""
+    from recallscope.plotting.matplotlib_backend import draw_picture, picture_figure
+
+    return Drawing(
+        picture, picture_figure, draw_picture, lambda data: data.caption, len(picture.panels)
+    )
+
+
+class Result:
+    """The base of all results: subclasses say what their rows, their drawing and their words are.
+
+    >>> from recallscope import Problem, solve
+    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5)
+    samples = 1415 reaches recall accuracy 0.5, from 1257 to 1593 by the recorded error
+    """
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, as plain rows that all have the same columns."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, fit for JSON; `from_dict` makes the same of it again."""
+        raise NotImplementedError
+
+    def _drawing(self) -> Drawing:
+        raise NotImplementedError
+
+    def _words(self) -> str:
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Figure:
+        """Draw a figure, or draw on axes of your own: as many as the figure has panels."""
+        drawing = self._drawing()
+        if ax is None:
+            return drawing.figure(drawing.data)
+        axes: list[Any] = [ax] if hasattr(ax, "plot") else [*getattr(ax, "flat", ax)]
+        if len(axes) != drawing.panels:
+            raise ProblemError(
+                f"this figure has {drawing.panels} panels; give so many axes, not {len(axes)}"
+            )
+        drawing.draw(axes, drawing.data)
+        figure: Figure = axes[0].figure
+        return figure
+
+    def save(self, path: str | Path, *, width: float | None = None, caption: bool = True) -> None:
+        """Write the figure as .pdf, .png or .svg.
+
+        Args:
+            path: where to.
+            width: of the whole figure in inches: 3.25 is a column of many journals, 6.75 two.
+            caption: in the figure; else it goes to a text file beside it, as figure.caption.txt
+                beside figure.pdf.
+        """
+        from recallscope.plotting.style import check_path, save, write_caption
+
+        target, drawing = check_path(path), self._drawing()
+        save(drawing.figure(drawing.data, width=width, caption=caption), target)
+        if not caption:
+            write_caption(drawing.caption(drawing.data), target)
+
+    def __repr__(self) -> str:
+        return self._words()
+
+    def _repr_html_(self) -> str:
+        words = f"<p>{escape(self._words())}</p>"
+        return f"{words}{self._image()}{html_table(self.rows())}"
+
+    def _image(self) -> str:
+        from recallscope.plotting.style import draw
+
+        try:
+            drawing = self._drawing()
+            figure = drawing.figure(drawing.data)
+        except ProblemError as error:  # there may be nothing to draw
+            return f"<p>{escape(str(error))}</p>"
+        drawn = io.BytesIO()
+        draw(figure, drawn, "png")
+        image = base64.b64encode(drawn.getvalue()).decode()
+        described = escape(drawing.caption(drawing.data), quote=True)
+        width = round(96 * figure.get_figwidth())
+        return f'<img src="data:image/png;base64,{image}" alt="{described}" width="{width}">'
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return arrow_table(self.rows()).__arrow_c_stream__(requested_schema)
+
+
+def html_table(rows: Sequence[dict[str, Any]]) -> str:
+    """The first rows, for a notebook; columns that say the same in every row are told once."""
+    if not rows:
+        return ""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    same = {
+        name: rows[0].get(name)
+        for name in names
+        if len(rows) > 1 and all(row.get(name) == rows[0].get(name) for row in rows)
+    }
+    shown = [name for name in names if name not in same][:_MOST_COLUMNS]
+    head = "".join(f"<th>{escape(name)}</th>" for name in shown)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in shown) + "</tr>"
+        for row in rows[:_MOST_ROWS]
+    )
+    told = ", ".join(f"{name} {_cell(value)}" for name, value in same.items() if value is not None)
+    notes = [f"In all rows: {told}." if told else ""]
+    if len(rows) > _MOST_ROWS:
+        notes.append(f"The first {_MOST_ROWS} of {len(rows)} rows.")
+    note = f"<p>{escape(' '.join(filter(None, notes)))}</p>" if any(notes) else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return format_number(value, 4)
+    return "" if value is None else str(value)

@@ -1,0 +1,127 @@
+"""What came of a sweep: how many cells there are and were run, and what their records say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recallscope.measurement.critical_size import CriticalSize
+from recallscope.measurement.summary import summarise
+from recallscope.plotting.panels import Picture
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import ACCURACIES, Record
+from recallscope.theory.capacity import accuracies_along
+from recallscope.theory.problem_arrays import no_closed_form
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
+
+_FINE = 100  # points of a curve by closed forms
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SweepResult(Result):
+    """What came of a sweep.
+
+    Attributes:
+        cells: how many problems at seeds it has.
+        known: of them, how many had a record already.
+        ran: how many were run.
+        by_status: of all its cells that now have a record.
+        seconds: since the first cell.
+        store: where the records are.
+        searches: what searches found, if it was a sweep of searches.
+    """
+
+    cells: int
+    known: int
+    ran: int
+    by_status: dict[str, int]
+    seconds: float
+    store: str = ""
+    searches: list[CriticalSize] = field(default_factory=list)
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+    kept_in: Store | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: what was counted, and what searches found."""
+        names = ("store", "cells", "known", "ran", "by_status", "seconds")
+        counted = {name: getattr(self, name) for name in names}
+        found = [each.to_dict() for each in self.searches]
+        return counted | ({"searches": found} if found else {})
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> SweepResult:
+        """The inverse of `to_dict`; the records stay in their store."""
+        searches = [CriticalSize.from_dict(each) for each in told.get("searches", ())]
+        return cls(**{**told, "searches": searches})
+
+    @cached_property
+    def _summaries(self) -> list[dict[str, Any]]:
+        records: dict[Problem, list[Record]] = {problem: [] for problem in self.problems}
+        for record in () if self.kept_in is None else self.kept_in.records():
+            if record.problem in records:
+                records[record.problem].append(record)
+        rows = []
+        for problem, found in records.items():
+            row = problem.to_row() | {"runs": len(found)}
+            means = summarise(found)
+            for name in ACCURACIES:
+                mean = means.get(name)
+                row |= {
+                    name: None if mean is None else mean.mean,
+                    f"low_{name}": None if mean is None else mean.low,
+                    f"high_{name}": None if mean is None else mean.high,
+                }
+            rows.append(row)
+        return rows
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each problem: means over its records in the store; or for each search."""
+        return [each.row() for each in self.searches] or self._summaries
+
+    def _words(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in self.by_status.items())
+        return (
+            f"sweep of {self.cells} cells: {self.known} had a record, {self.ran} were run; "
+            f"in {self.store}: {counts or 'none'}"
+        )
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.curves import curves_panel, varied
+        from recallscope.plotting.labels import accuracy_label, describe_common_fields
+
+        rows = [row for row in self._summaries if row["runs"]]
+        known = [name for name in ACCURACIES if any(row[name] is not None for row in rows)]
+        if not known:
+            raise ProblemError("there are no accuracies of this sweep in its store to draw")
+        accuracy = "recall_accuracy" if "recall_accuracy" in known else known[0]
+        names = varied(rows)
+        theory = self._theory(names[0]) if names else []
+        panel = curves_panel(rows, accuracy, theory=theory)
+        caption = (
+            f"{describe_common_fields(rows)}. Means of {accuracy_label(accuracy)} accuracy over "
+            f"{min(row['runs'] for row in rows)} or more seeds, with 95 % intervals."
+        )
+        return picture_drawing(Picture(caption=caption, panels=[panel]))
+
+    def _theory(self, along: str) -> list[dict[str, Any]]:
+        """The closed forms along a size, for each of the problems that differ in the others."""
+        values = [getattr(problem, along) for problem in self.problems]
+        sizes = [value for value in values if value is not None and math.isfinite(value)]
+        if not sizes or any(no_closed_form(problem) for problem in self.problems):
+            return []
+        fine = np.geomspace(min(sizes), max(sizes), _FINE)
+        rows = []
+        for problem in dict.fromkeys(each.replace(**{along: max(sizes)}) for each in self.problems):
+            found = accuracies_along(problem, along, fine)
+            for size, *numbers in zip(fine.tolist(), *found, strict=True):
+                named = dict(zip(found._fields, map(float, numbers), strict=True))
+                rows.append(problem.to_row() | {along: size} | named)
+        return rows
