@@ -343,7 +343,7 @@ def test_cite_is_bibtex(command):
             "no closed form",
         ),
         (["solve", *options()], "--for"),
-        (["solve", "--for", "depth", *options()], "the size sought is one of"),
+        (["solve", "--for", "depth", *options()], "the size sought must be one of"),
         (["solve", "--for", "dim", *options(target="2")], "between 0 and 1"),
         (["solve", "--for", "dim", *options(target="high")], "between 0 and 1"),
         (["solve", "--for", "dim", *options(accuracy="speed")], "accuracy must be one of"),

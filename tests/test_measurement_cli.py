@@ -87,7 +87,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("critical", "--for", "depth", *SMALL), "the size sought is one of vocab, samples"),
+        (("critical", "--for", "depth", *SMALL), "the size sought must be one of vocab, samples"),
         (("critical", "--for", "samples", *SMALL, "--target", "2"), "target must be an accuracy"),
         (("critical", "--for", "samples", *SMALL, "--budget", "x"), "budget must be a whole"),
         (("critical", "--for", "samples", *SMALL, "--low", "9", "--high", "9"), "must rise"),

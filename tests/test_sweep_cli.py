@@ -186,7 +186,10 @@ def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
         (("records", "list"), "give the store whose records are meant: --store PLACE"),
         (("records", "--store", "a", "list", "--store", "b"), "meant: --store PLACE, once"),
         (("records", "--store", "none", "list"), "there is no store at 'none'"),
-        (("records", "--store", "none", "compact", "--drop", "ok"), "only failed or infeasible"),
+        (
+            ("records", "--store", "none", "compact", "--drop", "ok"),
+            "must be one of failed, infeasible, not",
+        ),
         (("phase", "--from", ".", "--x", "dim=1,2", "--y", "samples"), "a store has values of its"),
     ],
 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 from recallscope.parts.errors import ProblemError as ProblemError
+from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
 from recallscope.parts.naming import (
     ARRAYS,
@@ -140,14 +142,14 @@ class Problem:
             )
         if width is not None:
             activation = "relu" if activation is None else activation
-            activation = _choice("activation", activation, ACTIVATIONS)
+            activation = choice("activation", activation, ACTIVATIONS)
         self._settle("activation", activation)
         if not isinstance(trigger_in_values, bool):
             raise ProblemError(
                 f"trigger_in_values must be true or false, not {shown(trigger_in_values)}"
             )
         self._settle("trigger_in_values", trigger_in_values)
-        self._settle("regime", _choice("regime", regime, REGIMES))
+        self._settle("regime", choice("regime", regime, REGIMES))
         self._settle("eta", eta)
         self._settle("gamma", gamma)
         self._check_regime()
@@ -358,8 +360,11 @@ def _checked(
     """All declared fields, those that were not given with their defaults."""
     for name in given:
         if name not in declarations:
-            known = ", ".join([*FIELDS, *LATER_FIELDS, *declarations])
-            raise ProblemError(f"unknown field {name!r:.60}; the fields are {known}")
+            known = [*FIELDS, *LATER_FIELDS, *declarations]
+            raise ProblemError(
+                f"unknown field {name!r:.60}; the fields are {', '.join(known)}"
+                f"{did_you_mean(name, known)}"
+            )
     try:
         return tuple(
             (name, field.checked(name, given.get(name, field.default)))
@@ -403,14 +408,16 @@ def whole_number(
     if smallest <= number <= largest:
         return number
     top = {LARGEST_SIZE: "2^53", LARGEST_SEED: "2^63 - 1"}.get(largest, largest)
-    raise ProblemError(
-        f"{name} must be a whole number from {smallest} to {top}{instead}, not {shown(value)}"
-    )
+    meant = ""
+    if isinstance(value, str) and re.fullmatch(r"[\d._]{1,30}[Kmb]", value):
+        meant = f"; did you mean {value.swapcase()}?"  # thousand, million and billion: k, M, B
+    expected = f"a whole number from {smallest} to {top}{instead}"
+    raise ProblemError(f"{name} must be {expected}, not {shown(value)}{meant}")
 
 
 def check_dtype(dtype: str) -> None:
     """Raise unless experiments can be run with numbers of this kind."""
-    _choice("dtype", dtype, DTYPES)
+    choice("dtype", dtype, DTYPES)
 
 
 def _samples(value: object) -> float:
@@ -419,9 +426,18 @@ def _samples(value: object) -> float:
     return whole_number("samples", value, 1, instead=", or inf")
 
 
-def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+def choice(name: str, value: object, choices: Collection[str]) -> str:
+    """The value, if it is one of the choices, or an error that names the closest.
+
+    >>> choice("regime", "litral", REGIMES)
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: regime must be one of limit, ...; did you mean literal?
+    """
     if not isinstance(value, str) or value not in choices:
-        raise ProblemError(f"{name} must be one of {', '.join(choices)}, not {shown(value)}")
+        raise ProblemError(
+            f"{name} must be one of {', '.join(choices)}, not {shown(value)}"
+            f"{did_you_mean(value, choices)}"
+        )
     return str(value)  # plain: it travels to processes that may not know the class of the value
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
+from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
     LARGEST_SEED,
@@ -68,7 +69,10 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
         return
     known = [*ACCURACIES, *metrics]
     if name not in known:
-        raise ProblemError(f"accuracy must be one of {', '.join(known)}, not {name!r}")
+        short = [each.removesuffix("_accuracy").replace("_", "-") for each in known]
+        raise ProblemError(
+            f"accuracy must be one of {', '.join(known)}, not {name!r}{did_you_mean(name, short)}"
+        )
 
 
 def metric_names(problem: Problem) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     Accuracy,
@@ -20,6 +18,7 @@ from recallscope.cli.options import (
     Yes,
     asks_for_a_problem,
     asks_where_to_run,
+    one_of,
 )
 from recallscope.cli.parsing import (
     as_arguments,
@@ -34,6 +33,8 @@ from recallscope.cli.tables.measurement import print_ablations
 from recallscope.cli.tables.output import print_json
 from recallscope.record import accuracy_name
 
+_ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
+
 
 @asks_for_a_problem()
 @asks_where_to_run()
@@ -42,9 +43,7 @@ def ablate(
     where: dict[str, Any],
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="embedding, mlp, trigger, steps, batch, gaussian; all that apply if none is given."
-        ),
+        one_of(_ABLATIONS, "; all that apply if none is given.", argument=True),
     ] = None,
     seeds: Seeds = "16",
     seed: Seed = "0",

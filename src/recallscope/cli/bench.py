@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from recallscope.cli.options import Device, Dim, Dtype, Json, Length, Repeats, Samples, Vocab
+from typing import Annotated, Any
+
+import typer
+
+from recallscope.cli.options import SIZES, Device, Dtype, Json, asks_for_a_problem
 from recallscope.cli.parsing import problem_from
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.run import print_bench
 from recallscope.common.csv_files import number_or_text
 
 
+@asks_for_a_problem(only=SIZES[:4], vocab="4096", samples="65536", dim="128", length="64")
 def bench(
-    vocab: Vocab = "4096",
-    samples: Samples = "65536",
-    dim: Dim = "128",
-    length: Length = "64",
+    options: dict[str, Any],
     dtype: Dtype = "float32",
     device: Device = "cpu",
-    repeats: Repeats = "5",
+    repeats: Annotated[str, typer.Option(metavar="COUNT", help="Turns to time, 5 to 1000.")] = "5",
     as_json: Json = False,
 ) -> None:
     """Measure how fast this machine learns.
@@ -33,10 +35,9 @@ def bench(
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import bench as benchmark
 
-    problem = problem_from(vocab=vocab, samples=samples, dim=dim, length=length)
     with ProgressDisplay("bench") as display:
         result = benchmark.bench(
-            problem,
+            problem_from(**options),
             dtype=dtype,
             device=device,
             repeats=number_or_text(repeats),

@@ -12,6 +12,7 @@ from recallscope.cli.options import (
     Dtype,
     Figure,
     Json,
+    QuantityIfAny,
     Source,
     TestSamples,
     asks_for_a_problem,
@@ -44,9 +45,7 @@ def fit(
     options: dict[str, Any],
     how: dict[str, Any],
     where: dict[str, Any],
-    quantity: Annotated[
-        str | None, typer.Option("--for", metavar="SIZE", help="The size whose law is sought.")
-    ] = None,
+    quantity: QuantityIfAny = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,14 +26,15 @@ from recallscope.cli import (
     sweep,
     theory,
 )
+from recallscope.cli.options import UNITS, Command
 from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
+from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
 app = typer.Typer(
     name="recallscope",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="How many facts can a transformer learn to recall, from how much data, and why?",
@@ -50,9 +52,9 @@ for command in (
     ablate.ablate,
     sweep.sweep,
     bench.bench,
-    cite.cite,
 ):
-    app.command()(command)
+    app.command(cls=Command, epilog=UNITS)(command)
+app.command()(cite.cite)
 app.add_typer(records.app)
 app.add_typer(paper.app)
 
@@ -68,7 +70,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
-            code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+            code = app(sys.argv[1:] or ["--help"], prog_name="recallscope", standalone_mode=False)
             sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
@@ -89,11 +91,24 @@ def main() -> None:
         # Mistakes in the call itself share no public base class across versions of typer.
         if not hasattr(error, "format_message"):
             raise
-        code = _complain(f"{error.format_message().rstrip('.')}; see recallscope --help", 2)
+        code = _complain(_misuse(error), 2)
     if code == _INTERRUPTED:
         _complain("stopped", code)
     _let_go()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _misuse(error: Any) -> str:
+    """What is wrong with a call, what was probably meant, and whose help to read."""
+    said = re.split(r"\.? (?:Did you mean|\(Possible)", error.format_message())[0].rstrip(".")
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return f"{said}; see recallscope --help"
+    known = [flag for each in context.command.params for flag in each.opts if each.name != "help"]
+    known += getattr(context.command, "commands", {})
+    given = re.match(r"No such (?:option:|command) '?([^\s']+)", said)
+    meant = did_you_mean(given[1], known) if given else ""
+    return f"{said}{meant or ';'} see {context.command_path} --help".replace("? see", "? See")
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:

@@ -1,164 +1,192 @@
-"""The options of the command line, named alike in every command."""
+"""The options of the command line, named alike in every command.
+
+Values come as text, so that 1e6, 50k and inf are numbers and every mistake is told the same way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from recallscope.parts.registry import names
-from recallscope.problem import ACTIVATIONS, REGIMES, ProblemError
+from recallscope.parts.registry import KINDS, names
+from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
-# Sizes come as text, so that 1e6 and inf are numbers and every mistake is told the same way.
-Vocab = Annotated[str | None, typer.Option(metavar="V", help="Tokens, and facts to learn.")]
-Samples = Annotated[
-    str | None, typer.Option(metavar="N", help="Samples in the batch, or inf for its expectation.")
+# As in the files that use them, which are not loaded for a list of options.
+SIZES = ("vocab", "samples", "dim", "length", "width")
+ENGINES = ("auto", "stream", "counts")
+EXECUTORS = ("serial", "processes", "ray")
+ACCURACIES = ("recall", "lock", "one-step")
+
+UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
+
+
+class Command(TyperCommand):
+    """A command that looks for the parts of other packages only when its help is shown.
+
+    To find them takes as long as all else.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments; a mistake in them knows its command, whose help it points to."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, with the names of parts."""
+        self._name_parts()
+        return super().get_help(ctx)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Options and their help, for shells that show it."""
+        self._name_parts()
+        return super().shell_complete(ctx, incomplete)
+
+    def _name_parts(self) -> None:
+        """Put names where help says {embedding}, {task} and so on."""
+        params: list[Any] = self.params
+        for each in params:
+            if text := getattr(each, "help", None):
+                kinds = rf"{{({'|'.join(KINDS)})}}"
+                each.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
+
+
+def one_of(
+    choices: Sequence[str] | str, more: str = ".", *flags: str, argument: bool = False, **how: Any
+) -> Any:
+    """An option whose choices help lists and shells complete: names of parts, if of a kind."""
+
+    def complete() -> list[str]:
+        return names(choices) if isinstance(choices, str) else list(choices)
+
+    listed = f"{{{choices}}}" if isinstance(choices, str) else ", ".join(choices)
+    how = {"metavar": "NAME", "help": listed + more} | how | {"autocompletion": complete}
+    make: Any = typer.Argument if argument else typer.Option
+    return make(*flags, **how)
+
+
+def _text(metavar: str, help: str, default: str | None = None, *flags: str) -> tuple[Any, Any]:
+    return Annotated[str | None, typer.Option(*flags, metavar=metavar, help=help)], default
+
+
+def _name(choices: Sequence[str] | str, default: str | None, more: str = ".") -> tuple[Any, Any]:
+    return Annotated[str | None, one_of(choices, more)], default
+
+
+Engine = Annotated[str, one_of(ENGINES)]
+Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed, 0 or more.")]
+Seeds = Annotated[
+    str, typer.Option(metavar="COUNT", help="How many seeds, from the first on; up to 1M.")
 ]
-Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")]
-Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
-Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
-Activation = Annotated[str | None, typer.Option(metavar="NAME", help=", ".join(ACTIVATIONS) + ".")]
-_FAMILIES = ", ".join(names("embedding"))
-Embedding = Annotated[str, typer.Option(metavar="NAME", help=f"{_FAMILIES}.")]
-EmbeddingOrArrays = Annotated[
-    str, typer.Option(metavar="NAME", help=f"{_FAMILIES}, or your own arrays: FILE.npz.")
-]
-TriggerInValues = Annotated[
-    bool,
-    typer.Option(
-        "--trigger-in-values/--no-trigger-in-values", help="Add the trigger to the values too."
-    ),
-]
-Regime = Annotated[str, typer.Option(metavar="NAME", help=", ".join(REGIMES) + ".")]
-Eta = Annotated[str | None, typer.Option(metavar="STEP", help="First step; literal regime only.")]
-Gamma = Annotated[
-    str | None, typer.Option(metavar="STEP", help="Later steps; literal regime only.")
-]
-Task = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("task")) + ".")]
-Model = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("model")) + ".")]
-Learner = Annotated[str, typer.Option(metavar="NAME", help=", ".join(names("learner")) + ".")]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help=", ".join(names("metric")) + "; once for each."),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--field", metavar="NAME=VALUE", help="A field that a part declares; once for each."
-    ),
-]
-Engine = Annotated[str, typer.Option(metavar="NAME", help="auto, stream, counts.")]
-Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed.")]
-Seeds = Annotated[str, typer.Option(metavar="COUNT", help="How many seeds, from the first on.")]
 TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
-Dtype = Annotated[str, typer.Option(metavar="NAME", help="float64, float32.")]
-Device = Annotated[str, typer.Option(metavar="NAME", help="Where torch computes: cpu, cuda, …")]
-Repeats = Annotated[str, typer.Option(metavar="COUNT", help="Turns to time, 5 or more.")]
-Target = Annotated[str, typer.Option(metavar="SHARE", help="The accuracy to reach, 0 to 1.")]
+Dtype = Annotated[str, one_of(DTYPES)]
+Device = Annotated[
+    str, one_of(("cpu", "cuda"), help="Where torch computes: cpu, cuda, cuda:1 and so on.")
+]
+Target = Annotated[
+    str, typer.Option(metavar="SHARE", help="The accuracy to reach, between 0 and 1.")
+]
+Accuracy = Annotated[str, one_of(ACCURACIES, ", or a metric.")]
+_SOUGHT = one_of(SIZES, ".", "--for", metavar="SIZE")
+Quantity = Annotated[str, _SOUGHT]
+QuantityIfAny = Annotated[str | None, _SOUGHT]
 Figure = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
 ]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
-Accuracy = Annotated[str, typer.Option(metavar="NAME", help="recall, lock, one-step, or a metric.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
-Quantity = Annotated[
-    str, typer.Option("--for", metavar="SIZE", help="samples, dim, width, vocab or length.")
-]
-Low = Annotated[str | None, typer.Option(metavar="SIZE", help="The smallest size to look at.")]
-High = Annotated[str | None, typer.Option(metavar="SIZE", help="The largest size to look at.")]
-Precision = Annotated[
-    str, typer.Option(metavar="SHARE", help="The width of the interval that is good enough.")
-]
-Budget = Annotated[str, typer.Option(metavar="COUNT", help="The most runs of one search.")]
-NoTheory = Annotated[
-    bool,
-    typer.Option("--no-theory", help="Start from the whole range instead of the predicted size."),
-]
 Source = Annotated[
     str | None,
     typer.Option(
         "--from", metavar="FILE", help="Draw or fit what was measured before; run nothing."
     ),
 ]
-StorePlace = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="PLACE",
-        help="Keep records in a folder or s3://…; stored ones are not run again.",
-    ),
-]
-RecordsPlace = Annotated[
-    str | None,
-    typer.Option("--store", metavar="PLACE", help="The folder or address of the records."),
-]
-ExecutorName = Annotated[
-    str, typer.Option("--executor", metavar="NAME", help="serial, processes, ray.")
-]
-WorkerCount = Annotated[
-    str | None,
-    typer.Option("--workers", metavar="COUNT", help="Threads; one for each core by default."),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", help="Address of a Ray cluster; by default a private one is started."
-    ),
-]
-
 
 _PROBLEM = {
-    "vocab": (Vocab, None),
-    "samples": (Samples, None),
-    "dim": (Dim, None),
-    "length": (Length, None),
-    "width": (Width, None),
-    "activation": (Activation, None),
-    "embedding": (Embedding, "sphere"),
-    "trigger_in_values": (TriggerInValues, False),
-    "regime": (Regime, "limit"),
-    "eta": (Eta, None),
-    "gamma": (Gamma, None),
-    "task": (Task, "recall"),
-    "model": (Model, "transformer"),
-    "learner": (Learner, "three-step"),
-    "metric": (Metric, None),
-    "field": (Fields, None),
+    "vocab": _text("V", "Tokens, and facts to learn; 2 or more."),
+    "samples": _text("N", "Samples in the batch, or inf for its expectation."),
+    "dim": _text("D", "Dimension of the embeddings."),
+    "length": _text("L", "Tokens in a sequence."),
+    "width": _text("M", "MLP width; omit for attention only."),
+    "activation": _name(ACTIVATIONS, None, "; of the MLP, relu if not given."),
+    "embedding": _name("embedding", "sphere"),
+    "trigger_in_values": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--trigger-in-values/--no-trigger-in-values",
+                help="Add the trigger to the values too.",
+            ),
+        ],
+        False,
+    ),
+    "regime": _name(REGIMES, "limit"),
+    "eta": _text("STEP", "First step, above 0; literal regime only."),
+    "gamma": _text("STEP", "Later steps, above 0; literal regime only."),
+    "task": _name("task", "recall"),
+    "model": _name("model", "transformer"),
+    "learner": _name("learner", "three-step"),
+    "metric": (Annotated[list[str] | None, one_of("metric", "; once for each.")], None),
+    "field": (
+        Annotated[
+            list[str] | None,
+            typer.Option(metavar="NAME=VALUE", help="A field that a part declares; once for each."),
+        ],
+        None,
+    ),
 }
+_ARRAYS = {"embedding": _name("embedding", "sphere", ", or your own arrays: FILE.npz.")}
 _SEARCH = {
     "target": (Target, "0.5"),
     "accuracy": (Accuracy, "recall"),
-    "low": (Low, None),
-    "high": (High, None),
-    "precision": (Precision, "0.1"),
-    "budget": (Budget, "64"),
+    "low": _text("SIZE", "The smallest size to look at."),
+    "high": _text("SIZE", "The largest size to look at."),
+    "precision": _text("SHARE", "The width of the interval that is good enough.", "0.1"),
+    "budget": _text("COUNT", "The most runs of one search, up to 1M.", "64"),
     "seed": (Seed, "0"),
-    "no_theory": (NoTheory, False),
+    "no_theory": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--no-theory", help="Start from the whole range instead of the predicted size."
+            ),
+        ],
+        False,
+    ),
 }
 _PLACE = {
-    "store": (StorePlace, None),
-    "executor": (ExecutorName, "serial"),
-    "workers": (WorkerCount, None),
-    "address": (Address, None),
+    "store": _text(
+        "PLACE", "Keep records in a folder or s3://…; stored ones are not run again.", None
+    ),
+    "executor": _name(EXECUTORS, "serial"),
+    "workers": _text("COUNT", "Workers, up to 100k; one for each core if not given."),
+    "address": _text("ADDRESS", "Address of a Ray cluster; a private one is started otherwise."),
 }
-
-
-_RECORDS = {"store": (RecordsPlace, None), "as_json": (Json, False)}
+_RECORDS = {
+    "store": _text("PLACE", "The folder or address of the records."),
+    "as_json": (Json, False),
+}
 
 
 def asks_for_a_problem(
-    arrays: bool = False, **defaults: str
+    arrays: bool = False, only: Collection[str] = _PROBLEM.keys(), **defaults: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of a problem, and hand them over as one dictionary.
 
     `arrays` says whether the command can do something with arrays of the user's own.
     """
-    offered = {"embedding": (EmbeddingOrArrays, "sphere")} if arrays else {}
-    return _shares("options", _PROBLEM | offered, defaults)
+    offered = _PROBLEM | (_ARRAYS if arrays else {})
+    return _shares("options", {name: offered[name] for name in only}, defaults)
 
 
 def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recallscope.cli.execution import resumable, workers_from
-from recallscope.cli.options import Json, asks_where_to_run
+from recallscope.cli.options import Command, Json, asks_where_to_run, one_of
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 from recallscope.problem import ProblemError
@@ -26,8 +26,18 @@ app = typer.Typer(
 
 _OWN_RUNS = "recallscope-paper"  # as in the API, which is not loaded for a list of options
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A claim, as listed, or all.")]
-Size = Annotated[str, typer.Option(metavar="NAME", help="smoke, short or full.")]
+
+def _claims() -> list[str]:
+    from recallscope.paper.registry import CLAIMS
+
+    return [*CLAIMS, "all"]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="A claim, as listed, or all.", autocompletion=_claims),
+]
+Size = Annotated[str, one_of(("smoke", "short", "full"))]
 Runs = Annotated[
     str | None,
     typer.Option(
@@ -36,7 +46,7 @@ Runs = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) -> None:
     """List the claims with their verdicts and what these rest on.
 
@@ -55,7 +65,7 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
         print_claims(listed)
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_where_to_run(store=_OWN_RUNS, executor="processes")
 def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> int:
     """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
@@ -84,7 +94,7 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
     return 1 if any(found is not None and found.lost for _, found in findings) else 0
 
 
-@app.command()
+@app.command(cls=Command)
 def plot(
     name: Name,
     to: Annotated[
@@ -123,7 +133,7 @@ def plot(
             print(path)
 
 
-@app.command()
+@app.command(cls=Command)
 def report(
     to: Annotated[str, typer.Option(metavar="FILE", help="The page to write: .html.")] = (
         "report.html"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope.cli.options import SIZES
 from recallscope.common.csv_files import check_output, number_or_text
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
@@ -15,6 +16,7 @@ from recallscope.problem import (
     LATER_FIELDS,
     Problem,
     ProblemError,
+    choice,
     whole_number,
 )
 from recallscope.record import accuracy_name
@@ -123,10 +125,7 @@ def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str,
 
 def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
     """Give a size that is sought or varied some value that makes a problem."""
-    from recallscope.theory.sizes import SIZES
-
-    if size not in SIZES:
-        raise ProblemError(f"the size sought is one of {', '.join(SIZES)}, not {size!r}")
+    choice("the size sought", size, SIZES)
     varied = {axis.name: axis.values for axis in axes}
     if size in varied:  # not all embeddings exist in few dimensions
         options[size] = str(varied[size][-1 if size == "dim" else 0])

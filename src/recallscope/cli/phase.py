@@ -9,6 +9,7 @@ import typer
 
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
+    ACCURACIES,
     Csv,
     Dtype,
     Figure,
@@ -21,6 +22,7 @@ from recallscope.cli.options import (
     asks_for_a_problem,
     asks_where_to_run,
     given_options,
+    one_of,
     refuse_all_but,
 )
 from recallscope.cli.parsing import (
@@ -59,11 +61,12 @@ def phase(
     ] = None,
     seeds: Seeds = "4",
     seed: Seed = "0",
-    accuracy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="recall (the default), lock or one-step.")
-    ] = None,
+    accuracy: Annotated[str | None, one_of(ACCURACIES, show_default="recall")] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="The accuracy to cross, 0.5 by default.")
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="The accuracy to cross, between 0 and 1.", show_default="0.5"
+        ),
     ] = None,
     test_samples: TestSamples = "4096",
     dtype: Dtype = "float32",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Json, RecordsPlace, asks_for_a_store
+from recallscope.cli.options import Command, asks_for_a_store, one_of
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.store import print_store_check, print_store_summary
-from recallscope.problem import ProblemError
+from recallscope.problem import ProblemError, choice
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
@@ -22,12 +22,14 @@ app = typer.Typer(
     help="List, verify, repair, compact, merge or export the records of a store.",
 )
 
+_DROPPED = ("failed", "infeasible")
+
 
 @app.callback()
 def _which(
     context: typer.Context,
-    store: RecordsPlace = None,
-    as_json: Json = False,
+    store: Annotated[str | None, typer.Option(hidden=True)] = None,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
 ) -> None:
     context.obj = {"store": store, "as_json": as_json}
 
@@ -43,15 +45,15 @@ def _opened(context: typer.Context, asked: dict[str, Any]) -> tuple[Store, bool]
     return store, asked["as_json"] or context.obj["as_json"]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 @asks_for_a_store()
 def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
     """Count the records by status, and show each problem's means with their intervals.
 
     \b
     Examples:
-      recallscope records --store facts list
-      recallscope records --store facts --json list
+      recallscope records list --store facts
+      recallscope records list --store facts --json
     """
     from recallscope.store.summary import store_summary
 
@@ -63,7 +65,7 @@ def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
         print_store_summary(found)
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def verify(context: typer.Context, asked: dict[str, Any]) -> int:
     """Read every shard, and check its hash, its keys and that no record is there twice.
@@ -80,7 +82,7 @@ def verify(context: typer.Context, asked: dict[str, Any]) -> int:
     return 0 if found.sound else 1
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def repair(
     context: typer.Context,
@@ -93,8 +95,8 @@ def repair(
 
     \b
     Examples:
-      recallscope records --store facts repair
-      recallscope records --store facts repair --yes
+      recallscope records repair --store facts
+      recallscope records repair --store facts --yes
     """
     store, in_json = _opened(context, asked)
     found = store.verify()
@@ -113,7 +115,7 @@ def repair(
         print("Nothing was changed; repair --yes puts this right.")
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def upgrade(
     context: typer.Context,
@@ -126,7 +128,7 @@ def upgrade(
 
     \b
     Examples:
-      recallscope records --store facts upgrade --yes
+      recallscope records upgrade --store facts --yes
     """
     store, in_json = _opened(context, asked)
     found = store.verify()
@@ -147,15 +149,17 @@ def upgrade(
         )
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def compact(
     context: typer.Context,
     asked: dict[str, Any],
     drop: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="STATUS", help="Drop failed or infeasible records, to be run again; repeatable."
+        one_of(
+            _DROPPED,
+            metavar="STATUS",
+            help="Drop failed or infeasible records, to be run again; once for each.",
         ),
     ] = None,
 ) -> None:
@@ -163,12 +167,11 @@ def compact(
 
     \b
     Examples:
-      recallscope records --store facts compact
-      recallscope records --store facts compact --drop failed
+      recallscope records compact --store facts
+      recallscope records compact --store facts --drop failed
     """
     for status in drop or []:
-        if status not in ("failed", "infeasible"):
-            raise ProblemError(f"only failed or infeasible records can be dropped, not {status!r}")
+        choice("what is dropped", status, _DROPPED)
     store, in_json = _opened(context, asked)
     before, after = store.compact(drop or [])
     if in_json:
@@ -177,7 +180,7 @@ def compact(
         print(f"{before} shards are now {after}.")
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def merge(
     context: typer.Context,
@@ -188,7 +191,7 @@ def merge(
 
     \b
     Examples:
-      recallscope records --store facts merge facts-of-the-other-machine
+      recallscope records merge facts-of-the-other-machine --store facts
     """
     from recallscope.store.store import Store
 
@@ -205,7 +208,7 @@ def merge(
             )
 
 
-@app.command()
+@app.command(cls=Command)
 @asks_for_a_store()
 def export(
     context: typer.Context,
@@ -216,7 +219,7 @@ def export(
 
     \b
     Examples:
-      recallscope records --store facts export facts.csv
+      recallscope records export facts.csv --store facts
     """
     store, in_json = _opened(context, asked)
     count = store.export(file)

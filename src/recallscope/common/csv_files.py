@@ -15,6 +15,7 @@ from recallscope.common.new_files import written_beside
 from recallscope.problem import ProblemError
 
 _MOST_BYTES = 2**23  # of a table that is read
+_UNITS = {"k": "e3", "M": "e6", "B": "e9"}
 
 
 def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
@@ -79,13 +80,19 @@ def number_or_text(text: str) -> Any:
     >>> number_or_text("64"), number_or_text("1e3"), number_or_text("many")
     (64, 1000.0, 'many')
 
+    A thousand is k, a million M and a billion B:
+
+    >>> number_or_text("50k"), number_or_text("1.5M"), number_or_text("1B"), number_or_text("1m")
+    (50000.0, 1500000.0, 1000000000.0, '1m')
+
     What is beyond all floating-point numbers is none either, least of all infinity:
 
     >>> number_or_text("inf"), number_or_text("1e400")
     (inf, '1e400')
     """
+    unit = _UNITS.get(text[-1:])
     try:
-        number = float(text)
+        number = float(text[:-1] + unit if unit else text)
     except ValueError:
         return text
     if math.isinf(number) and "inf" not in text.lower():

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from recallscope.executors.base import Executor, Serial
 from recallscope.executors.processes import Processes
-from recallscope.problem import ProblemError, whole_number
+from recallscope.problem import ProblemError, choice, whole_number
 
 EXECUTORS = ("serial", "processes", "ray")
 
@@ -39,8 +39,7 @@ def running(
 
 def check_executor(name: str, workers: int | None = None, address: str | None = None) -> None:
     """Raise unless there is such an executor, and what is asked of it makes sense."""
-    if name not in EXECUTORS:
-        raise ProblemError(f"the executor is one of {', '.join(EXECUTORS)}, not {name!r}")
+    choice("executor", name, EXECUTORS)
     if address is not None and name != "ray":
         raise ProblemError(f"an address is for the executor ray, not for {name}")
     if workers is not None:

@@ -15,7 +15,7 @@ import torch
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
-from recallscope.problem import Problem, ProblemError, check_dtype
+from recallscope.problem import Problem, ProblemError, check_dtype, choice
 
 ENGINES = ("auto", "stream", "counts")
 
@@ -71,8 +71,7 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
                 "to be computed: leave the engine out"
             )
         return problem.learner
-    if engine not in ENGINES:
-        raise ProblemError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
+    choice("engine", engine, ENGINES)
     if problem.regime == "literal" or math.isinf(problem.samples):
         only = "literal" if problem.regime == "literal" else "population"
         if engine != "auto":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recallscope.problem import ProblemError
+from recallscope.problem import choice
 from recallscope.sweeps.spec import Sweep, read_sweep
 
 SIZES = {
@@ -17,8 +17,7 @@ _SWEEPS = Path(__file__).with_name("sweeps")
 
 def check_size(size: str) -> None:
     """Raise unless claims come in such a size."""
-    if size not in SIZES:
-        raise ProblemError(f"size must be one of {', '.join(SIZES)}, not {size!r}")
+    choice("size", size, SIZES)
 
 
 def sweep_file(name: str, size: str) -> Path:

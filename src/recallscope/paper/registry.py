@@ -19,6 +19,7 @@ from recallscope.paper.claims import (
     two_by_two,
 )
 from recallscope.paper.evidence import Evidence, NotMeasuredError
+from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
 CLAIMS: dict[str, Claim] = {
@@ -52,7 +53,10 @@ def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:
     if name == "all":
         return list(CLAIMS.values())
     if name not in CLAIMS:
-        raise ProblemError(f"there is no claim {name!r}; claims are {', '.join(CLAIMS)}, or all")
+        raise ProblemError(
+            f"there is no claim {name!r}; claims are {', '.join(CLAIMS)}, or all"
+            f"{did_you_mean(name, CLAIMS)}"
+        )
     return [CLAIMS[name]]
 
 

@@ -1,6 +1,8 @@
-"""The error of a user's mistake."""
+"""The error of a user's mistake, and what was probably meant."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class ProblemError(ValueError):
@@ -17,3 +19,15 @@ class ProblemError(ValueError):
 
 # Where it is found; it stands here for those below the problem.
 ProblemError.__module__ = "recallscope.problem"
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """The end of a sentence about a name that is not known: the known one closest to it, if any.
+
+    >>> did_you_mean("spehre", ["sphere", "gaussian"]), did_you_mean("cube", ["sphere"])
+    ('; did you mean sphere?', '')
+    """
+    from difflib import get_close_matches  # here, as it is seldom needed and takes a while
+
+    close = get_close_matches(str(given)[:60], known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

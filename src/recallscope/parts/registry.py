@@ -13,10 +13,13 @@ import pkgutil
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from recallscope.parts.errors import did_you_mean
 from recallscope.parts.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _FOLDERS = {
     "embedding": "recallscope.models.families",
@@ -132,7 +135,10 @@ def _load(kind: str, name: str) -> Any:
                 f"the {kind} {name} of {found[name].value} cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
-    raise UnknownPartError(f"{kind} must be one of {', '.join(names(kind))}, not {name!r:.60}")
+    known = names(kind)
+    raise UnknownPartError(
+        f"{kind} must be one of {', '.join(known)}, not {name!r:.60}{did_you_mean(name, known)}"
+    )
 
 
 @cache
@@ -143,4 +149,6 @@ def _own(kind: str) -> list[str]:
 
 @cache
 def _entry_points(kind: str) -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # here, as it takes longer than all else
+
     return {each.name: each for each in entry_points(group=f"recallscope.{kind}s")}

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
-from recallscope.cli.tables.output import print_problem
+from recallscope.cli.tables.output import print_problem, print_table
 from recallscope.cli.tables.theory import print_extrapolated
 from recallscope.problem import Problem
 from recallscope.theory.scope import exposures, scope
@@ -55,21 +52,18 @@ def print_searches(found: list[CriticalSize]) -> None:
         for name in ("vocab", "samples", "dim", "length", "width")
         if name != found[0].quantity and getattr(found[0].problem, name) is not None
     ]
-    table = Table(*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
-    for column in table.columns:
-        column.justify = "right"
+    rows = []
     for each in found:
         ends = [
             "outside of the range" if end is None else str(end) for end in (each.low, each.high)
         ]
-        table.add_row(
-            *(str(getattr(each.problem, name)) for name in names),
-            str(each.status) if each.value is None else str(each.value),
-            " to ".join(ends),
-            "–" if each.theory is None else str(each.theory),
-            str(each.evaluations),
-        )
-    Console().print(table)
+        measured = each.status if each.value is None else each.value
+        theory = "–" if each.theory is None else each.theory
+        sizes = (getattr(each.problem, name) for name in names)
+        cells = (*sizes, measured, " to ".join(ends), theory, each.evaluations)
+        rows.append([str(cell) for cell in cells])
+    head = (*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
+    print_table(head, rows, right=slice(None))
     kind = found[0].accuracy.replace("_", " ")
     print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
     print_extrapolated(problem for each in found for problem in each.predicted_at)
@@ -80,22 +74,17 @@ def print_law(found: Scaling) -> None:
 
     law = found.law
     fitted = law.status is not FitStatus.UNDETERMINED
-    table = Table("size", "exponent", "95 % interval", "closed forms")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    rows = []
     for name, power in law.exponents.items():
         theory = found.theory.get(name)
-        table.add_row(
-            name,
-            f"{power.value:.3f}" if fitted else "–",
-            f"{power.low:.3f} to {power.high:.3f}" if fitted else "–",
-            "–" if theory is None else f"{theory:.3f}",
-        )
+        value, ends = f"{power.value:.3f}", f"{power.low:.3f} to {power.high:.3f}"
+        predicted = "–" if theory is None else f"{theory:.3f}"
+        rows.append((name, *((value, ends) if fitted else "––"), predicted))
     print(
         f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
         f"from {law.reached} critical sizes and {law.bounds} bounds:"
     )
-    Console().print(table)
+    print_table(("size", "exponent", "95 % interval", "closed forms"), rows)
     print(f"{law.status}: {law.status.advice}")
     lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
     if lost:
@@ -121,12 +110,9 @@ def print_law(found: Scaling) -> None:
 
 
 def print_phase(diagram: PhaseDiagram) -> None:
-    given = ", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None)
-    Console().print(given, highlight=False, soft_wrap=True)
+    print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
     kind = diagram.accuracy.replace("_", " ")
-    table = Table(diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
-    for column in table.columns:
-        column.justify = "right"
+    rows = []
     first, last = diagram.y.values[0], diagram.y.values[-1]
     for x, found, predicted in zip(
         diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
@@ -140,8 +126,9 @@ def print_phase(diagram: PhaseDiagram) -> None:
         elif found.value is None:
             ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
         theory = "none" if predicted is None else str(predicted)
-        table.add_row(str(x), measured, ends, "–" if diagram.without_theory else theory)
-    Console().print(table)
+        rows.append((str(x), measured, ends, "–" if diagram.without_theory else theory))
+    head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    print_table(head, rows, right=slice(None))
     print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
     share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
     if diagram.without_theory:
@@ -162,9 +149,7 @@ def print_phase(diagram: PhaseDiagram) -> None:
 
 def print_ablations(problem: Problem, found: list[AblationResult]) -> None:
     print_problem(problem)
-    table = Table("ablation", "A", "B", "B − A, 95 % interval", "verdict")
-    for column in table.columns[1:4]:
-        column.justify = "right"
+    rows = []
     for each in found:
         name, a, b, _ = each.ablation
         means = ["–" if mean is None else f"{mean.mean:.3f}" for mean in (each.a, each.b)]
@@ -172,8 +157,8 @@ def print_ablations(problem: Problem, found: list[AblationResult]) -> None:
         if each.difference is not None:
             mean, low, high = each.difference
             seen = f"{mean:+.3f}\n{low:+.3f} to {high:+.3f}"
-        table.add_row(f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict))
-    Console().print(table)
+        rows.append((f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict)))
+    print_table(("ablation", "A", "B", "B − A, 95 % interval", "verdict"), rows, slice(1, 4))
     for each in found:
         if each.ablation.note:
             print(f"{each.ablation.name}: {each.ablation.note}.")

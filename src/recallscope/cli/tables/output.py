@@ -1,12 +1,11 @@
-"""What every command may print: one JSON document, or the problem it is about."""
+"""What every command may print: one JSON document, the problem it is about, or a table."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-from rich.console import Console
 
 from recallscope.problem import Problem
 
@@ -34,4 +33,23 @@ def print_problem(problem: Problem, sought: str | None = None) -> None:
         for name, value in problem.to_dict().items()
         if value is not None and name != sought
     )
-    Console().print(given, highlight=False, soft_wrap=True)
+    print(given)
+
+
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[str] | None], right: slice = slice(1, None)
+) -> None:
+    """A table, with the columns of numbers to the right; a line is drawn where a row is None."""
+    from rich.console import Console  # here: what is only asked for help does not wait for it
+    from rich.table import Table
+
+    table = Table(*head, show_header=any(head))
+    table.columns[0].overflow = "fold"
+    for column in table.columns[right]:
+        column.justify = "right"
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
+            table.add_row(*row)
+    Console().print(table)

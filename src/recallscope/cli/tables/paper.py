@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from recallscope.cli.tables.output import print_table
 
 if TYPE_CHECKING:
     from recallscope.paper.claim import Claim, Finding
@@ -16,15 +15,15 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
     """Each claim with its title, its verdict, and how its predictions fared; then what to know."""
     from recallscope.paper.verdict import Verdict, tally
 
-    table = Table("name", "claim", "verdict", "hold")
+    rows: list[tuple[str, ...] | None] = []
     of_paper, others = ([each for each in claims if each["of_paper"] is by] for by in (True, False))
     for group in (of_paper, others):
         for claim in group:
             held = sum(each["verdict"] == "supported" for each in claim["evidence"])
             fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else "–"
-            table.add_row(claim["name"], claim["title"], claim["verdict"], fared)
-        table.add_section()
-    Console().print(table)
+            rows.append((claim["name"], claim["title"], claim["verdict"], fared))
+        rows.append(None)
+    print_table(("name", "claim", "verdict", "hold"), rows, right=slice(0))
     verdicts = ([Verdict(each["verdict"]) for each in group] for group in (of_paper, others))
     caveats = [f"{each['name']}: {each['caveat']}" for each in claims if each["caveat"]]
     hold = "hold: how many of a claim's predictions are supported."
@@ -34,6 +33,8 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
     """A claim, what was found, and each prediction with its interval."""
+    from rich.console import Console
+
     from recallscope.common.formatting import format_number, format_range
     from recallscope.paper.verdict import LEVEL
 
@@ -45,13 +46,14 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
         console.print(claim.caveat, highlight=False, markup=False)
     if found is None:
         return
-    interval_of = f"{100 * LEVEL:g} % interval"
-    table = Table("prediction", "measured", interval_of, "expected range", "verdict")
+    rows = []
     for each in found.judgements:
         mean, low, high = each.measured
         interval = format_range(low, high)
-        table.add_row(each.what, format_number(mean), interval, each.expected, str(each.verdict))
-    console.print(table)
+        rows.append((each.what, format_number(mean), interval, each.expected, str(each.verdict)))
+    interval_of = f"{100 * LEVEL:g} % interval"
+    head = ("prediction", "measured", interval_of, "expected range", "verdict")
+    print_table(head, rows, right=slice(0))
     console.print(found.answer, highlight=False)
     if found.lost:
         console.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

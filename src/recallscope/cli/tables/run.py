@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from recallscope.cli.tables.output import print_problem
+from recallscope.cli.tables.output import print_problem, print_table
 from recallscope.problem import Problem
 
 if TYPE_CHECKING:
@@ -17,19 +14,13 @@ if TYPE_CHECKING:
 
 
 def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) -> None:
-    console = Console()
     made = records[0].provenance
     print_problem(problem)
-    console.print(
+    print(
         f"key {problem.key}, {made.engine} engine, {made.dtype}, "
-        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s",
-        highlight=False,
-        soft_wrap=True,
+        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s"
     )
-    table = Table("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
-    table.columns[0].overflow = "fold"
-    for column in table.columns[2:]:
-        column.justify = "right"
+    rows = []
     for record in records:
         cells = [
             record.lock_accuracy,
@@ -40,23 +31,23 @@ def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) 
             record.trigger_cosine,
         ]
         shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
-        table.add_row(str(record.seed), str(record.status), *shown)
-    console.print(table)
+        rows.append([str(record.seed), str(record.status), *shown])
+    head = ("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
+    print_table(head, rows, right=slice(2, None))
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
     tested = [record for record in records if record.test_samples]
     for name, mean in summary.items():
-        console.print(
+        print(
             f"{name.replace('_', ' '):18} {mean['mean']:.4f}  "
-            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})",
-            highlight=False,
+            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})"
         )
     for name in dict.fromkeys(name for record in records for name in record.metrics):
         values = [record.metrics[name] for record in records if name in record.metrics]
         numbers = [value for value in values if isinstance(value, (int, float))]
         told = f"{sum(numbers) / len(numbers):.4g}" if numbers else "a list of numbers; see --json"
-        console.print(f"{name:18} {told}", highlight=False, markup=False)
+        print(f"{name:18} {told}")
     if tested:
         seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
         print(
@@ -74,10 +65,7 @@ def print_bench(result: BenchResult) -> None:
         f"{result.dtype} on {result.device}; {result.cores} cores, {load} at the start.\n"
         f"Medians of {result.turns} turns, {result.clock}, {result.threads} thread each."
     )
-    table = Table("three steps by", "seconds", "ratio", "90 % interval", "of")
-    for column in table.columns[1:4]:
-        column.justify = "right"
-    rows = (
+    timed = (
         (f"{result.engine} engine", "engine", "speedup_over_autograd", "autograd's speed"),
         ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
         ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
@@ -88,13 +76,15 @@ def print_bench(result: BenchResult) -> None:
             "reached by the engine",
         ),
     )
-    for label, time, name, of in rows:
+    rows = []
+    for label, time, name, of in timed:
         ratio = result.ratios[name]
         told = "–" if ratio.median is None else f"{ratio.median:.2f}"
         interval = f"{ratio.low:.2f} to {ratio.high:.2f}"
-        table.add_row(label, f"{seconds[time]:.3f}", told, interval, of)
-    table.add_row("autograd", f"{seconds['autograd']:.3f}", "", "", "")
-    Console().print(table)
+        rows.append((label, f"{seconds[time]:.3f}", told, interval, of))
+    rows.append(("autograd", f"{seconds['autograd']:.3f}", "", "", ""))
+    head = ("three steps by", "seconds", "ratio", "90 % interval", "of")
+    print_table(head, rows, right=slice(1, 4))
     if result.autograd_samples < problem.samples:
         print(
             f"Autograd was timed on {result.autograd_samples} of {problem.samples} samples, and "

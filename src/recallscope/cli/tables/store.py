@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
+from recallscope.cli.tables.output import print_table
 from recallscope.common.formatting import printable
 
 if TYPE_CHECKING:
@@ -30,10 +28,8 @@ def print_store_summary(found: StoreSummary) -> None:
     ]
     fixed = {name: value for name, value in first.items() if name not in varied}
     given = (f"{name}={value}" for name, value in fixed.items() if value is not None)
-    Console().print(", ".join(given), highlight=False, soft_wrap=True)
-    table = Table(*varied, "records", "lock", "recall")
-    for column in table.columns:
-        column.justify = "right"
+    print(", ".join(given))
+    rows = []
     for listed in found.shown:
         sizes = [str(listed.fields()[name]) for name in varied]
         counted = [str(listed.by_status.get("ok", 0))]
@@ -43,8 +39,8 @@ def print_store_summary(found: StoreSummary) -> None:
             for name, mean in listed.means.items()
             if name in ("lock_accuracy", "recall_accuracy")
         ]
-        table.add_row(*sizes, ", ".join(counted), *(means or ["–"] * 2))
-    Console().print(table)
+        rows.append([*sizes, ", ".join(counted), *(means or ["–"] * 2)])
+    print_table((*varied, "records", "lock", "recall"), rows, right=slice(None))
     print("Means over seeds, with 95 % intervals; export and --json have the rest.")
     if found.problems > len(found.shown):
         print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")

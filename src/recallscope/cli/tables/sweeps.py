@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
+from recallscope.cli.tables.output import print_table
 from recallscope.common.formatting import format_bytes, format_duration
 
 if TYPE_CHECKING:
@@ -26,10 +24,8 @@ def print_sweep(place: str, found: SweepResult) -> None:
 
 
 def print_estimate(executor: str, found: Estimate) -> None:
-    table = Table("", "", show_header=False)
-    table.columns[1].justify = "right"
     workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
-    for name, value in (
+    rows = (
         ("cells", str(found.cells)),
         ("already done", str(found.done)),
         ("to run", str(found.to_run)),
@@ -37,9 +33,8 @@ def print_estimate(executor: str, found: Estimate) -> None:
         ("memory", format_bytes(found.memory_bytes)),
         (f"time, {executor}, {workers}", format_duration(found.seconds)),
         ("cost", f"{found.core_hours:.3g} core-hours"),
-    ):
-        table.add_row(name, value)
-    Console().print(table)
+    )
+    print_table(("", ""), rows)
     if found.unknown:
         print(f"Without {found.unknown} cells, whose learner does not know its cost.")
     print("Estimates for a core of a server of 2023; nothing was run.")

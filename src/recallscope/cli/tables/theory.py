@@ -6,10 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
-from recallscope.cli.tables.output import print_problem
+from recallscope.cli.tables.output import print_problem, print_table
 from recallscope.problem import Problem
 from recallscope.theory.scope import exposures, scope
 from recallscope.theory.tested_range import say_extrapolated
@@ -29,40 +26,33 @@ def print_prediction(found: Prediction) -> None:
     from recallscope.theory.recorded_error import recorded_error
 
     print(scope(found.problem))
-    accuracies = Table("accuracy", "predicted", "mean error", "90 % within")
-    for column in accuracies.columns[1:]:
-        column.justify = "right"
+    accuracies = []
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
         error = recorded_error(found.problem, name)
-        accuracies.add_row(
-            name.removesuffix("_accuracy").replace("_", " "),
-            f"{getattr(found, name):.4f}",
-            f"{error.mean:.4f}",
-            f"{error.most:.4f}",
-        )
-    Console().print(accuracies)
+        short = name.removesuffix("_accuracy").replace("_", " ")
+        numbers = (getattr(found, name), error.mean, error.most)
+        accuracies.append([short, *(f"{number:.4f}" for number in numbers)])
+    print_table(("accuracy", "predicted", "mean error", "90 % within"), accuracies)
     print(
         f"{exposures(found.problem)}. Errors: predicted minus simulated, at the {error.problems} "
         "simulated problems nearest to this one."
     )
     print_extrapolated([found.problem])
-    table = Table("noise", "one step", "lock", "recall")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    rows: list[list[str] | None] = []
     stages = ("one_step", "lock", "recall")
     for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
         cells = [found.noise[stage].get(term) for stage in stages]
         if any(cells) and term != "sampling":
             shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
-            table.add_row(term.replace("_", " "), *shown)
+            rows.append([term.replace("_", " "), *shown])
     sums = [
         sum(variance for term, variance in found.noise[stage].items() if term != "sampling")
         for stage in stages
     ]
-    table.add_row("together", *(f"{each:.3g}" for each in sums), end_section=True)
+    rows += [["together", *(f"{each:.3g}" for each in sums)], None]
     sampling = [found.noise[stage].get("sampling") for stage in stages]
-    table.add_row("sampling", *("–" if each is None else f"{each:.3g}" for each in sampling))
-    Console().print(table)
+    rows.append(["sampling", *("–" if each is None else f"{each:.3g}" for each in sampling)])
+    print_table(("noise", *(stage.replace("_", " ") for stage in stages)), rows)
     stage, term = found.dominant
     law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
     print(
@@ -110,12 +100,11 @@ def print_bound(problem: Problem, found: Bound) -> None:
     )
     if math.isfinite(problem.samples):
         print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
-    table = Table("bound", "samples")
-    table.columns[1].justify = "right"
+    rows = []
     for name in ("gradient", "counting", "coverage"):
         binds = " (binds)" if name == found.binding else ""
-        table.add_row(name + binds, f"{getattr(found, f'{name}_samples'):.6g}")
-    Console().print(table)
+        rows.append((name + binds, f"{getattr(found, f'{name}_samples'):.6g}"))
+    print_table(("bound", "samples"), rows)
     print(
         f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
         f"tells at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
@@ -127,22 +116,14 @@ def print_bound(problem: Problem, found: Bound) -> None:
 
 def print_check(report: CheckReport) -> None:
     print_problem(report.problem)
-    table = Table("noise", "along", "ratio", "slope", "theory", "verdict")
-    for column in table.columns[2:5]:
-        column.justify = "right"
-    last = None
+    rows, last = [], None
     for c in report.comparisons:
         name = f"{c.stage}: {c.term}".replace("_", " ")
-        table.add_row(
-            "" if name == last else name,
-            c.size,
-            f"{c.ratio:.2f}",
-            f"{c.measured_slope:.2f} ± {c.slope_error:.2f}",
-            f"{c.predicted_slope:.2f}",
-            str(c.verdict),
-        )
+        slopes = (f"{c.measured_slope:.2f} ± {c.slope_error:.2f}", f"{c.predicted_slope:.2f}")
+        label = "" if name == last else name
+        rows.append((label, c.size, f"{c.ratio:.2f}", *slopes, str(c.verdict)))
         last = name
-    Console().print(table)
+    print_table(("noise", "along", "ratio", "slope", "theory", "verdict"), rows, slice(2, 5))
     print(
         f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
         f"means over {report.seeds} instances; beside it the theory's."
