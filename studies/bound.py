@@ -45,7 +45,7 @@ def accuracies(problem: Problem) -> dict[str, np.ndarray]:
     """The accuracy of each decoder and of three steps, at every seed."""
     rows = []
     for seed in SEEDS:
-        recall = run(problem, seed, test_samples=TESTS).recall_accuracy
+        recall = run(problem, seed, test_samples=TESTS, dtype="float64").recall_accuracy
         rows.append(decoder_accuracy(problem, seed) | {THREE_STEPS: recall})
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 

@@ -82,8 +82,8 @@ def make_sound(folder: Path) -> None:
         "[grid]\ndim = [8, 16]\nsamples = { from = 32, to = 64, count = 2 }\n"
     )
     called("sweep", "sweep.toml", "--store", "facts")
-    called(*_line(("phase",)), "--csv", "plane.csv")
-    called(*_line(("fit",)), "--csv", "law.csv")
+    called(*_line(("phase",)), "--table", "plane.csv")
+    called(*_line(("fit",)), "--table", "law.csv")
     rng = np.random.default_rng(0)
     arrays = {"tokens": (32, 8), "outputs": (32, 8), "trigger": (8,), "end": (8,)}
     np.savez("own.npz", **{name: rng.standard_normal(shape) for name, shape in arrays.items()})  # type: ignore[arg-type]

@@ -207,7 +207,7 @@ SOUND: dict[tuple[str, ...], dict[str, str]] = {
     ("paper", "plot", "news"): CLAIMS,
     ("paper", "report"): CLAIMS,
 }
-FILES = ("--csv", "--figure", "--from", "--embedding", "--to")
+FILES = ("--table", "--figure", "--from", "--embedding", "--to")
 FIXED = "[problem]\nvocab = 32\nlength = 4\ndim = 8\nsamples = 64\n"
 
 
@@ -422,7 +422,7 @@ class Hostile:
         if rng.random() < 0.4:
             content = rng.choice(made)()
         command = {"law": "fit", "plane": "phase"}[name]
-        how = [["--json"], ["--csv", "out.csv"], [], []] * 5 + [["--figure", "out.svg"]]
+        how = [["--json"], ["--table", "out.csv"], [], []] * 5 + [["--figure", "out.svg"]]
         return Case("tables", [command, "--from", "own.csv", *rng.choice(how)], "own.csv", content)
 
     def many_rows(self, header: bytes, rows: list[bytes]) -> bytes:

@@ -259,7 +259,7 @@ def test_the_command(command, tmp_path):
         "--width",
         "32",
         "--json",
-        "--csv",
+        "--table",
         table,
         "--figure",
         picture,

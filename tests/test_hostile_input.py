@@ -60,7 +60,7 @@ def refused(command, *line):
         (("predict", "--activation", "two\nlines", *SIZES), "two"),
         (("paper", "list", "--store", "é" * 300), "File name too long"),
         (("phase", "--from", "a" * 300), "File name too long"),
-        (("critical", "--for", "dim", "--csv", "a" * 300 + ".csv", *SIZES), "File name too long"),
+        (("critical", "--for", "dim", "--table", "a" * 300 + ".csv", *SIZES), "File name too long"),
         (("critical", "--for", "dim", "--figure", "é" * 200 + ".png", *SIZES), "name too long"),
     ],
 )
@@ -237,15 +237,15 @@ def test_tests_without_end_are_foreseen():
 
 
 def test_closed_forms_that_overflow_are_none(monkeypatch, command):
-    from recallscope.theory import capacity
+    from recallscope.theory import prediction
 
     def overflown(s):
         found = analyse(s)
         nothing = np.full_like(found.accuracies.recall_accuracy, np.nan)
         return found._replace(accuracies=found.accuracies._replace(one_step_accuracy=nothing))
 
-    analyse = capacity.analyse
-    monkeypatch.setattr(capacity, "analyse", overflown)
+    analyse = prediction.analyse
+    monkeypatch.setattr(prediction, "analyse", overflown)
     found = json.loads(command("predict", *SIZES, "--json").stdout)
     assert found["prediction"] is None
     assert "leave the range of floating-point numbers" in found["reason"]

@@ -18,7 +18,7 @@ def test_critical_tells_all_in_one_document(command, tmp_path):
     files = [tmp_path / name for name in ("curve.csv", "curve.png")]
     done = command(
         *("critical", "--for", "samples", "--target", "0.5", *SMALL, "--budget", "24", "--json"),
-        *("--csv", str(files[0]), "--figure", str(files[1])),
+        *("--table", str(files[0]), "--figure", str(files[1])),
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -52,7 +52,7 @@ def test_fit_measures_a_law_and_fits_its_table_again(command, tmp_path):
     table, figure = tmp_path / "law.csv", tmp_path / "law.svg"
     done = command(
         *("fit", "--for", "samples", "--accuracy", "one-step", *SMALL, "--budget", "12"),
-        *("--vary", "length=4,8,16,32", "--json", "--csv", str(table), "--figure", str(figure)),
+        *("--vary", "length=4,8,16,32", "--json", "--table", str(table), "--figure", str(figure)),
     )
     assert done.returncode == 0, done.stderr
     law = json.loads(done.stdout)
@@ -154,7 +154,7 @@ def test_a_law_of_a_size_that_hurts_collapses_too(command, tmp_path):
     table = tmp_path / "law.csv"
     done = command(
         *("fit", "--for", "vocab", "--samples", "inf", "--dim", "24", "--length", "4"),
-        *("--vary", "dim=16,24,32,48", "--budget", "12", "--json", "--csv", str(table)),
+        *("--vary", "dim=16,24,32,48", "--budget", "12", "--json", "--table", str(table)),
     )
     assert done.returncode == 0, done.stderr
     law = json.loads(done.stdout)

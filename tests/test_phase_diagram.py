@@ -294,7 +294,7 @@ SMALL = ("--vocab", "64", "--length", "4", "--x", "dim=16:64:3", "--y", "samples
 
 def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_path):
     table, picture = str(tmp_path / "a.csv"), str(tmp_path / "a.png")
-    done = command("phase", *SMALL, "--seeds", "2", "--json", "--csv", table, "--figure", picture)
+    done = command("phase", *SMALL, "--seeds", "2", "--json", "--table", table, "--figure", picture)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document) == {
@@ -329,7 +329,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
         ((*SMALL, "--embedding", "own.npz"), "cannot read embedding arrays from 'own.npz'"),
-        ((*SMALL, "--csv", "a.txt"), "a table is written as .csv, not 'a.txt'"),
+        ((*SMALL, "--table", "a.txt"), "a table is written as .csv, .parquet, .tex, not 'a.txt'"),
         ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),
     ],
 )

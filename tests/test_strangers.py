@@ -137,7 +137,7 @@ def test_the_critical_size_of_a_stranger(command, accuracy, tmp_path) -> None:
 def test_the_phase_diagram_of_a_stranger(command, tmp_path) -> None:
     table, figure = str(tmp_path / "phase.csv"), str(tmp_path / "phase.png")
     axes = ("--x", "dim=8,24", "--y", "samples=16,64,256", "--seeds", "2")
-    done = command("phase", *ALL, *axes, "--csv", table, "--figure", figure, "--json")
+    done = command("phase", *ALL, *axes, "--table", table, "--figure", figure, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert {cell["predicted"] for cell in document["cells"]} == {None}

@@ -146,7 +146,7 @@ def test_numbers_that_are_whole_will_do(tmp_path):
 def test_processes_open_no_port(tmp_path):
     found = []
 
-    def look(progress):
+    def look(done, total):
         found.append((len(tree(os.getpid())), listening([os.getpid(), *tree(os.getpid())])))
 
     before = listening([os.getpid()])
@@ -197,8 +197,8 @@ def test_killed_processes_are_replaced(tmp_path, undisturbed):
     pool = Processes(2)
     killed = []
 
-    def kill(progress):
-        if progress.done and len(killed) < 6:
+    def kill(done, total):
+        if done and len(killed) < 6:
             process = pool._pool[len(killed) % 2].process
             process.kill()
             killed.append(process.pid)
@@ -353,9 +353,9 @@ def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
     monkeypatch.setattr(dispatch, "_MOST_CELLS", 1)
     broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(3)]
     told = []
-    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, failure=told.append)
+    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, callback=told.append)
     assert found.by_status == {"failed": 1}
-    assert "overflowed" in told[0].reason
+    assert "overflowed" in told[-1].reason
     found = sweep([*broken, *CELLS], tmp_path / "b", test_samples=64)
     assert found.by_status == {"failed": 3, "ok": 18}
 

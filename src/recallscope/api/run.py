@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack, overload
 
 from recallscope.api.how_to_run import DEFAULTS, HowToRun, runner, takes_how_to_run
@@ -50,17 +51,42 @@ def run(
         return _one(problem, seed, how)
     count = whole_number("seeds", seeds, 1, 10**6)
     first = whole_number("seed", seed, 0, LARGEST_SEED - count + 1)
-    runs = [(problem, first + number) for number in range(count)]
-    return RunResult(problem=problem, records=runner(how).records(runs, f"{count} seeds"))
+    numbers = range(first, first + count)
+    if _of_many(how):
+        records = runner(how).records([(problem, number) for number in numbers], f"{count} seeds")
+    else:
+        records = _one_by_one(problem, numbers, how)
+    return RunResult(problem=problem, records=records)
+
+
+def _of_many(given: HowToRun) -> list[str]:
+    """The arguments that were given and mean something to several runs only."""
+    plain: dict[str, Any] = {**DEFAULTS, **given}
+    return [name for name in _OF_MANY if plain[name] != DEFAULTS.get(name)]
 
 
 def _one(problem: Problem, seed: int, given: HowToRun) -> Record:
-    for name in _OF_MANY:
-        if given.get(name, DEFAULTS.get(name)) != DEFAULTS.get(name):
-            raise ProblemError(f"{name} is for several runs; give seeds= too")
-    how: dict[str, Any] = {**runner(given).how}
-    with shown_progress(how["progress"], "run") as progress:
-        record = run_once(problem, seed, progress=progress, **{name: how[name] for name in _OF_ONE})
-    if how["callback"] is not None:
-        how["callback"](record)
+    if several := _of_many(given):
+        raise ProblemError(f"{several[0]} is for several runs; give seeds= too")
+    (record,) = _one_by_one(problem, [seed], given)
     return record
+
+
+def _one_by_one(problem: Problem, numbers: Sequence[int], given: HowToRun) -> list[Record]:
+    """Here, with progress within each run: one of a billion samples takes a while."""
+    how: dict[str, Any] = {**runner(given).how}
+    records: list[Record] = []
+    with shown_progress(how["progress"], "run") as show:
+
+        def update(done: float, total: float) -> None:
+            show(len(records) + done / total, len(numbers))
+
+        for number in numbers:
+            record = run_once(
+                problem, number, progress=update, **{name: how[name] for name in _OF_ONE}
+            )
+            if how["callback"] is not None:
+                how["callback"](record)
+            records.append(record)
+            show(len(records), len(numbers))
+    return records

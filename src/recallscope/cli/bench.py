@@ -6,20 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from recallscope.cli.options import SIZES, Device, Dtype, Json, asks_for_a_problem
+from recallscope.cli.options import SIZES, Device, Dtype, asks_for_a_problem, writes_results
+from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_from
-from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.run import print_bench
 from recallscope.common.csv_files import number_or_text
 
 
 @asks_for_a_problem(only=SIZES[:4], vocab="4096", samples="65536", dim="128", length="64")
+@writes_results()
 def bench(
     options: dict[str, Any],
+    output: dict[str, Any],
     dtype: Dtype = "float32",
     device: Device = "cpu",
     repeats: Annotated[str, typer.Option(metavar="COUNT", help="Turns to time, 5 to 1000.")] = "5",
-    as_json: Json = False,
 ) -> None:
     """Measure how fast this machine learns.
 
@@ -30,20 +31,18 @@ def bench(
     \b
     Examples:
       recallscope bench
-      recallscope bench --vocab 1024 --samples 8192 --dtype float32 --json
+      recallscope bench --vocab 1024 --samples 8192 --dtype float64 --json
     """
+    from recallscope.api.bench import bench as measure
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.experiment import bench as benchmark
 
+    to = output_from(output)
     with ProgressDisplay("bench") as display:
-        result = benchmark.bench(
+        result = measure(
             problem_from(**options),
             dtype=dtype,
             device=device,
             repeats=number_or_text(repeats),
             progress=display.update,
         )
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        print_bench(result)
+    to.show(result, print_bench)

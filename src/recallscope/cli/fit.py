@@ -8,29 +8,20 @@ import typer
 
 from recallscope.cli.execution import place_from, resumable
 from recallscope.cli.options import (
-    Csv,
-    Dtype,
-    Figure,
-    Json,
+    OUTPUT,
     QuantityIfAny,
     Source,
-    TestSamples,
     asks_for_a_problem,
     asks_for_a_search,
+    asks_how_to_test,
     asks_where_to_run,
     refuse_all_but,
+    writes_results,
 )
-from recallscope.cli.parsing import (
-    as_arguments,
-    csv_path,
-    figure_path,
-    fill_in,
-    problem_to_run,
-    search_from,
-    settings_from,
-)
+from recallscope.cli.output import output_from
+from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
-from recallscope.cli.tables.output import print_json
+from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -39,23 +30,29 @@ if TYPE_CHECKING:
 
 @asks_for_a_problem(arrays=True)
 @asks_for_a_search()
+@asks_how_to_test()
 @asks_where_to_run()
+@writes_results()
 def fit(
     context: typer.Context,
     options: dict[str, Any],
     how: dict[str, Any],
+    tests: dict[str, Any],
     where: dict[str, Any],
+    output: dict[str, Any],
     quantity: QuantityIfAny = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),
     ] = None,
-    test_samples: TestSamples = "4096",
-    dtype: Dtype = "float32",
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SIZE=POWER",
+            help="An exponent to be tested, as in dim=-2; once for each, tested all at once.",
+        ),
+    ] = None,
     source: Source = None,
-    csv: Csv = None,
-    figure: Figure = None,
-    as_json: Json = False,
 ) -> int:
     """Measure the power law of a critical size: exponents with intervals, and if it is one.
 
@@ -65,41 +62,42 @@ def fit(
     \b
     Examples:
       recallscope fit --for samples --accuracy one-step --vocab 256 --dim 100 --length 16 \\
-          --vary dim=64:160:5 --vary length=8:32:5 --csv law.csv --figure law.pdf
-      recallscope fit --from law.csv --json
+          --vary dim=64:160:5 --vary length=8:32:5 --table law.csv --figure law.pdf
+      recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """
-    from recallscope.common.csv_files import read_csv, write_csv
-    from recallscope.measurement import scaling
+    from recallscope.common.csv_files import read_csv
+    from recallscope.measurement.scaling import scaling_from_rows
     from recallscope.statistics.power_law import FitStatus
 
-    table, picture = csv_path(csv), figure_path(figure)
+    to, powers = output_from(output), _powers(expect or [])
     if source is not None:
-        refuse_all_but(("source", "csv", "figure", "as_json"), context)
-        found = scaling.scaling_from_rows(read_csv(source))
+        refuse_all_but(("source", "expect", *OUTPUT), context)
+        found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
-        found = _measure(options, how, where, quantity, vary or [], test_samples, dtype)
-    if table is not None:
-        write_csv(found.rows(), table)
-    if picture is not None:
-        from recallscope.plotting.scaling import scaling_figure
-        from recallscope.plotting.style import save
-
-        save(scaling_figure(found.figure_data()), picture)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_law(found)
+        asked = search_from(how) | place_from(where)
+        found = _measure(options, quantity, vary or [], tests, asked | {"expect": powers})
+    to.show(found, print_law)
     return 1 if found.law.status is FitStatus.UNDETERMINED else 0
+
+
+def _powers(given: list[str]) -> dict[str, float]:
+    """Exponents by size, from the texts of options."""
+    powers = {}
+    for each in given:
+        name, _, text = each.partition("=")
+        power = number_or_text(text)
+        if not name or not isinstance(power, (int, float)):
+            raise ProblemError(f"an exponent is SIZE=POWER, as in dim=-2, not {each!r:.60}")
+        powers[name] = float(power)
+    return powers
 
 
 def _measure(
     options: dict[str, Any],
-    how: dict[str, Any],
-    where: dict[str, Any],
     quantity: str | None,
     vary: list[str],
-    test_samples: str,
-    dtype: str,
+    tests: dict[str, Any],
+    asked: dict[str, Any],
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.api.fit import fit as measure
@@ -117,15 +115,6 @@ def _measure(
             )
     fill_in(options, quantity)
     problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
-    settings = settings_from(test_samples, dtype, arrays)
-    asked, place = search_from(how), place_from(where)
+    asked |= settings_from(tests, arrays)
     with ProgressDisplay("searches") as display, resumable():
-        return measure(
-            problem,
-            quantity,
-            axes,
-            **asked,
-            **place,
-            **as_arguments(settings),
-            progress=display.update,
-        )
+        return measure(problem, quantity, axes, **asked, progress=display.update)

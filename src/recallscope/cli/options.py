@@ -82,12 +82,10 @@ def _name(choices: Sequence[str] | str, default: str | None, more: str = ".") ->
     return Annotated[str | None, one_of(choices, more)], default
 
 
-Engine = Annotated[str, one_of(ENGINES)]
 Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed, 0 or more.")]
 Seeds = Annotated[
     str, typer.Option(metavar="COUNT", help="How many seeds, from the first on; up to 1M.")
 ]
-TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
 Dtype = Annotated[str, one_of(DTYPES)]
 Device = Annotated[
     str, one_of(("cpu", "cuda"), help="Where torch computes: cpu, cuda, cuda:1 and so on.")
@@ -99,10 +97,6 @@ Accuracy = Annotated[str, one_of(ACCURACIES, ", or a metric.")]
 _SOUGHT = one_of(SIZES, ".", "--for", metavar="SIZE")
 Quantity = Annotated[str, _SOUGHT]
 QuantityIfAny = Annotated[str | None, _SOUGHT]
-Figure = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
-]
-Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write a table: .csv.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
 Source = Annotated[
@@ -172,6 +166,25 @@ _PLACE = {
     "workers": _text("COUNT", "Workers, up to 100k; one for each core if not given."),
     "address": _text("ADDRESS", "Address of a Ray cluster; a private one is started otherwise."),
 }
+_TESTS = {
+    "engine": _name(ENGINES, "auto"),
+    "test_samples": _text("COUNT", "Fresh samples to test on.", "4096"),
+    "dtype": (Dtype, "float32"),
+    "device": (Device, "cpu"),
+}
+_OUTPUT = {
+    "table": _text("FILE", "Write a table: .csv, .parquet or .tex."),
+    "figure": _text("FILE", "Write a figure: .pdf, .png or .svg."),
+    "figure_width": _text("INCHES", "Of the figure: 3.25 for one column, 6.75 for two."),
+    "no_caption": (
+        Annotated[
+            bool, typer.Option("--no-caption", help="Write the caption to a text file instead.")
+        ],
+        False,
+    ),
+    "as_json": (Json, False),
+}
+OUTPUT = tuple(_OUTPUT)
 _RECORDS = {
     "store": _text("PLACE", "The folder or address of the records."),
     "as_json": (Json, False),
@@ -197,6 +210,16 @@ def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of executors and stores, and hand them over as one dictionary."""
     return _shares("where", _PLACE, defaults)
+
+
+def asks_how_to_test() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of how runs are made, and hand them over as one dictionary."""
+    return _shares("tests", _TESTS, {})
+
+
+def writes_results() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of what becomes of its result, handed over as one dictionary."""
+    return _shares("output", _OUTPUT, {})
 
 
 def asks_for_a_store() -> Callable[[Callable[..., Any]], Callable[..., Any]]:

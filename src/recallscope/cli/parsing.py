@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.options import SIZES
-from recallscope.common.csv_files import check_output, number_or_text
+from recallscope.common.csv_files import number_or_text
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
     FIELDS,
@@ -22,7 +22,6 @@ from recallscope.problem import (
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.cell import Settings
     from recallscope.measurement.axis import Axis
     from recallscope.models.embeddings import Embeddings
 
@@ -144,17 +143,10 @@ def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, 
     return count, whole_number("seed", number_or_text(seed), 0, most)
 
 
-def settings_from(test_samples: str, dtype: str, arrays: Embeddings | None = None) -> Settings:
-    """How runs are to be run."""
-    from recallscope.cell import Settings
-
-    tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    return Settings(test_samples=tests, dtype=dtype, embeddings=arrays)
-
-
-def as_arguments(settings: Settings) -> dict[str, Any]:
-    """The same as arguments of a function that runs."""
-    return {name: getattr(settings, name) for name in ("test_samples", "dtype", "embeddings")}
+def settings_from(tests: dict[str, Any], arrays: Embeddings | None = None) -> dict[str, Any]:
+    """How runs are to be made, as arguments of a function and of `Settings` alike."""
+    samples = whole_number("test-samples", number_or_text(tests["test_samples"]), 1)
+    return tests | {"test_samples": samples, "embeddings": arrays}
 
 
 def search_from(how: dict[str, Any]) -> dict[str, Any]:
@@ -173,17 +165,3 @@ def search_from(how: dict[str, Any]) -> dict[str, Any]:
         "seed": whole_number("seed", number_or_text(how["seed"]), 0, 2**62),
         "prior": None if how["no_theory"] else "theory",
     }
-
-
-def figure_path(figure: str | None) -> Path | None:
-    """Where a figure goes, checked before the work begins."""
-    if figure is None:
-        return None
-    from recallscope.plotting.style import check_path
-
-    return check_path(figure)
-
-
-def csv_path(table: str | None) -> Path | None:
-    """Where a table goes, checked before the work begins."""
-    return None if table is None else check_output(table, "table", (".csv",))

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recallscope.cli.execution import check_time
+from recallscope.cli.execution import check_time, place_from
 from recallscope.cli.options import (
-    Device,
-    Dtype,
-    Engine,
-    Json,
     Seed,
     Seeds,
-    TestSamples,
     Yes,
     asks_for_a_problem,
+    asks_how_to_test,
+    asks_where_to_run,
+    writes_results,
 )
-from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.output import output_from
+from recallscope.cli.parsing import own_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.run import print_run
-from recallscope.common.csv_files import number_or_text
 from recallscope.common.machine import available_cores
-from recallscope.problem import whole_number
-
-if TYPE_CHECKING:
-    from recallscope.record import Record
 
 
 @asks_for_a_problem(arrays=True)
+@asks_how_to_test()
+@asks_where_to_run()
+@writes_results()
 def run(
     options: dict[str, Any],
-    engine: Engine = "auto",
+    tests: dict[str, Any],
+    where: dict[str, Any],
+    output: dict[str, Any],
     seed: Seed = "0",
     seeds: Seeds = "1",
-    test_samples: TestSamples = "4096",
-    dtype: Dtype = "float32",
-    device: Device = "cpu",
     yes: Yes = False,
-    as_json: Json = False,
 ) -> int:
     """Run one experiment at one or more seeds.
 
@@ -47,46 +41,25 @@ def run(
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
+    from recallscope.api.run import run as measure
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import run as experiment
     from recallscope.learning.cost import predict_cost
-    from recallscope.measurement.summary import summarise
-    from recallscope.record import Status
 
+    to = output_from(output)
     arrays, options["embedding"] = own_arrays(options["embedding"])
     problem = problem_from(**options)
     count, first = seeds_from(seeds, seed)
-    tests = whole_number("test-samples", number_or_text(test_samples), 1)
-    how: dict[str, Any] = {"engine": engine, "test_samples": tests, "dtype": dtype}
-    experiment.check_run(problem, device=device, embeddings=arrays, **how)
+    settings, place = settings_from(tests, arrays), place_from(where)
+    experiment.check_run(problem, **settings)
+    how = {name: settings[name] for name in ("engine", "test_samples", "dtype")}
     experiment.check_memory(problem, **how)
-    cost = predict_cost(problem, engine, dtype, tests)
+    cost = predict_cost(problem, **how)
     if cost.known:
         # The population is computed without samples, and in the limit regime only.
         instead = "--samples inf" if problem.regime == "limit" else "fewer samples"
         check_time(count * cost.seconds / available_cores(), yes, f"ask for {instead}")
-    records: list[Record] = []
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
-        for number in range(first, first + count):
-
-            def progress(done: int, total: int) -> None:
-                display.update(len(records) + done / total, count)
-
-            records.append(
-                experiment.run(
-                    problem, number, device=device, embeddings=arrays, progress=progress, **how
-                )
-            )
-            display.update(len(records), count)
-    summary = {name: mean._asdict() for name, mean in summarise(records).items()}
-    if as_json:
-        print_json(
-            {
-                "problem": problem.to_dict() | {"key": problem.key},
-                "records": [record.to_dict() for record in records],
-                "summary": summary,
-            }
-        )
-    else:
-        print_run(problem, records, summary)
-    return 0 if all(record.status is Status.OK for record in records) else 1
+        found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
+    to.show(found, print_run)
+    return 0 if found.ok else 1

@@ -6,21 +6,14 @@ from typing import Any
 
 from recallscope.cli.options import (
     Accuracy,
-    Figure,
-    Json,
     Quantity,
     Seeds,
     Target,
     asks_for_a_problem,
+    writes_results,
 )
-from recallscope.cli.parsing import (
-    closed_form_problem,
-    figure_path,
-    fill_in,
-    own_arrays,
-    problem_from,
-)
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.output import output_from
+from recallscope.cli.parsing import closed_form_problem, fill_in, own_arrays, problem_from
 from recallscope.cli.tables.theory import (
     print_bound,
     print_check,
@@ -29,14 +22,11 @@ from recallscope.cli.tables.theory import (
 )
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import whole_number
-from recallscope.record import accuracy_name
 
 
 @asks_for_a_problem()
-def predict(
-    options: dict[str, Any],
-    as_json: Json = False,
-) -> None:
+@writes_results()
+def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
     """Predict the accuracies from closed forms, and say which noise binds.
 
     \b
@@ -44,23 +34,21 @@ def predict(
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
       recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
     """
-    from recallscope.theory import prediction
+    from recallscope.api.predict import predict as find
 
+    to = output_from(output)
     _, options["embedding"] = own_arrays(options["embedding"])
-    found = prediction.predict(problem_from(**options))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_prediction(found)
+    to.show(find(problem_from(**options)), print_prediction)
 
 
 @asks_for_a_problem()
+@writes_results()
 def solve(
     options: dict[str, Any],
+    output: dict[str, Any],
     quantity: Quantity,
     target: Target = "0.5",
     accuracy: Accuracy = "recall",
-    as_json: Json = False,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
@@ -71,25 +59,19 @@ def solve(
       recallscope solve --for samples --target 0.9 --vocab 512 --dim 128 --length 16
       recallscope solve --for vocab --samples 1e6 --dim 256 --length 64
     """
+    from recallscope.api.theory import solve as find
     from recallscope.record import Status
-    from recallscope.theory import capacity
 
+    to = output_from(output)
     fill_in(options, quantity)
-    problem = closed_form_problem(options)
-    found = capacity.solve(problem, quantity, number_or_text(target), accuracy_name(accuracy))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_solution(found)
+    found = find(closed_form_problem(options), quantity, number_or_text(target), accuracy)
+    to.show(found, print_solution)
     return 0 if found.status is Status.OK else 1
 
 
 @asks_for_a_problem()
-def bound(
-    options: dict[str, Any],
-    target: Target = "0.5",
-    as_json: Json = False,
-) -> None:
+@writes_results()
+def bound(options: dict[str, Any], output: dict[str, Any], target: Target = "0.5") -> None:
     """Lower bound for estimators that see only the first gradient.
 
     \b
@@ -97,25 +79,17 @@ def bound(
       recallscope bound --vocab 512 --samples 8192 --dim 64 --length 32
       recallscope bound --vocab 512 --samples 8192 --dim 64 --length 16 --width 256 --target 0.9
     """
-    from recallscope.theory import lower_bound
+    from recallscope.api.theory import bound as find
 
+    to = output_from(output)
     # The bound on N needs no N; with one, it also says how much V that N allows.
     options["samples"] = options["samples"] or "inf"
-    problem = closed_form_problem(options)
-    found = lower_bound.bound(problem, number_or_text(target))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_bound(problem, found)
+    to.show(find(closed_form_problem(options), number_or_text(target)), print_bound)
 
 
 @asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
-def check(
-    options: dict[str, Any],
-    seeds: Seeds = "16",
-    figure: Figure = None,
-    as_json: Json = False,
-) -> int:
+@writes_results()
+def check(options: dict[str, Any], output: dict[str, Any], seeds: Seeds = "16") -> int:
     """Compare every closed form with Monte Carlo, around one small problem.
 
     Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.
@@ -125,21 +99,12 @@ def check(
       recallscope check --figure check.png
       recallscope check --width 256 --trigger-in-values --json
     """
+    from recallscope.api.check import check as measure
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.validation.check import check as run_check
 
-    problem = closed_form_problem(options)
+    to, problem = output_from(output), closed_form_problem(options)
     count = whole_number("seeds", number_or_text(seeds), 2)
-    path = figure_path(figure)
     with ProgressDisplay(f"{count} seeds") as display:
-        report = run_check(problem, count, display.update)
-    if path is not None:
-        from recallscope.plotting.check import check_figure
-        from recallscope.plotting.style import save
-
-        save(check_figure(report.to_dict()), path)
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_check(report)
+        report = measure(problem, count, progress=display.update)
+    to.show(report, print_check)
     return 1 if report.failed else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -186,15 +186,7 @@ class PhaseDiagram(Result):
         return f"phase diagram of {asked} over {plane}{self.y.name}: {theory}{lost}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.phase_diagram import (
-            draw_phase_diagram,
-            phase_diagram_caption,
-            phase_diagram_figure,
-        )
-
-        return Drawing(
-            [self.to_dict()], phase_diagram_figure, draw_phase_diagram, phase_diagram_caption
-        )
+        return PhaseDiagrams(diagrams=[self])._drawing()
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -228,3 +220,34 @@ class PhaseDiagram(Result):
             "theory_line": [{"x": x, "value": value} for x, value in self.theory_line],
             "own": self.own,
         }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PhaseDiagrams(Result):
+    """Several phase diagrams, drawn side by side: what a table of them holds."""
+
+    diagrams: Sequence[PhaseDiagram]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each cell of each."""
+        return [row for diagram in self.diagrams for row in diagram.rows()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON; of a single one, that one's."""
+        documents = [diagram.to_dict() for diagram in self.diagrams]
+        return documents[0] if len(documents) == 1 else {"diagrams": documents}
+
+    def _words(self) -> str:
+        return "; ".join(map(repr, self.diagrams))
+
+    def _drawing(self) -> Drawing:
+        from recallscope.plotting.phase_diagram import (
+            draw_phase_diagram,
+            phase_diagram_caption,
+            phase_diagram_figure,
+        )
+
+        data = [diagram.to_dict() for diagram in self.diagrams]
+        return Drawing(
+            data, phase_diagram_figure, draw_phase_diagram, phase_diagram_caption, len(data)
+        )

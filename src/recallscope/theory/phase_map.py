@@ -30,12 +30,19 @@ class PhaseMap(Result):
     `stage` and `term` are names, as is `accuracy_name`; rows follow `y`, columns follow `x`.
     """
 
+    problem: Problem
     x: tuple[str, list[float]]
     y: tuple[str, list[float]]
     accuracy: Float[np.ndarray, "y x"]
     stage: list[list[str]]
     term: list[list[str]]
     accuracy_name: str = "recall_accuracy"
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problem of each point; sizes that are not whole are cut."""
+        (x_name, xs), (y_name, ys) = self.x, self.y
+        return [self.problem.replace(**{x_name: int(x), y_name: int(y)}) for y in ys for x in xs]
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each point."""
@@ -76,7 +83,9 @@ class PhaseMap(Result):
             every = [cell[name] for cell in told["cells"]]
             return [every[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
 
+        some = {told[axis]["name"]: int(told[axis]["values"][-1]) for axis in ("x", "y")}
         return cls(
+            problem=Problem.from_dict({**told["problem"], **some}),
             x=(told["x"]["name"], list(told["x"]["values"])),
             y=(told["y"]["name"], list(told["y"]["values"])),
             accuracy=np.array(plane("predicted")),
@@ -97,7 +106,11 @@ class PhaseMap(Result):
         point, along x first.
         """
         (x_name, xs), (y_name, ys) = self.x, self.y
+        fields = self.problem.to_dict()
         return {
+            "problem": {
+                name: value for name, value in fields.items() if name not in (x_name, y_name)
+            },
             "x": {"name": x_name, "values": xs},
             "y": {"name": y_name, "values": ys},
             "accuracy": self.accuracy_name,
@@ -146,6 +159,7 @@ def phase_map(
     stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)
     shape = xs.shape
     return PhaseMap(
+        problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
         y=(y[0], [float(value) for value in y[1]]),
         accuracy=getattr(found.accuracies, accuracy).reshape(shape),

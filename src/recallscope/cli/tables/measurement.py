@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
 from recallscope.cli.tables.theory import print_extrapolated
-from recallscope.problem import Problem
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
-    from recallscope.measurement.ablation import AblationResult
+    from recallscope.measurement.ablation import Ablations
     from recallscope.measurement.critical_size import CriticalSize
-    from recallscope.measurement.phase_diagram import PhaseDiagram
+    from recallscope.measurement.phase_diagram import PhaseDiagram, PhaseDiagrams
     from recallscope.measurement.scaling import Scaling
+    from recallscope.theory.phase_map import PhaseMap
 
 
 def print_critical(found: CriticalSize) -> None:
@@ -94,6 +94,12 @@ def print_law(found: Scaling) -> None:
             f"Goodness of fit: p = {law.p_value:.2g}; "
             f"scatter beyond their errors: {law.scatter:.1%}."
         )
+    if found.expected is not None:
+        verdict = "rejected" if found.expected.rejected else "not rejected"
+        told = ", ".join(f"{name} {power:g}" for name, power in found.expected.exponents.items())
+        print(
+            f"Expected exponents, {told}: {verdict} (joint test, p = {found.expected.p_value:.2g})."
+        )
     if law.separable is not None:
         verdict = "rejected" if law.separable.rejected else "not rejected"
         print(
@@ -109,7 +115,31 @@ def print_law(found: Scaling) -> None:
         )
 
 
-def print_phase(diagram: PhaseDiagram) -> None:
+def print_phase_map(found: PhaseMap) -> None:
+    """The noises that bind, and where: the plane itself is in the figure and the table."""
+    print(f"{found!r}.")
+    rows = found.rows()
+    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in rows]
+    kind = found.accuracy_name
+    print_table(
+        ("what binds", "points", kind.replace("_", " ")),
+        [
+            (name, str(named.count(name)), f"{min(here):.4f} to {max(here):.4f}")
+            for name in sorted(set(named), key=named.count, reverse=True)
+            for here in [[row[kind] for row, each in zip(rows, named, strict=True) if each == name]]
+        ],
+    )
+    print_extrapolated(found.problems)
+
+
+def print_phase(found: PhaseDiagrams) -> None:
+    for diagram in found.diagrams:
+        _print_phase(diagram)
+
+
+def _print_phase(diagram: PhaseDiagram) -> None:
+    from recallscope.measurement.phase_diagram import TOLERANCE
+
     print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
     kind = diagram.accuracy.replace("_", " ")
     rows = []
@@ -136,8 +166,9 @@ def print_phase(diagram: PhaseDiagram) -> None:
         print(f"{said}. {diagram.known} cells were measured, of {diagram.seeds} seeds each.")
     else:
         print(
-            f"Theory lies outside the 95 % interval in {diagram.disagreeing} of {diagram.compared} "
-            f"cells{share}, of {diagram.seeds} seeds each; by chance it would in one of twenty."
+            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
+            "each."
         )
         print_extrapolated(diagram.problems)
     if diagram.failed or diagram.infeasible:
@@ -147,8 +178,9 @@ def print_phase(diagram: PhaseDiagram) -> None:
         )
 
 
-def print_ablations(problem: Problem, found: list[AblationResult]) -> None:
-    print_problem(problem)
+def print_ablations(ablations: Ablations) -> None:
+    found = ablations.results
+    print_problem(ablations.problem)
     rows = []
     for each in found:
         name, a, b, _ = each.ablation

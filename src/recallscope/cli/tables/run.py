@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
-from recallscope.problem import Problem
 
 if TYPE_CHECKING:
     from recallscope.experiment.bench import BenchResult
-    from recallscope.record import Record
+    from recallscope.measurement.run_result import RunResult
 
 
-def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) -> None:
+def print_run(found: RunResult) -> None:
+    problem, records, summary = found.problem, found.records, found.summary
     made = records[0].provenance
     print_problem(problem)
     print(
@@ -40,8 +40,8 @@ def print_run(problem: Problem, records: list[Record], summary: dict[str, Any]) 
     tested = [record for record in records if record.test_samples]
     for name, mean in summary.items():
         print(
-            f"{name.replace('_', ' '):18} {mean['mean']:.4f}  "
-            f"(95 % interval {mean['low']:.4f} to {mean['high']:.4f})"
+            f"{name.replace('_', ' '):18} {mean.mean:.4f}  "
+            f"(95 % interval {mean.low:.4f} to {mean.high:.4f})"
         )
     for name in dict.fromkeys(name for record in records for name in record.metrics):
         values = [record.metrics[name] for record in records if name in record.metrics]

@@ -93,7 +93,8 @@ def print_solution(found: Solution) -> None:
     print_extrapolated([found.problem])
 
 
-def print_bound(problem: Problem, found: Bound) -> None:
+def print_bound(found: Bound) -> None:
+    problem = found.problem
     print(
         f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
         f"gradient needs N ≥ {math.ceil(found.samples) if found.samples < 1e15 else found.samples}."

@@ -1,0 +1,89 @@
+"""Two faces of one API: what a command takes, its function takes, and the other way round."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import typer.main
+
+import recallscope
+from recallscope.cli import main, options
+
+# A problem is one object in Python, and many options in a shell.
+PROBLEM = {*options._PROBLEM}
+# What becomes of a result: in Python it is in hand. Asking is for those who cannot be asked twice.
+SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
+# What a shell cannot hand over: functions.
+PYTHON_ONLY = {"run", "name", "version", "progress", "callback"}
+# The same under the name that is usual there.
+OTHER_NAMES = {"no_theory": "prior"}
+
+# One command each: what it takes beside, and why.
+SHELL_TOO = {
+    "fit": {"source"},  # scaling_from_rows
+    "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
+    "sweep": {"dry_run", "file", "schema"},  # the file is `cells`
+}
+PYTHON_TOO = {
+    "predict": {"sizes"},  # arrays of them
+    # Of cells that are given one by one: a sweep file says these itself.
+    "sweep": {
+        *("cells", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit"),
+    },
+    "ablate": {"embeddings"},  # arrays of one's own are not ablated
+}
+COMMANDS = [
+    *("run", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
+    *("sweep", "bench"),
+]
+
+
+def shell(name: str) -> set[str]:
+    command = typer.main.get_command(main.app).commands[name]  # type: ignore[attr-defined]
+    names = {OTHER_NAMES.get(each.name, each.name) for each in command.params}
+    return names - SHELL_ONLY - SHELL_TOO.get(name, set())
+
+
+def python(name: str) -> set[str]:
+    shown = inspect.signature(getattr(recallscope, name)).parameters
+    return {*shown} - PYTHON_ONLY - PYTHON_TOO.get(name, set())
+
+
+def test_there_are_no_other_commands():
+    known = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]
+    assert {*known} - {"cite", "records", "paper"} == {*COMMANDS}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_and_its_function_take_the_same(name):
+    typed, called = shell(name), python(name)
+    if "problem" in called:
+        assert {"vocab", "samples", "dim", "length"} <= typed
+        typed, called = typed - PROBLEM, called - {"problem", "embeddings"}
+    assert typed == called
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_defaults_are_the_same(name):
+    command = typer.main.get_command(main.app).commands[name]  # type: ignore[attr-defined]
+    shown = inspect.signature(getattr(recallscope, name)).parameters
+    for each in command.params:
+        if each.name in shown and each.name not in PROBLEM and each.default is not None:
+            default = shown[each.name].default
+            if name == "run" and each.name == "seeds":
+                continue  # without it Python has one record, and not a collection of one
+            assert str(each.default) == str(default), each.name
+
+
+@pytest.mark.parametrize("name", recallscope.__all__)
+def test_every_public_name_has_an_executed_example(name):
+    made = getattr(recallscope, name)
+    if inspect.isclass(made) and issubclass(made, Exception):
+        return
+    text = inspect.getdoc(made) or ""
+    methods = (
+        [each for each in vars(made).values() if callable(each)] if inspect.isclass(made) else []
+    )
+    documented = [text, *(inspect.getdoc(each) or "" for each in methods)]
+    assert any(">>> " in each for each in documented), f"{name} has no example"
