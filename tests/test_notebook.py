@@ -54,7 +54,7 @@ def test_data_frames_have_the_right_types(executed):
     pandas = outputs(notebook, "from_arrow(diagram)")[-1]["text/plain"]
     assert "'samples': 'int64'" in pandas
     assert "'mean': 'float64'" in pandas
-    assert "[(56," in outputs(notebook, "duckdb.sql(")[-1]["text/plain"]
+    assert "[(80," in outputs(notebook, "duckdb.sql(")[-1]["text/plain"]
 
 
 def test_it_writes_a_figure_for_a_paper(executed):

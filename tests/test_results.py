@@ -126,7 +126,7 @@ def test_a_result_is_drawn_on_axes_of_the_users(results, kind):
     axes = figure.subplots(count, 1, squeeze=False)[:, 0]
     assert found.plot(axes if count > 1 else axes[0]) is figure
     assert all(each.has_data() for each in axes)
-    assert len(figure.axes) == count
+    assert len([each for each in figure.axes if each.get_label() != "<colorbar>"]) == count
     figure.savefig(io.BytesIO(), format="png")
     with pytest.raises(ProblemError, match=f"has {count} panel"):
         found.plot(list(Figure().subplots(1, count + 1)))

@@ -150,6 +150,26 @@ def test_fresh_runs_are_predicted(fields: dict) -> None:
         assert abs(getattr(predicted, name) - values.mean()) < 0.025 + 3 * error, name
 
 
+@pytest.mark.parametrize("per_fact", [1, 2])
+def test_closed_forms_have_no_step(per_fact: int) -> None:
+    """Where formulas of few and of many samples meet, one sample more is hardly seen."""
+    rng = np.random.default_rng(3)
+    vocab = rng.integers(256, 4096, 200)
+    fields = {
+        "vocab": vocab,
+        "dim": rng.integers(16, 256, 200),
+        "length": rng.integers(2, 128, 200),
+        "width": np.where(rng.random(200) < 0.5, np.inf, rng.integers(64, 4096, 200)),
+    }
+    before, after = (
+        accuracies(problem_arrays(**fields, samples=per_fact * vocab - less)) for less in (1, 0)
+    )
+    for name in ("recall_accuracy", "one_step_accuracy"):
+        step = np.abs(getattr(after, name) - getattr(before, name))
+        assert step.max() < 0.006, name
+        assert step.mean() < 0.001, name
+
+
 def test_more_samples_can_hurt_near_capacity() -> None:
     """The one exception to "more helps", in theory and in simulation: uneven exposure."""
     few, many = (Problem(vocab=2048, samples=2048 * c, dim=110, length=2) for c in (4, 64))

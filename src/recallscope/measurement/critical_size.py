@@ -17,10 +17,10 @@ from recallscope.theory.tested_range import extrapolated
 
 def without_size(problem: Problem, quantity: str) -> Problem:
     """The problem with a size that means nothing, as it is the one sought: always the same one."""
-    return problem.replace(**{quantity: _some(quantity)})
+    return problem.replace(**{quantity: some_size(quantity)})
 
 
-def _some(quantity: str) -> int:
+def some_size(quantity: str) -> int:
     """A size that every problem can have, whatever its embeddings."""
     return 2 if quantity == "vocab" else LARGEST_SIZE
 
@@ -59,7 +59,7 @@ class CriticalSize(Result):
         """The inverse of `to_dict`."""
         fields = {name: told[name] for name in cls.__dataclass_fields__}
         sizes = {name: value for name, value in told["problem"].items() if value is not None}
-        problem = Problem.from_dict({told["quantity"]: _some(told["quantity"]), **sizes})
+        problem = Problem.from_dict({told["quantity"]: some_size(told["quantity"]), **sizes})
         return cls(
             **{
                 **fields,

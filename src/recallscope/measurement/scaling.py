@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.measurement.critical_size import CriticalSize
+from recallscope.measurement.axis import sizes_between
+from recallscope.measurement.critical_size import CriticalSize, some_size
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
@@ -24,8 +25,10 @@ from recallscope.statistics.power_law import (
     fit_law,
     read_points,
 )
+from recallscope.theory.capacity import solve
 from recallscope.theory.sizes import GROWS, SIZES
 
+_FINE = 16  # points of the line of closed forms
 _ONE_QUESTION = ("quantity", "target", "accuracy")
 
 
@@ -175,7 +178,30 @@ class Scaling(Result):
             ],
             "line": line,
             "expected_line": expected,
+            "theory_line": self._theory_line(size),
         }
+
+    def _theory_line(self, size: str) -> list[dict[str, Any]]:
+        """The critical size by closed forms along a size, the others at their mean; none if the
+        table does not say what was run.
+        """
+        reached = [row for row in self.sizes if _is_point(row)]
+        if not reached or any(row.get("theory") is None for row in reached):
+            return []
+        middle = {
+            name: round(math.exp(np.mean([math.log(row[name]) for row in reached])))
+            for name in self.points.names
+        }
+        values = [float(row[size]) for row in reached]
+        line = []
+        for x in sizes_between(min(values), max(values), _FINE):
+            fields = {**reached[0], **middle, size: x, self.quantity: some_size(self.quantity)}
+            try:
+                found = solve(Problem.from_row(fields), self.quantity, self.target, self.accuracy)
+            except ProblemError:  # of a table of somebody else's
+                return []
+            line.append({"x": x, "value": found.value})
+        return line
 
 
 def _is_point(row: Mapping[str, Any]) -> bool:

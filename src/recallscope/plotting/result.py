@@ -39,11 +39,12 @@ class Drawing(NamedTuple):
 
 def picture_drawing(picture: Picture) -> Drawing:
     """How a picture of panels is drawn."""
-    from recallscope.plotting.matplotlib_backend import draw_picture, picture_figure
+    from recallscope.plotting.pictures import draw_picture, picture_figure
 
-    return Drawing(
-        picture, picture_figure, draw_picture, lambda data: data.caption, len(picture.panels)
-    )
+    def figure(picture: Picture, **how: Any) -> Figure:
+        return picture_figure(picture, "", **how)
+
+    return Drawing(picture, figure, draw_picture, lambda data: data.caption, len(picture.panels))
 
 
 class Result:

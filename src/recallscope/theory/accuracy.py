@@ -41,6 +41,7 @@ _ROWS_AT_ONCE = 8192
 _BINS = 129
 _MANY = 1e12  # samples for each fact; more make no difference
 _FEW_PAIRS = 6  # of samples of one label: fewer are counted one by one
+_NO_LONGER_FEW = 2  # samples for each fact; from one on, formulas of few and of many are joined
 _CERTAIN = 1e-3  # locking this close to never or always need not be called partial
 
 
@@ -248,10 +249,6 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
     counted = _counted(s)
     if np.any(counted):
         accuracy[counted] = _orthogonal_accuracy(s.take(counted), third_step)
-    fewer = (s.per_token < 1) & ~counted
-    if np.any(fewer):
-        part = s.take(fewer), take(readout, fewer), take(storage, fewer)
-        accuracy[fewer] = few_samples_accuracy(*part, _read_noise(*part))
     # Few samples for each fact are counted one by one, many are as good as Gaussian.
     bins = (1, 1.5, 3.5, 8, np.inf)
     for low, high in pairwise(bins):
@@ -260,6 +257,14 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
         if np.any(chosen):
             part = s.take(chosen), take(readout, chosen), take(storage, chosen)
             accuracy[chosen] = _read_accuracy(*part, nodes)
+    fewer = (s.per_token < _NO_LONGER_FEW) & ~counted
+    if np.any(fewer):
+        part = s.take(fewer), take(readout, fewer), take(storage, fewer)
+        found = few_samples_accuracy(*part, _read_noise(*part))
+        # Between the two regimes each has a share, so that no curve has a step.
+        share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
+        other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
+        accuracy[fewer] = (1 - share) * found + share * other
     return accuracy
 
 

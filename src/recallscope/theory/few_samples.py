@@ -1,4 +1,4 @@
-"""Reading a memory of fewer samples than facts: labels differ by how often they were seen at all.
+"""Reading a memory of few samples: labels differ by how often they were seen at all.
 
 With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
 logits are not one Gaussian but a mixture, and one that met the token asked for as a distractor is
@@ -7,7 +7,7 @@ as strong as the right one. Equation (40) counts such classes of rivals one by o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, xlogy  # type: ignore[import-untyped]
@@ -20,11 +20,19 @@ if TYPE_CHECKING:
 
     Array = Float[np.ndarray, ...]
 
-_SEEN = np.arange(6.0)  # samples of a label; N < V hardly ever has more
-_MET = np.arange(4.0)  # of which the token asked for was a distractor in so many
-_POINTS = 24
 _ROWS_AT_ONCE = 256
-_DEVIATES = ndtri((np.arange(_POINTS) + 0.5) / _POINTS)  # of the right label's noise, alike likely
+
+
+class _Classes(NamedTuple):
+    """What is counted one by one, and how finely the right label's noise is."""
+
+    seen: int  # samples of a label, from none on
+    met: int  # of them, with the token asked for as a distractor
+    points: int  # of the right label's noise, each as likely
+
+
+# With more samples than facts the formula of many has a share, and a coarser grid will do.
+_FEWER, _MORE = _Classes(6, 4, 24), _Classes(8, 3, 12)
 
 
 def poisson(number: Array, mean: Array) -> Array:
@@ -36,17 +44,22 @@ def poisson(number: Array, mean: Array) -> Array:
 def few_samples_accuracy(
     s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise
 ) -> Array:
-    """The probability that the right label has the highest logit, for N < V. Equation (40)."""
-    found = []
-    for start in range(0, len(s.vocab), _ROWS_AT_ONCE):  # each is a table of classes by deviates
-        part = slice(start, start + _ROWS_AT_ONCE)
-        found.append(
-            _accuracy(s.take(part), take(readout, part), take(stored, part), take(noise, part))
-        )
-    return np.concatenate(found)
+    """The probability that the right label has the highest logit, for few samples. (40)"""
+    found = np.empty_like(s.vocab)
+    for classes, chosen in ((_FEWER, s.per_token < 1), (_MORE, s.per_token >= 1)):
+        rows = np.flatnonzero(chosen)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):  # each is a table of classes by points
+            part = rows[start : start + _ROWS_AT_ONCE]
+            fields = s.take(part), take(readout, part), take(stored, part), take(noise, part)
+            found[part] = _accuracy(*fields, classes)
+    return found
 
 
-def _accuracy(s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise) -> Array:
+def _accuracy(
+    s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise, classes: _Classes
+) -> Array:
+    numbers = np.arange(float(classes.seen))
+    deviates = ndtri((np.arange(classes.points) + 0.5) / classes.points)
     V, N, d = (field[:, None] for field in (s.vocab, s.samples, s.dim))
     rate = N / V
     bias, bare, slope = (
@@ -55,10 +68,10 @@ def _accuracy(s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNo
     # Rivals: `seen` samples of a label, `met` of them with the token asked for as a distractor.
     chance = np.where(readout.spill_third > 0, (s.length - 1) / s.vocab, 0.0)[:, None]
     chance = np.where(chance < 1, chance, 0.0)  # so many that they are a part of the noise
-    times = _MET if np.any(chance > 0) else _MET[:1]
-    seen, met = (each.ravel() for each in np.meshgrid(_SEEN, times, indexing="ij"))
-    rivals = (V - 1) * np.repeat(poisson(_SEEN, rate), len(times), axis=1)
-    rivals = rivals * poisson(times, _SEEN[:, None] * chance[..., None]).reshape(len(V), -1)
+    times = np.arange(float(classes.met if np.any(chance > 0) else 1))
+    seen, met = (each.ravel() for each in np.meshgrid(numbers, times, indexing="ij"))
+    rivals = (V - 1) * np.repeat(poisson(numbers, rate), len(times), axis=1)
+    rivals = rivals * poisson(times, numbers[:, None] * chance[..., None]).reshape(len(V), -1)
     uneven = bias * np.sqrt(noise.imbalance * rate)
     level = uneven * (seen / rate - 1) + slope * (met - seen * chance) / rate
     drawn = np.maximum(noise.within - slope**2 * chance / rate, 0)
@@ -67,7 +80,7 @@ def _accuracy(s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNo
 
     # The fact asked for, by how often it was stored.
     strength, lost = stored.strength[..., None], stored.lost[..., None]
-    count, weight = _SEEN[1:], poisson(_SEEN, rate[..., None] * strength)[..., 1:]
+    count, weight = numbers[1:], poisson(numbers, rate[..., None] * strength)[..., 1:]
     mean, count = stored.mean[:, None, None], count / rate[..., None]
     stored_alike = bare[..., None] * strength + (1 - bare[..., None]) * mean
     signal = count + (count - stored_alike) * bias[..., None] - lost
@@ -75,7 +88,7 @@ def _accuracy(s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNo
     right = others + np.maximum(noise.within, 0)[..., None] * count + noise.spread[..., None]
     right = right + (1 - strength) / rate[..., None] * (bare * bias)[..., None] ** 2
     right = right + readout.token_variance[:, None, None] * signal**2
-    logit = signal[..., None] + np.sqrt(right)[..., None] * _DEVIATES
+    logit = signal[..., None] + np.sqrt(right)[..., None] * deviates
 
     flat = logit.reshape(len(V), -1, 1)
     across = np.broadcast_to((others * (1 - 1 / d[..., None]))[..., None], logit.shape)
