@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from recallscope import Problem, ProblemError, Store
@@ -12,6 +15,17 @@ from recallscope.sweeps.estimate import estimate
 from recallscope.sweeps.spec import read_sweep, sweep_from
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sweep.toml"
+VALID = {
+    "seeds": "1k",
+    "problem": {
+        "vocab": "50k",
+        "samples": "inf",
+        "trigger_in_values": True,
+        "metrics": ["confidence"],
+    },
+    "zip": {"dim": [8, 16], "embedding": ["sphere", "arrays:0123456789abcdef"]},
+    "critical": {"for": "length", "target": 0.5, "theory": False},
+}
 FIXED = {"problem": {"vocab": 64, "length": 4}}
 
 
@@ -90,13 +104,18 @@ def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
             "what varies together needs as many values each, but vocab has 2, dim has 1",
         ),
         (FIXED | {"seeds": 0}, "seeds must be a whole number from 1"),
-        (FIXED | {"dtype": 32}, "dtype is a name in quotes, not 32"),
+        (FIXED | {"dtype": 32}, "dtype must be one of float32, float64, not 32"),
         (FIXED | {"time_limit": -1}, "time_limit must be a positive number, not -1"),
         (FIXED | {"time_limit": 10**400}, "time_limit must be a positive number, not 1000"),
         (FIXED | {"critical": {"accuracy": 5}}, "accuracy is a name in quotes"),
         (FIXED | {"critical": {"theory": "no"}}, "theory is true or false, not 'no'"),
         (FIXED | {"seeds": True}, "seeds must be a whole number from 1"),
         (FIXED | {"critical": {"fro": "dim"}}, "unknown name 'fro' in [critical]"),
+        (FIXED | {"critical": {"for": "dims"}}, "not 'dims'; did you mean dim?"),
+        ({"problm": {}}, "zip, critical; did you mean problem?"),
+        (FIXED | {"grid": {"sample": [1]}}, "metrics; did you mean samples?"),
+        (FIXED | {"seeds": "1m"}, "not '1m'; did you mean 1M?"),
+        (FIXED | {"engine": 3}, "engine is a name in quotes, not 3"),
         (FIXED | {"seeds": 3, "critical": {}}, "leave seeds out"),
         (FIXED | {"critical": {"for": "length"}}, "length is the size sought"),
         (
@@ -108,6 +127,43 @@ def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
 def test_mistakes_are_told_in_one_sentence(document, message):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep_from(document)
+
+
+def test_sizes_are_texts_with_units_too():
+    found = sweep_from(
+        {
+            "seeds": "1k",
+            "test_samples": ".1k",
+            "problem": {"vocab": "2k", "length": 4},
+            "grid": {"dim": ["1k", 64], "samples": {"from": "1k", "to": "1M", "count": 4}},
+        }
+    )
+    assert (found.seeds, found.settings.test_samples) == (1000, 100)
+    problems = list(found.problems())
+    assert {(p.vocab, p.dim) for p in problems} == {(2000, 1000), (2000, 64)}
+    assert sorted({p.samples for p in problems}) == [10**3, 10**4, 10**5, 10**6]
+
+
+def test_a_mistake_is_told_with_its_file(tmp_path):
+    (tmp_path / "a.toml").write_text("[grid]\ndims = [16]")
+    with pytest.raises(ProblemError, match=r"in the sweep file '.*a.toml', unknown name 'dims'"):
+        read_sweep(tmp_path / "a.toml")
+
+
+def test_editors_have_a_schema(command):
+    found = json.loads(command("sweep", "--schema").stdout)
+    known = set(found["properties"])
+    assert known >= {"seed", "seeds", "dtype", "problem", "grid", "zip", "critical"}
+    assert found["additionalProperties"] is False
+    problem, grid = found["$defs"]["Problem"], found["$defs"]["Grid"]
+    assert problem["properties"]["regime"]["enum"] == ["limit", "literal"]
+    assert problem["properties"]["k"]["type"] == "integer"  # of a metric
+    assert {"vocab", "embedding", "metrics", "k"} <= set(grid["properties"])
+    assert found["$defs"]["Range"]["properties"].keys() == {"from", "to", "count"}
+    for document in (tomllib.loads(EXAMPLE.read_text()), VALID):
+        jsonschema.validate(document, found)
+    with pytest.raises(jsonschema.ValidationError, match="dims"):
+        jsonschema.validate({"grid": {"dims": [1]}}, found)
 
 
 def test_files_that_are_none(tmp_path):

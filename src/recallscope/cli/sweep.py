@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 _MOST_TOLD = 5  # cells that are not ok
 
 
+def _print_schema(wanted: bool) -> None:
+    if wanted:
+        from recallscope.sweeps.spec import schema
+
+        print_json(schema())
+        raise typer.Exit
+
+
 @asks_where_to_run()
 def sweep(
     where: dict[str, Any],
@@ -46,6 +54,15 @@ def sweep(
     fail_fast: Annotated[
         bool,
         typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or not."),
+    ] = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            callback=_print_schema,
+            is_eager=True,
+            help="Print the JSON schema of sweep files, for editors.",
+        ),
     ] = False,
     yes: Yes = False,
     as_json: Json = False,

@@ -10,7 +10,7 @@
     dim = [32, 64, 128]
     samples = { from = 64, to = 8192, count = 12 }
 
-A file holds values only. Nothing in it is ever executed.
+A file holds values only. Nothing in it is ever executed. Sizes may be texts with a unit: "50k".
 """
 
 from __future__ import annotations
@@ -19,38 +19,35 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import pydantic
+from typing_extensions import TypedDict
 
+from recallscope import problem as problems
 from recallscope.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount
+from recallscope.common.csv_files import number_or_text
 from recallscope.common.given_files import read_regular
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
-from recallscope.parts.registry import KINDS
-from recallscope.problem import (
-    FIELDS,
-    LARGEST_SEED,
-    LATER_FIELDS,
-    Problem,
-    ProblemError,
-    whole_number,
-)
+from recallscope.parts.registry import KINDS, names
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number
 from recallscope.record import accuracy_name
+from recallscope.theory.capacity import SIZES
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_STEPS = 10**6
-
-_FIELDS = (*FIELDS, *LATER_FIELDS)
-_TOP = ("seed", "seeds", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit")
-_TABLES = ("problem", "grid", "zip", "critical")
-_CRITICAL = ("for", "target", "accuracy", "low", "high", "precision", "budget", "theory")
+_FIELDS = (*problems.FIELDS, *problems.LATER_FIELDS)
+_VARIED = ("problem", "grid", "zip")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +75,8 @@ class Sweep:
         for row in rows:
             for combination in itertools.product(*self.grid.values()):
                 varied = zip((*self.zipped, *self.grid), (*row, *combination), strict=True)
-                yield self._problem(self.fixed | dict(varied))
-
-    def _problem(self, fields: dict[str, Any]) -> Problem:
-        # A field of a part is for the problems that have the part; others do without.
-        if fields.keys() <= set(_FIELDS):
-            return Problem.from_dict(fields)
-        return Problem.from_row(fields)
+                # A field of a part is for the problems that have the part; others do without.
+                yield Problem.from_row(self.fixed | dict(varied))
 
     def cells(self) -> Iterator[Cell]:
         """Every problem at every seed."""
@@ -99,7 +91,7 @@ class Sweep:
         quantity = asked.pop("for", "samples")
         accuracy = accuracy_name(asked.pop("accuracy", "recall"))
         prior = "theory" if asked.pop("theory", True) else None
-        budget = whole_number("budget", asked.get("budget", 64), 1, 10**6)
+        budget = asked.get("budget", 64)
         return [
             CriticalSearch(
                 problem,
@@ -122,7 +114,10 @@ def read_sweep(path: str | Path) -> Sweep:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise ProblemError(f"the sweep file {str(path)!r} is not TOML: {error}") from None
-    return sweep_from(document)
+    try:
+        return sweep_from(document)
+    except ProblemError as error:
+        raise ProblemError(f"in the sweep file {str(path)!r}, {error}") from None
 
 
 def _check_keys(text: str) -> None:
@@ -132,6 +127,13 @@ def _check_keys(text: str) -> None:
         raise ValueError("a name of it has too many dots; a sweep has names such as grid.dim")
 
 
+def schema() -> dict[str, Any]:
+    """The JSON schema of sweep files, with which editors complete and check them."""
+    every_part = {_field_of(kind): names(kind) for kind in KINDS}
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return draft | pydantic.TypeAdapter(_file({"grid": every_part})).json_schema()
+
+
 def sweep_from(document: Mapping[str, Any]) -> Sweep:
     """A sweep from plain values; unknown names are errors that list the valid ones.
 
@@ -139,60 +141,46 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     ...     {
     ...         "seeds": 2,
     ...         "problem": {"vocab": 64, "length": 4},
-    ...         "grid": {"dim": [16, 32], "samples": {"from": 100, "to": 10000, "count": 3}},
+    ...         "grid": {"dim": [16, 32], "samples": {"from": 100, "to": "10k", "count": 3}},
     ...     }
     ... )
     >>> sweep.size, len(list(sweep.cells()))
     (6, 12)
     """
-    _known("the file", document, (*_TOP, *_TABLES))
-    tables = {name: document.get(name, {}) for name in _TABLES}
-    for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise ProblemError(f"{name} is a table: write [{name}] and its lines below it")
-    declared = _declared(tables)
-    names = (*_FIELDS, *declared)
-    for name in ("problem", "grid", "zip"):
-        _known(f"[{name}]", tables[name], names)
-    fractions = {name for name, field in declared.items() if isinstance(field.default, float)}
-    grid = {name: _values(name, given, fractions) for name, given in tables["grid"].items()}
-    zipped = {name: _values(name, given, fractions) for name, given in tables["zip"].items()}
+    file = _file(document)
+    try:
+        given = pydantic.TypeAdapter(file).validate_python(document)
+    except pydantic.ValidationError as error:
+        raise ProblemError(_sentence(file, error)) from None
+    fixed, grid, zipped = (given.get(name, {}) for name in _VARIED)
     if len({len(values) for values in zipped.values()}) > 1:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in zipped.items())
         raise ProblemError(f"what varies together needs as many values each, but {lengths}")
-    for name in names:
-        places = [place for place in ("problem", "grid", "zip") if name in tables[place]]
+    for name in (*fixed, *grid):
+        places = [place for place in _VARIED if name in given.get(place, {})]
         if len(places) > 1:
             raise ProblemError(f"{name} is given twice, in {' and '.join(places)}")
-    seeds = whole_number("seeds", document.get("seeds", 1), 1, 10**9)
-    critical = None
-    fixed = dict(tables["problem"])
-    if "critical" in document:
-        critical = tables["critical"]
-        _known("[critical]", critical, _CRITICAL)
-        if not isinstance(critical.get("accuracy", ""), str):
-            raise ProblemError("accuracy is a name in quotes: recall, lock or one-step")
-        if not isinstance(critical.get("theory", True), bool):
-            raise ProblemError(f"theory is true or false, not {critical['theory']!r:.60}")
-        if "seeds" in document:
+    critical = given.get("critical")
+    if critical is not None:
+        if "seeds" in given:
             raise ProblemError("searches for critical sizes choose their seeds; leave seeds out")
         # The size sought has no value of its own; any that makes a problem will do.
-        sought = str(critical.get("for", "samples"))
+        sought = critical.get("for", "samples")
         if sought in (*fixed, *grid, *zipped):
             raise ProblemError(f"{sought} is the size sought; leave it out of the problem")
         vocabs = [fixed.get("vocab", 2), *grid.get("vocab", []), *zipped.get("vocab", [])]
-        fixed[sought] = _placeholder(sought, vocabs)
+        orthogonal = 1 + max(whole_number("vocab", vocab, 2) for vocab in vocabs)
+        fixed[sought] = {"vocab": 2, "dim": orthogonal}.get(sought, 1)
+    seeds = given.get("seeds", 1)
+    settings = ("engine", "dtype", "test_samples", "device")
     found = Sweep(
         fixed=fixed,
         grid=grid,
         zipped=zipped,
-        first_seed=whole_number("seed", document.get("seed", 0), 0, LARGEST_SEED - seeds + 1),
+        first_seed=whole_number("seed", given.get("seed", 0), 0, LARGEST_SEED - seeds + 1),
         seeds=seeds,
-        settings=_settings(document),
-        limits=Limits(
-            seconds=_positive("time_limit", document.get("time_limit")),
-            memory=_positive("memory_limit", document.get("memory_limit")),
-        ),
+        settings=Settings(**{name: given[name] for name in settings if name in given}),
+        limits=Limits(seconds=given.get("time_limit"), memory=given.get("memory_limit")),
         critical=critical,
     )
     check_amount("the sweep", found.size, found.seeds)
@@ -203,16 +191,25 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     return found
 
 
-def _declared(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Field]:
-    """The fields that the parts named in a sweep declare."""
-    found: dict[str, Field] = {}
-    for kind in KINDS:
-        field = "metrics" if kind == "metric" else kind
-        given = [tables[place].get(field, []) for place in ("problem", "grid", "zip")]
-        for name in _texts(given):
-            if not name.startswith("arrays:"):
-                found |= find_part(kind, name).fields
-    return found
+def _sentence(file: Any, error: pydantic.ValidationError) -> str:
+    """The first thing that is wrong with a file."""
+    wrong = error.errors(include_url=False)[0]
+    *table, name = map(str, wrong["loc"])
+    came = shown(wrong["input"])
+    if wrong["type"] == "extra_forbidden":
+        known = (file.__annotations__[table[0]] if table else file).__annotations__
+        place = f"[{table[0]}]" if table else "the file"
+        listed = f"known are {', '.join(known)}{did_you_mean(name, known)}"
+        return f"unknown name {name!r:.60} in {place}; {listed}"
+    return {
+        "dict_type": f"{name} is a table: write [{name}] and its lines below it",
+        "string_type": f"{name} is a name in quotes, not {came}",
+        "bool_type": f"{name} is true or false, not {came}",
+    }.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
+
+
+def _field_of(kind: str) -> str:
+    return "metrics" if kind == "metric" else kind
 
 
 def _texts(given: Any) -> Iterator[str]:
@@ -224,58 +221,109 @@ def _texts(given: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-def _settings(document: Mapping[str, Any]) -> Settings:
-    names = ("engine", "dtype", "test_samples", "device")
-    given = {name: document[name] for name in names if name in document}
-    for name in ("engine", "dtype", "device"):
-        if not isinstance(given.get(name, ""), str):
-            raise ProblemError(f"{name} is a name in quotes, not {given[name]!r:.60}")
-    if "test_samples" in given:
-        given["test_samples"] = whole_number("test_samples", given["test_samples"], 1)
-    return Settings(**given)
+# What a file may hold: types for editors, and checks that say what is wrong.
+_one_of: Any = Literal  # whose choices are found when it is run
+_Number = float | Annotated[str, pydantic.Field(pattern=r"^([\d._]+(e\d+)?[kMB]?|inf)$")]
+_Positive = Annotated[float, pydantic.Field(gt=0)]
 
 
-def _known(place: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in names:
-            raise ProblemError(
-                f"unknown name {name!r:.60} in {place}; known are {', '.join(names)}"
-            )
+def _table(name: str, fields: Mapping[str, Any]) -> Any:
+    make: Any = TypedDict
+    made = make(name, dict(fields), total=False)
+    made.__pydantic_config__ = pydantic.ConfigDict(extra="forbid", strict=True)
+    return made
 
 
-def _values(name: str, given: Any, fractions: set[str]) -> list[Any]:
+def _checked(kind: Any, check: Callable[[str, Any], Any] = lambda name, value: value) -> Any:
+    """Of this type for an editor; what it is to us, with the name of its field, `check` says."""
+
+    def validate(value: Any, info: pydantic.ValidationInfo) -> Any:
+        return check(str(info.field_name), _number(kind, value))
+
+    return Annotated[Any, pydantic.PlainValidator(validate, json_schema_input_type=kind)]
+
+
+def _number(kind: Any, value: Any) -> Any:
+    return number_or_text(value) if isinstance(value, str) and kind is not str else value
+
+
+def _whole(smallest: int, largest: int = problems.LARGEST_SIZE) -> Any:
+    return _checked(_Number, lambda name, value: whole_number(name, value, smallest, largest))
+
+
+def _choice(choices: tuple[str, ...]) -> Any:
+    return _checked(_one_of[choices], lambda name, value: choice(name, value, choices))
+
+
+def _positive(name: str, value: Any) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < 1e300:
+        raise ProblemError(f"{name} must be a positive number, not {shown(value)}")
+    return float(value)
+
+
+_Range = _table("Range", dict.fromkeys(("from", "to", "count"), _Number))
+_Settings = {
+    "seed": _whole(0, LARGEST_SEED),
+    "seeds": _whole(1, 10**9),
+    "engine": str,
+    "dtype": _choice(problems.DTYPES),
+    "test_samples": _whole(1),
+    "device": str,
+    "time_limit": _checked(_Positive, _positive),
+    "memory_limit": _checked(_Positive, _positive),
+}
+_Critical = {
+    "for": _choice(SIZES),
+    "target": _checked(_Positive),
+    "accuracy": str,
+    "low": _whole(1),
+    "high": _whole(1),
+    "precision": _checked(_Positive),
+    "budget": _whole(1, 10**6),
+    "theory": bool,
+}
+
+
+def _file(document: Mapping[str, Any]) -> Any:
+    """The type of a file like this one: the parts that it names may declare further fields."""
+    given = [table for place in _VARIED if isinstance(table := document.get(place), dict)]
+    kinds: dict[str, Any] = dict.fromkeys(SIZES, _Number) | {"trigger_in_values": bool}
+    kinds |= dict.fromkeys(("eta", "gamma"), _Positive)
+    kinds |= {"activation": _one_of[problems.ACTIVATIONS], "regime": _one_of[problems.REGIMES]}
+    declared: dict[str, Field] = {}
+    for kind in KINDS:
+        kinds[_field_of(kind)] = _one_of[(*names(kind),)] | str
+        for name in _texts([table.get(_field_of(kind), []) for table in given]):
+            if not name.startswith("arrays:"):
+                declared |= find_part(kind, name).fields
+    kinds["metrics"] |= list[str]
+    fields = {name: kinds[name] for name in _FIELDS}
+    fields |= {name: type(field.default) for name, field in declared.items()}
+    fixed = {name: _checked(kind) for name, kind in fields.items()}
+    many: Any = list
+    varied = {
+        name: _checked(many[kind] | _Range, partial(_values, kind)) for name, kind in fields.items()
+    }
+    tables = {"problem": fixed, "grid": varied, "zip": varied, "critical": _Critical}
+    return _table("Sweep", _Settings | {n: _table(n.title(), each) for n, each in tables.items()})
+
+
+def _values(kind: Any, name: str, given: Any) -> list[Any]:
     """A list of values, or a range of them evenly spaced in the logarithm."""
     if isinstance(given, list):
         if not 1 <= len(given) <= MOST_PROBLEMS:
             raise ProblemError(f"{name} needs from 1 to {MOST_PROBLEMS} values, not {len(given)}")
-        return given
+        return [_number(kind, each) for each in given]
     if not isinstance(given, dict) or set(given) != {"from", "to", "count"}:
         raise ProblemError(
             f"{name} varies over a list, as in [16, 32], or over a range, as in "
-            f"{{ from = 16, to = 256, count = 5 }}, not {given!r:.60}"
+            f"{{ from = 16, to = 256, count = 5 }}, not {shown(given)}"
         )
-    low, high = (_positive(f"{end} of {name}", given[end]) for end in ("from", "to"))
-    count = whole_number(f"count of {name}", given["count"], 2, MOST_PROBLEMS)
-    assert low is not None
-    assert high is not None
+    low, high = (_positive(f"{end} of {name}", _number(kind, given[end])) for end in ("from", "to"))
+    count = whole_number(f"count of {name}", _number(kind, given["count"]), 2, MOST_PROBLEMS)
     if low >= high:
         raise ProblemError(f"the range of {name} must rise, not go from {low:g} to {high:g}")
-    if name in ("eta", "gamma") or name in fractions:
+    if kind in (float, _Positive):
         return [float(value) for value in np.geomspace(low, high, count)]
     return sizes_between(low, high, count)
-
-
-def _positive(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1e300:
-        raise ProblemError(f"{name} must be a positive number, not {value!r:.60}")
-    return float(value)
-
-
-def _placeholder(sought: str, vocabs: list[Any]) -> int:
-    """A value of a size that is sought, for want of another: one that makes a problem."""
-    if sought == "dim":  # enough for embeddings that are orthogonal
-        return 1 + max(whole_number("vocab", vocab, 2) for vocab in vocabs)
-    return 2 if sought == "vocab" else 1
