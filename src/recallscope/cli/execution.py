@@ -15,7 +15,6 @@ from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
     from recallscope.cell import Settings
-    from recallscope.executors.base import Executor
     from recallscope.store.store import Store
 
 _LONG = 3600.0  # seconds
@@ -68,16 +67,6 @@ def check_time_of(
     seconds = sum(each.seconds for each in map(cost, problems) if each.known)
     workers = None if where["executor"] == "serial" else workers_from(where)
     check_time(seconds / (workers or available_cores()), yes)
-
-
-@contextmanager
-def executor_from(where: dict[str, Any]) -> Iterator[Executor]:
-    """The workers asked for, for several sweeps one after another."""
-    from recallscope.sweeps.jobs import cell_workers
-
-    workers = cell_workers(where["executor"], workers_from(where), where["address"])
-    with resumable(), workers as executor:
-        yield executor
 
 
 @contextmanager

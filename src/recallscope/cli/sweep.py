@@ -9,12 +9,13 @@ import typer
 
 from recallscope.cli.execution import (
     check_time,
-    executor_from,
+    place_from,
     resumable,
     store_from,
     workers_from,
 )
-from recallscope.cli.options import Json, Yes, asks_where_to_run
+from recallscope.cli.options import Yes, asks_where_to_run, writes_results
+from recallscope.cli.output import Output, output_from
 from recallscope.cli.tables.measurement import print_searches
 from recallscope.cli.tables.output import print_json
 from recallscope.cli.tables.sweeps import print_estimate, print_sweep
@@ -41,8 +42,10 @@ def _print_schema(wanted: bool) -> None:
 
 
 @asks_where_to_run()
+@writes_results()
 def sweep(
     where: dict[str, Any],
+    output: dict[str, Any],
     file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
     shards: Annotated[
         str | None,
@@ -65,7 +68,6 @@ def sweep(
         ),
     ] = False,
     yes: Yes = False,
-    as_json: Json = False,
 ) -> int:
     """Run every cell of a sweep that the store has no record of.
 
@@ -81,7 +83,7 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    spec = read_sweep(file)
+    to, spec = output_from(output), read_sweep(file)
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
@@ -89,9 +91,9 @@ def sweep(
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(spec, where, cut, dry_run, as_json)
+        return _searches(file, spec, where, cut, dry_run, to)
     if dry_run:
-        return _print_estimate(spec, where, cut, as_json)
+        return _print_estimate(spec, where, cut, to.as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
@@ -120,10 +122,7 @@ def sweep(
             progress=show,
             callback=_teller(display, store.place),
         )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_sweep(store.place, found)
+    to.show(found, print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -148,33 +147,26 @@ def _print_estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json
 
 
 def _searches(
-    spec: Sweep, where: dict[str, Any], cut: int | None, dry_run: bool, as_json: bool
+    file: str, spec: Sweep, where: dict[str, Any], cut: int | None, dry_run: bool, to: Output
 ) -> int:
+    from recallscope.api.sweep import sweep as run_sweep
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
-    from recallscope.sweeps.scheduler import run_searches
 
     if cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
     searches = spec.searches()
     if dry_run:
         most = sum(search.budget for search in searches)
-        if as_json:
+        if to.as_json:
             print_json({"searches": len(searches), "most_cells": most})
         else:
             print(f"{len(searches)} searches of at most {most} runs in all.")
         return 0
-    store = store_from(where)
-    with ProgressDisplay(f"{len(searches)} searches") as display, executor_from(where) as executor:
-        run_searches(
-            searches, executor, spec.settings, display.update, limits=spec.limits, store=store
-        )
-    found = [search.result() for search in searches]
-    if as_json:
-        print_json({"searches": [each.to_dict() for each in found]})
-    else:
-        print_searches(found)
-    return 0 if all(each.status is Status.OK for each in found) else 1
+    with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
+        found = run_sweep(file, progress=display.update, **place_from(where))
+    to.show(found, lambda found: print_searches(found.searches))
+    return 0 if all(each.status is Status.OK for each in found.searches) else 1
 
 
 def _note(progress: SweepProgress) -> str:

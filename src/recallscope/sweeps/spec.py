@@ -42,7 +42,7 @@ from recallscope.parts.naming import find_part
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number
 from recallscope.record import accuracy_name
-from recallscope.theory.capacity import SIZES
+from recallscope.theory.sizes import SIZES
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_STEPS = 10**6

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from recallscope.sweeps.sweep_result import SweepResult
 
 
-def print_sweep(place: str, found: SweepResult) -> None:
+def print_sweep(found: SweepResult) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
     print(
         f"{found.cells} cells: {found.known} had a record, {found.ran} were run in "
-        f"{format_duration(found.seconds)}. Now in {place}: {counts or 'none'}."
+        f"{format_duration(found.seconds)}. Now in {found.store}: {counts or 'none'}."
     )
     missing = found.cells - sum(found.by_status.values())
     if missing:
