@@ -15,15 +15,15 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from recallscope.plotting.geometry import place_marks
+from recallscope.plotting.matplotlib_backend import matplotlib_figure
+from recallscope.plotting.plotly_backend import plotly_figure
 
 from browser import browser
 from made_up_report import FACTS, RUDE, claims
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
-from recallscope.plotting.geometry import place_marks
-from recallscope.plotting.matplotlib_backend import matplotlib_figure
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.plotly_backend import plotly_figure
 from recallscope.plotting.style import save
 from recallscope.problem import ProblemError
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _A, _B, _DIFFERENCE = 0, 1, 3  # places among the colours and markers
 _APART = 0.14  # half the distance of the two arms of a row
@@ -99,13 +97,9 @@ def _draw(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]], stacked: boo
 
 
 def _handles() -> list[Line2D]:
+    named = {_A: "A, the problem as given", _B: "B, with the change", _DIFFERENCE: "B − A"}
     return [
-        Line2D([], [], color=COLOURS[place], marker=MARKERS[place], markersize=4, label=label)
-        for place, label in (
-            (_A, "A, the problem as given"),
-            (_B, "B, with the change"),
-            (_DIFFERENCE, "B − A"),
-        )
+        handle(label, color=COLOURS[place], marker=MARKERS[place]) for place, label in named.items()
     ]
 
 
@@ -127,7 +121,7 @@ def _dot(axes: Axes, interval: tuple[Any, Any, Any], height: float, place: int) 
 
 def _name(row: Mapping[str, Any]) -> str:
     dim = f", d={row['problem_b']['dim']}" if row["note"] else ""
-    return f"{row['ablation']}\n" + fill(f"A {row['a']}, B {row['b']}{dim}", 30)
+    return f"{row['ablation']}\nA {row['a']}\nB {row['b']}{dim}"
 
 
 def _numbers(row: Mapping[str, Any], named: bool) -> str:

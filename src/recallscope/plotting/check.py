@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
@@ -89,7 +90,7 @@ def _sizes(report: Mapping[str, Any]) -> list[str]:
 
 def _handles(report: Mapping[str, Any]) -> list[Line2D]:
     return [
-        Line2D([], [], color=colour, marker=marker, markersize=4, label=f"{size} changed")
+        handle(f"{size} changed", color=colour, marker=marker)
         for size, colour, marker in zip(_sizes(report), COLOURS, MARKERS, strict=False)
     ]
 
@@ -130,7 +131,7 @@ def _draw_noise(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Seq
     stage = _STAGES[comparisons[0]["stage"]]
     name = comparisons[0]["term"].replace("_", " ")
     axes.set_title(
-        f"{stage}: {name}\n{worst}",
+        fill(f"{stage}: {name}", 20) + f"\n{worst}",
         fontsize=7,
         color=COLOURS[1] if worst == "fail" else "black",
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recallscope.plotting.labels import accuracy_label
+from recallscope.plotting.labels import LETTERS, accuracy_label
 from recallscope.plotting.panels import Kind, Panel, Series
-from recallscope.plotting.style import LETTERS
 from recallscope.problem import ProblemError
 
 _MOST_CURVES = 7  # as many colours as there are

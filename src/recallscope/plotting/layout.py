@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.lines import Line2D
+
 from recallscope.plotting.style import new_figure
 from recallscope.problem import ProblemError
 
@@ -37,7 +39,7 @@ def panel_grid(
 def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
     """Add legend and caption, for which the figure grows."""
     width = figure.get_figwidth()
-    lines = wrap(caption, int(LETTERS_PER_INCH * width))
+    lines = wrap(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
     labels = [fill(str(each.get_label()), _letters(width)) for each in handles]
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     columns = max(1, int((width - 0.1) / (longest / LETTERS_PER_INCH + _HANDLE)))
@@ -56,6 +58,11 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
             handlelength=1.8,
             columnspacing=1.2,
         )
+
+
+def handle(label: str, **look: Any) -> Line2D:
+    """What stands for a line or a marker in a legend."""
+    return Line2D([], [], label=label, markersize=4, **look)
 
 
 def small_legend(axes: Axes, handles: Sequence[Artist]) -> None:

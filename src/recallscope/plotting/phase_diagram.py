@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
@@ -19,7 +18,7 @@ from recallscope.plotting.labels import (
     describe_common_fields,
     describe_fields,
 )
-from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 
 if TYPE_CHECKING:
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
+_NEAR_TARGET = 0.25  # cells in which no name stands, so that the boundary is seen
 _SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
 
 
@@ -158,12 +159,15 @@ def _draw_regions(
         for i, j in zip(*np.nonzero(np.diff(codes, axis=0)), strict=True)
     ]
     axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
+    predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
+    at_boundary = np.abs(predicted - diagram["target"]) < _NEAR_TARGET
     for code, (stage, term) in enumerate(kinds):
         inside = codes == code
         if inside.mean() < _SMALLEST_NAMED:
             continue
-        # The cell that is farthest from all others' regions and from the frame.
-        depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
+        # The cell that is farthest from all others' regions, the boundary and the frame.
+        free = inside & ~at_boundary
+        depth = distance_transform_edt(np.pad(free if free.any() else inside, 1))[1:-1, 1:-1]
         i, j = np.unravel_index(np.argmax(depth), depth.shape)
         axes.text(
             diagram["x"]["values"][j],
@@ -257,39 +261,18 @@ def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
 
 
 def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
-    along = LETTERS[diagram["y"]["name"]]
-    stroke = [withStroke(linewidth=2, foreground="0.6")]
-    measured = Line2D(
-        [],
-        [],
-        color=_MEASURED,
-        marker="o",
-        markersize=3.5,
-        linewidth=1,
-        label=f"{along} of accuracy {diagram['target']:g}, measured",
-    )
+    along, look = LETTERS[diagram["y"]["name"]], {"marker": "o", "linewidth": 1}
+    measured = f"{along} of accuracy {diagram['target']:g}, measured"
+    handles = [handle(measured, color=_MEASURED, **look)]
     if _without_theory(diagram):
-        return [measured]
+        return handles
+    stroke = [withStroke(linewidth=2, foreground="0.6")]
+    border = "border between noises that dominate"
     return [
-        measured,
-        Line2D([], [], color=_THEORY, linewidth=1.4, label="the same by theory, nothing fitted"),
-        Line2D(
-            [],
-            [],
-            color="white",
-            linewidth=1,
-            path_effects=stroke,
-            label="border between noises that dominate",
-        ),
-        Line2D(
-            [],
-            [],
-            color="black",
-            marker="x",
-            markersize=3.5,
-            linestyle="",
-            label=_off(diagram),
-        ),
+        *handles,
+        handle("the same by theory, nothing fitted", color=_THEORY, linewidth=1.4),
+        handle(border, color=_REGIONS, linewidth=1, path_effects=stroke),
+        handle(_off(diagram), color="black", marker="x", linestyle=""),
     ]
 
 

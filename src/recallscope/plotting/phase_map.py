@@ -110,6 +110,8 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
     label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
+    axes.set_xlim(xs[0], xs[-1])
+    axes.set_ylim(ys[0], ys[-1])
 
 
 def _handles(plane: Mapping[str, Any]) -> list[Patch]:

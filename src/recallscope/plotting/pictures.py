@@ -13,9 +13,8 @@ from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
-from recallscope.plotting.layout import LETTERS_PER_INCH
+from recallscope.plotting.layout import LETTERS_PER_INCH, handle, small_legend
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
@@ -72,15 +72,12 @@ def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
     """Draw each panel on axes of the user's, with a small legend inside."""
     for each, panel in zip(axes, picture.panels, strict=True):
         draw_panel(each, panel)
-        handles, labels = _legend(panel, 40)
-        each.legend(handles, labels, fontsize=6.5)
+        small_legend(each, _handles(panel, 40))
 
 
 def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
     """Draw a panel, in whose width there is room for so many letters."""
-    names = _names(panel)
-    placed = [_placed(panel, names, place) for place in range(len(panel.series))]
-    placed = [each for each in placed if len(each.y)]
+    names, placed = _names(panel), _all_placed(panel)
     x, y, low, high = (
         np.concatenate([np.empty(0), *(getattr(each, name) for each in placed)])
         for name in ("x", "y", "low", "high")
@@ -144,6 +141,12 @@ def _names(panel: Panel) -> list[str]:
     """The names along the axis, in the order in which they first occur; none if it has numbers."""
     xs = [x for series in panel.series for x in series.x]
     return list(dict.fromkeys(map(str, xs))) if any(isinstance(x, str) for x in xs) else []
+
+
+def _all_placed(panel: Panel) -> list[_Placed]:
+    """What there is to draw."""
+    placed = [_placed(panel, _names(panel), place) for place in range(len(panel.series))]
+    return [each for each in placed if len(each.y)]
 
 
 def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
@@ -278,12 +281,11 @@ def _legend_height(panel: Panel, letters: int) -> float:
 def _explain(axes: Axes, panel: Panel, letters: int) -> None:
     """The legend, in axes of its own: it never covers what was measured."""
     axes.axis("off")
-    handles, labels = _legend(panel, letters - 8)
+    handles = _handles(panel, letters - 8)
     if not handles:
         return
     axes.legend(
         handles=handles,
-        labels=labels,
         loc="upper center",
         borderaxespad=0,
         fontsize=7,
@@ -295,10 +297,7 @@ def _explain(axes: Axes, panel: Panel, letters: int) -> None:
     )
 
 
-def _legend(panel: Panel, letters: int) -> tuple[list[Line2D], list[str]]:
-    placed = [_placed(panel, _names(panel), place) for place in range(len(panel.series))]
-    placed = [each for each in placed if len(each.y)]
-    return (
-        [Line2D([], [], markersize=3.5, **each.look) for each in placed],
-        [_plain(fill(each.series.label, letters)) for each in placed],
-    )
+def _handles(panel: Panel, letters: int) -> list[Line2D]:
+    return [
+        handle(_plain(fill(each.series.label, letters)), **each.look) for each in _all_placed(panel)
+    ]

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
-from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
@@ -17,6 +16,7 @@ from recallscope.problem import ProblemError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _MEASURED, _LAW, _THEORY, _EXPECTED = COLOURS[0], COLOURS[1], "black", COLOURS[2]
 
@@ -95,26 +95,17 @@ def _draw(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
 
 
 def _handles(scaling: Mapping[str, Any]) -> list[Line2D]:
-    panels = scaling["panels"]
+    has = {name for panel in scaling["panels"] for name in panel if panel[name]}
+    line = {"linewidth": 0.8} if "theory_line" in has else {"marker": "x", "linestyle": ""}
     handles = [
-        Line2D([], [], color=_MEASURED, marker="o", markersize=4, linestyle="", label="measured"),
-        Line2D([], [], color=_LAW, linewidth=1.2, label="power law fitted"),
+        handle("measured", color=_MEASURED, marker="o", linestyle=""),
+        handle("power law fitted", color=_LAW, linewidth=1.2),
+        handle("theory, nothing fitted", color=_THEORY, **line),
     ]
-    theory = "theory, nothing fitted"
-    if any(panel.get("theory_line") for panel in panels):
-        handles.append(Line2D([], [], color=_THEORY, linewidth=0.8, label=theory))
-    else:
-        handles.append(
-            Line2D([], [], color=_THEORY, marker="x", markersize=4, linestyle="", label=theory)
-        )
-    if any(panel.get("expected_line") for panel in panels):
-        handles.append(
-            Line2D([], [], color=_EXPECTED, linestyle="-.", linewidth=1, label="expected")
-        )
+    if "expected_line" in has:
+        handles.append(handle("expected", color=_EXPECTED, linestyle="-.", linewidth=1))
     if scaling["goodness"]["bounds"]:
-        handles.append(
-            Line2D([], [], color=_MEASURED, marker="^", markersize=4, linestyle="", label="bound")
-        )
+        handles.append(handle("bound", color=_MEASURED, marker="^", linestyle=""))
     return handles
 
 

@@ -101,8 +101,7 @@ class Solution(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import accuracy_label, describe_common_fields
-        from recallscope.plotting.style import LETTERS
+        from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
 
         middle = getattr(self.problem, self.quantity)
         low, high = _range(self.problem, self.quantity)
