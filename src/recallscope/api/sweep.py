@@ -12,6 +12,7 @@ from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record
 from recallscope.store.store import Store
 from recallscope.sweeps import sweep as sweeps
+from recallscope.sweeps.job_array import check_part
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.scheduler import run_searches
 from recallscope.sweeps.spec import Sweep, read_sweep
@@ -30,6 +31,7 @@ def sweep(
     test_samples: int = 4096,
     device: str = "cpu",
     shards: int | None = None,
+    part: tuple[int, int] | None = None,
     time_limit: float | None = None,
     memory_limit: float | None = None,
     fail_fast: bool = False,
@@ -56,6 +58,7 @@ def sweep(
         test_samples: fresh samples to test on.
         device: where torch computes.
         shards: over how many workers to cut each single cell; for cells that are large.
+        part: (3, 8) for the third of eight jobs, which share the cells without talking.
         time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
         memory_limit: bytes that a cell may add to its worker's memory.
         fail_fast: stop at the first cell that fails.
@@ -89,7 +92,7 @@ def sweep(
         if spec.critical is not None:
             if shards is not None or run is not None or fail_fast:
                 raise ProblemError("a sweep of searches takes no shards, run or fail_fast")
-            return _search(spec, place, where, progress, callback)
+            return _search(spec, place, where, part, progress, callback)
         settings, limits = spec.settings, spec.limits
         how = {name: getattr(settings, name) for name in ("engine", "dtype", "test_samples")}
         how |= {"device": settings.device, "time_limit": limits.seconds}
@@ -102,6 +105,7 @@ def sweep(
             **where,
             **how,
             shards=shards,
+            part=part,
             fail_fast=fail_fast,
             run=run,
             name=name,
@@ -115,11 +119,13 @@ def _search(
     spec: Sweep,
     store: Store,
     where: dict[str, Any],
+    part: tuple[int, int] | None,
     progress: ProgressCallback | bool,
     callback: Callable[[Record], None] | None,
 ) -> SweepResult:
     """Run the searches of a sweep file to their end."""
-    searches = spec.searches()
+    number, count = (1, 1) if part is None else check_part(part)
+    searches = spec.searches()[number - 1 :: count]  # all of about the same cost
     told: list[Record] = []
 
     def tell(record: Record) -> None:

@@ -185,22 +185,26 @@ def compact(
 def merge(
     context: typer.Context,
     asked: dict[str, Any],
-    other: Annotated[str, typer.Argument(metavar="PLACE", help="The store to take records from.")],
+    others: Annotated[
+        list[str], typer.Argument(metavar="PLACE...", help="The stores to take records from.")
+    ],
 ) -> None:
-    """Add the records of another store that this one does not have.
+    """Add the records of other stores that this one does not have.
 
     \b
     Examples:
       recallscope records merge facts-of-the-other-machine --store facts
+      recallscope records merge facts-* --store facts
     """
     from recallscope.store.store import Store
 
     store, in_json = _opened(context, asked)
-    added, better = store.merge(Store(other))
+    merged = [store.merge(Store(other)) for other in others]
+    added, better = (sum(counts) for counts in zip(*merged, strict=True))
     if in_json:
         print_json({"added": added, "better_there": better})
     else:
-        print(f"{added} records of {other!r} were added.")
+        print(f"{added} records of {', '.join(others)} were added.")
         if better:
             print(
                 f"{better} that are ok there have failed or are infeasible here and were left; "

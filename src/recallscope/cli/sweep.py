@@ -51,6 +51,12 @@ def sweep(
         str | None,
         typer.Option(metavar="COUNT", help="Split every single cell over this many workers."),
     ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N", help="Run part K of N only: 3/8, for one of eight jobs; see --dry-run."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
     ] = False,
@@ -78,6 +84,7 @@ def sweep(
     Examples:
       recallscope sweep examples/sweep.toml --store facts --dry-run
       recallscope sweep examples/sweep.toml --store facts --executor processes
+      recallscope sweep large.toml --store facts-3 --part 3/8
       recallscope sweep large.toml --store s3://bucket/facts --executor ray --address 10.0.0.1:6379
     """
     from recallscope.executors.registry import check_executor
@@ -87,19 +94,20 @@ def sweep(
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
+    which = None if part is None else _part_from(part)
     check_executor(where["executor"], workers_from(where), where["address"])
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(file, spec, where, cut, dry_run, to)
+        return _searches(file, spec, where, cut, which, dry_run, to)
     if dry_run:
-        return _print_estimate(spec, where, cut, to.as_json)
+        return _print_estimate(spec, where, cut, which, to.as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
     store, workers = _store(where), workers_from(where)
     if not yes:  # of a large sweep, an estimate takes a while
-        check_time(_estimated(spec, where, cut).seconds, yes, "see --dry-run")
+        check_time(_estimated(spec, where, cut, which).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
@@ -116,6 +124,7 @@ def sweep(
             test_samples=spec.settings.test_samples,
             device=spec.settings.device,
             shards=cut,
+            part=which,
             time_limit=spec.limits.seconds,
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
@@ -126,7 +135,18 @@ def sweep(
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
-def _estimated(spec: Sweep, where: dict[str, Any], cut: int | None) -> Estimate:
+def _part_from(text: str) -> tuple[int, int]:
+    from recallscope.sweeps.job_array import check_part
+
+    number, slash, count = text.partition("/")
+    if not slash:
+        raise ProblemError(f"a part is its number and how many there are, as in 3/8, not {text!r}")
+    return check_part((number_or_text(number), number_or_text(count)))
+
+
+def _estimated(
+    spec: Sweep, where: dict[str, Any], cut: int | None, part: tuple[int, int] | None
+) -> Estimate:
     from dataclasses import replace
 
     from recallscope.sweeps.estimate import estimate
@@ -134,20 +154,34 @@ def _estimated(spec: Sweep, where: dict[str, Any], cut: int | None) -> Estimate:
 
     settings = replace(spec.settings, sharded=cut is not None)
     check_sharded(settings, spec.limits)
-    return estimate(spec.cells(), _store(where), settings, where["executor"], workers_from(where))
+    place = where["executor"], workers_from(where)
+    return estimate(spec.cells(), _store(where), settings, *place, part)
 
 
-def _print_estimate(spec: Sweep, where: dict[str, Any], cut: int | None, as_json: bool) -> int:
-    found = _estimated(spec, where, cut)
+def _print_estimate(
+    spec: Sweep,
+    where: dict[str, Any],
+    cut: int | None,
+    part: tuple[int, int] | None,
+    as_json: bool,
+) -> int:
+    found = _estimated(spec, where, cut, part)
     if as_json:
-        print_json({"store": _store(where).place, "executor": where["executor"]} | found._asdict())
+        asked = {"store": _store(where).place, "executor": where["executor"], "part": part}
+        print_json(asked | found._asdict())
     else:
-        print_estimate(where["executor"], found)
+        print_estimate(where["executor"], found, part)
     return 0
 
 
 def _searches(
-    file: str, spec: Sweep, where: dict[str, Any], cut: int | None, dry_run: bool, to: Output
+    file: str,
+    spec: Sweep,
+    where: dict[str, Any],
+    cut: int | None,
+    part: tuple[int, int] | None,
+    dry_run: bool,
+    to: Output,
 ) -> int:
     from recallscope.api.sweep import sweep as run_sweep
     from recallscope.cli.progress import ProgressDisplay
@@ -155,7 +189,8 @@ def _searches(
 
     if cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
-    searches = spec.searches()
+    number, count = part or (1, 1)
+    searches = spec.searches()[number - 1 :: count]  # all of about the same cost
     if dry_run:
         most = sum(search.budget for search in searches)
         if to.as_json:
@@ -164,7 +199,7 @@ def _searches(
             print(f"{len(searches)} searches of at most {most} runs in all.")
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
-        found = run_sweep(file, progress=display.update, **place_from(where))
+        found = run_sweep(file, part=part, progress=display.update, **place_from(where))
     to.show(found, lambda found: print_searches(found.searches))
     return 0 if all(each.status is Status.OK for each in found.searches) else 1
 

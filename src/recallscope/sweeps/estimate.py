@@ -38,10 +38,11 @@ def estimate(
     settings: Settings,
     executor: str,
     workers: int | None = None,
+    part: tuple[int, int] | None = None,
 ) -> Estimate:
     """Count the cells, leave out the known ones, and add up the predicted costs."""
     known = store.statuses() if store.files.exists() else {}
-    plan = plan_of(cells, settings, known)
+    plan = plan_of(cells, settings, known, part)
     cost = cost_maker(settings)
     work = seconds = largest = longest = 0.0
     unknown = 0

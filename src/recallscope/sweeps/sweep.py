@@ -20,6 +20,7 @@ from recallscope.record import Record, Status
 from recallscope.store.keys import key_maker
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
+from recallscope.sweeps.job_array import check_part, part_of
 from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
 from recallscope.sweeps.sweep_result import SweepResult
@@ -70,6 +71,7 @@ def sweep(
     test_samples: int = 4096,
     device: str = "cpu",
     shards: int | None = None,
+    part: tuple[int, int] | None = None,
     time_limit: float | None = None,
     memory_limit: float | None = None,
     fail_fast: bool = False,
@@ -94,6 +96,8 @@ def sweep(
         test_samples: fresh samples to test on.
         device: where torch computes.
         shards: over how many workers to cut each single cell; for cells that are large.
+        part: (3, 8) for the third of eight parts of the cells, which take about equally long: for
+            as many jobs, each with a store of its own. Every job finds the same parts.
         time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
         memory_limit: bytes that a cell may add to its worker's memory.
         fail_fast: stop at the first cell that fails.
@@ -127,7 +131,7 @@ def sweep(
     store = store if isinstance(store, Store) else Store(store)
     with interrupts_obeyed(), store.writing() as statuses:
         check_source(store, settings.own)
-        plan = plan_of(cells, settings, statuses)
+        plan = plan_of(cells, settings, statuses, part)
         share = share_maker(plan.pending, settings)
         state = SweepProgress(
             cells=plan.cells,
@@ -182,9 +186,15 @@ def check_sharded(settings: Settings, limits: Limits) -> None:
 
 
 def plan_of(
-    cells: Iterable[tuple[Problem, int]], settings: Settings, statuses: dict[bytes, str]
+    cells: Iterable[tuple[Problem, int]],
+    settings: Settings,
+    statuses: dict[bytes, str],
+    part: tuple[int, int] | None = None,
 ) -> Plan:
     """Check every problem, and leave out the cells that are known or come a second time."""
+    if part is not None:  # what is known must not matter to who does what
+        check_part(part)
+        cells = part_of(plan_of(cells, settings, {}).pending, settings, part)
     key_of = key_maker(settings)
     seen: set[bytes] = set()
     problems: dict[Problem, None] = {}

@@ -23,10 +23,10 @@ def print_sweep(found: SweepResult) -> None:
         print(f"{missing} cells have no record yet; the same command resumes with them.")
 
 
-def print_estimate(executor: str, found: Estimate) -> None:
+def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None = None) -> None:
     workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
     rows = (
-        ("cells", str(found.cells)),
+        ("cells" if part is None else f"cells of part {part[0]} of {part[1]}", str(found.cells)),
         ("already done", str(found.done)),
         ("to run", str(found.to_run)),
         ("multiply-adds", f"{found.multiply_adds:.3g}"),
