@@ -263,7 +263,21 @@ def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys
         for done in (0.1, 4.9, 50.0):
             display.update(done, 100)
     said = capsys.readouterr().err.splitlines()
-    assert said == ["sweep: 0%", "sweep: 5%", "sweep: 50%, about 33 s left"]
+    assert said == [
+        "sweep: 0%, estimating",
+        "sweep: 5%, estimating",
+        "sweep: 50%, about 33 s left",
+    ]
+
+
+def test_the_first_seconds_tell_no_time(monkeypatch, capsys):
+    clock = iter([0.0, 11.0, 22.0])
+    monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
+    with ProgressDisplay("sweep") as display:
+        display.update(40.0, 100, elapsed=0.2)  # the workers have only just begun
+        display.update(50.0, 100, elapsed=10.0)  # and their start is no work
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["sweep: 40%, estimating", "sweep: 50%, about 10 s left"]
 
 
 def test_predict_prints_one_json_document(command):

@@ -240,7 +240,7 @@ def test_progress_in_a_log_says_how_far_and_how_fast(tmp_path):
         line = driver.stderr.readline()
         driver.kill()
     pattern = (
-        r"sweep: \d+%(, about [\d.]+ \w+ left)?; \d+ done, 0 failed, \d+ left, [\d.]+ cells/s, "
-        r"load \d\.\d+ \d\.\d+"
+        r"sweep: \d+%, (estimating|about [\d.]+ \w+ left); "
+        r"\d+ done, 0 failed, \d+ left, [\d.]+ cells/s, load \d\.\d+ \d\.\d+"
     )
     assert re.match(pattern, line), line

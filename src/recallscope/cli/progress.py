@@ -5,23 +5,13 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
+from rich.progress import BarColumn, Progress, TextColumn
 
 from recallscope.common.formatting import format_duration
 
 _PATIENCE = 1.0  # seconds before anything is shown
 _BETWEEN_LINES = 10.0  # seconds, in a log
-_TELLING = 0.05  # of the work: what took less to do says nothing about the rest
-
-
-class _TimeLeft(TimeRemainingColumn):
-    """The time left, once enough is done to tell."""
-
-    def render(self, task: Task) -> Text:
-        if task.percentage < 100 * _TELLING:
-            return Text("-:--:--", style="progress.remaining")
-        return super().render(task)
+_TELLING, _TELLING_SECONDS = 0.05, 3.0  # of the work: less of it says nothing about the rest
 
 
 class ProgressDisplay:
@@ -41,21 +31,25 @@ class ProgressDisplay:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: float, total: float, note: str = "") -> None:
-        """Say that so much of so much is done, and what else there is to say of it."""
+    def update(
+        self, done: float, total: float, note: str = "", elapsed: float | None = None
+    ) -> None:
+        """Say that so much of so much is done, and what else there is to say of it.
+
+        `elapsed` seconds are those of the work, if it has not begun with the display.
+        """
         now = time.monotonic()
         if now - self._started < _PATIENCE:
             return
+        left = _time_left(done, total, now - self._started if elapsed is None else elapsed)
         if self._console.is_terminal:
-            self._update_bar(done, total, note)
+            self._update_bar(done, total, left, note)
         elif now - self._last_line >= _BETWEEN_LINES:
             self._last_line = now
-            left = f"{done / total:.0%}" if done else "soon to begin"
-            if done >= _TELLING * total:
-                seconds = (now - self._started) * (total - done) / done
-                left += f", about {format_duration(seconds)} left"
-            line = f"{self._what}: {left}{note and '; '}{note}"
-            self._console.print(line, highlight=False, soft_wrap=True)
+            far = f"{done / total:.0%}, {left}" if done else "soon to begin"
+            self._console.print(
+                f"{self._what}: {far}{note and '; '}{note}", highlight=False, soft_wrap=True
+            )
 
     def say(self, line: str) -> None:
         """Show a line at once, above the bar if there is one."""
@@ -63,17 +57,28 @@ class ProgressDisplay:
             line, highlight=False, soft_wrap=True, markup=False
         )
 
-    def _update_bar(self, done: float, total: float, note: str) -> None:
+    def _update_bar(self, done: float, total: float, left: str, note: str) -> None:
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
-                _TimeLeft(),
+                TextColumn("{task.fields[left]}", style="progress.remaining"),
                 TextColumn("{task.fields[note]}"),
                 console=self._console,
                 transient=True,
             )
-            self._bar.add_task(self._what, note="")
+            self._bar.add_task(self._what, left="", note="")
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, total=total, note=note)
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, left=left, note=note)
+
+
+def _time_left(done: float, total: float, elapsed: float) -> str:
+    """About how long it will still take, once enough is done to tell.
+
+    >>> _time_left(30, 100, 6.0), _time_left(1, 100, 60.0), _time_left(30, 100, 0.5)
+    ('about 14 s left', 'estimating', 'estimating')
+    """
+    if done < _TELLING * total or elapsed < _TELLING_SECONDS:
+        return "estimating"
+    return f"about {format_duration(elapsed * (total - done) / done)} left"

@@ -111,7 +111,8 @@ def sweep(
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
-            display.update(progress.seconds_done, progress.seconds, _note(progress))
+            done, total = progress.seconds_done, progress.seconds
+            display.update(done, total, _note(progress), progress.elapsed)
 
         found = run_sweep(
             spec.cells(),
