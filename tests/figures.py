@@ -108,19 +108,17 @@ def compared(shift=0.2, rows=4) -> list[dict[str, Any]]:
 
 
 def checked(scale=1.0) -> dict[str, Any]:
-    """A check of thirteen noises; a small scale makes all of them nearly level."""
+    """A check of five noises; a small scale makes all of them nearly level."""
     noises = [
-        *(("one_step", term) for term in ("signal", "interference", "sampling")),
-        *(("lock", term) for term in ("signal", "gradient_noise", "mean_bias", "mlp_noise")),
-        *(("recall", t) for t in ("signal", "interference", "kernel_interference", "mean_bias")),
-        *(("recall", term) for term in ("mlp_noise", "sampling")),
+        *(("one_step", "interference"), ("lock", "gradient_noise"), ("lock", "signal")),
+        *(("recall", "kernel_interference"), ("recall", "mean_bias")),
     ]
     factors = np.array([0.5, 0.71, 1, 1.41, 2])
     comparisons = []
     for at, (stage, term) in enumerate(noises):
-        for place, size in enumerate(("vocab", "samples", "dim", "length", "width")):
+        for place, size in enumerate(("vocab", "samples", "dim")):
             level = 0.02 * 3.0 ** -(at % 5)
-            predicted = level * factors ** (scale * (place - 2))
+            predicted = level * factors ** (scale * (place - 1))
             comparisons.append(
                 {
                     **{"stage": stage, "term": term, "size": size},
@@ -128,7 +126,7 @@ def checked(scale=1.0) -> dict[str, Any]:
                     "measured": (1.02 * predicted).tolist(),
                     "errors": (0.05 * scale * predicted).tolist(),
                     "predicted": predicted.tolist(),
-                    "verdict": "fail" if (at, place) == (4, 1) else "pass",
+                    "verdict": "fail" if (at, place) == (1, 1) else "pass",
                 }
             )
     return {
@@ -205,5 +203,5 @@ def pictures():
             found.picture, claim.title, **options
         )
         for claim, found in claims()
-        if found
+        if claim.name in ("products", "families", "rude")
     }

@@ -229,7 +229,7 @@ def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
         linewidths=1.4,
         zorder=4,
     )
-    line.set_path_effects(stroke)
+    line.set(path_effects=stroke)
 
 
 def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:

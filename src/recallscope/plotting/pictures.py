@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
-_NARROWEST = 2.1
+_NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and what of it lies beside its axes
 _HEADING_LINE, _LINE = 0.16, 0.14  # inches, of a title and of all other text
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
@@ -49,7 +49,7 @@ def picture_figure(
     columns = min(columns, max(1, int(width / _NARROWEST)))
     below = wrap(picture.caption if caption else "", int(LETTERS_PER_INCH * width))
     heading = wrap(title, int(0.75 * LETTERS_PER_INCH * width))
-    letters = int(LETTERS_PER_INCH * width / columns)
+    letters = int(LETTERS_PER_INCH * (width / columns - _MARGIN))
     heights = [
         max(measure(panel, letters) for panel in panels[start : start + columns])
         for start in range(0, len(panels), columns)
@@ -100,11 +100,9 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
     for each in placed:
         (_draw_points if each.series.kind is Kind.MEASURED else _draw_line)(axes, each)
     if not placed:
-        axes.annotate(
-            *("nothing to show yet", (0.5, 0.5)),
-            **{"xycoords": "axes fraction", "ha": "center", "color": _GREY, "fontsize": 7},
-        )
-    axes.set_title(_plain(fill(panel.title, letters)), fontsize=8)
+        where: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center"}
+        axes.annotate("nothing to show yet", (0.5, 0.5), color=_GREY, fontsize=7, **where)
+    axes.set_title(_plain(fill(panel.title, letters)), fontsize=7.5)
     axes.set_xlabel(_plain(fill(panel.x, letters)), fontsize=7.5)
     axes.set_ylabel(_plain(fill(panel.y, 34)), fontsize=7.5)
     style_axes(axes)
@@ -215,10 +213,9 @@ def _base(values: set[float]) -> int:
 
 def _inside(axes: Axes, share: float) -> tuple[float, float]:
     """Places next to both ends of the axis of y, this share of it away from them."""
-    return tuple(
-        axes.transData.inverted().transform(axes.transAxes.transform((0, at)))[1]
-        for at in (share, 1 - share)
-    )  # type: ignore[return-value]
+    to_data = axes.transAxes + axes.transData.inverted()
+    low, high = (float(to_data.transform((0, at))[1]) for at in (share, 1 - share))
+    return low, high
 
 
 def _draw_points(axes: Axes, points: _Placed) -> None:
@@ -264,7 +261,7 @@ def _aslant(names: Sequence[str]) -> bool:
 
 def _legend_columns(panel: Panel, letters: int) -> int:
     longest = max((len(series.label) for series in panel.series), default=1)
-    return max(1, min(3, letters // (longest + 7)))
+    return max(1, min(3, letters // (longest + 5)))
 
 
 def _panel_height(panel: Panel, letters: int) -> float:
@@ -274,14 +271,14 @@ def _panel_height(panel: Panel, letters: int) -> float:
 
 
 def _legend_height(panel: Panel, letters: int) -> float:
-    lines = sum(len(wrap(series.label, letters - 8)) for series in panel.series)
+    lines = sum(len(wrap(series.label, letters - 5)) for series in panel.series)
     return _LINE * (0.5 + max(math.ceil(lines / _legend_columns(panel, letters)), 1))
 
 
 def _explain(axes: Axes, panel: Panel, letters: int) -> None:
     """The legend, in axes of its own: it never covers what was measured."""
     axes.axis("off")
-    handles = _handles(panel, letters - 8)
+    handles = _handles(panel, letters - 5)
     if not handles:
         return
     axes.legend(

@@ -156,12 +156,14 @@ def _draw_line(axes: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> No
 
 
 def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
-    for point in scaling["collapse_points"]:
+    points = scaling["collapse_points"]
+    for problem in sorted({point["problem"] for point in points}):
+        mine = [point for point in points if point["problem"] == problem]
         axes.plot(
-            point["ratio"],
-            point["accuracy"],
-            marker=MARKERS[point["problem"] % len(MARKERS)],
-            color=COLOURS[point["problem"] % len(COLOURS)],
+            [point["ratio"] for point in mine],
+            [point["accuracy"] for point in mine],
+            marker=MARKERS[problem % len(MARKERS)],
+            color=COLOURS[problem % len(COLOURS)],
             markersize=2.5,
             alpha=0.6,
             linestyle="",

@@ -24,8 +24,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 FORMATS = (".pdf", ".png", ".svg")
-_FONTS = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
-"""TrueType in a PDF, as publishers ask for; text in an SVG stays text."""
 _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -71,7 +69,9 @@ def check_path(path: str | Path) -> Path:
 
 def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
     """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
-    with rc_context({"svg.hashsalt": "recallscope"} | _FONTS):
+    # TrueType in a PDF, as publishers ask for; text in an SVG stays text.
+    fonts = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
+    with rc_context({"svg.hashsalt": "recallscope"}), rc_context(fonts):  # type: ignore[arg-type]
         figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
 
 

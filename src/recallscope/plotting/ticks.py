@@ -45,13 +45,18 @@ class _RoundNumbers(Locator):
         low, high = sorted((vmin, vmax))
         log = cast("Axis", self.axis).get_scale() == "log"
         many = _of_log_axis(low, high, self._chosen, self._base) if log else _of_axis(low, high)
-        enough = [each for each in many if len(each) >= _FEWEST]
-        fitting = (each for each in enough if self._fits(each, low, high, log))
-        return next(fitting, None) or min(enough, key=len, default=[])
+        fewest: list[float] = []
+        for ticks in many:
+            if len(ticks) < _FEWEST:
+                continue
+            if self._fits(ticks, low, high, log):
+                return ticks
+            fewest = ticks if not fewest or len(ticks) < len(fewest) else fewest
+        return fewest
 
     def _fits(self, ticks: Sequence[float], low: float, high: float, log: bool) -> bool:
         axis = cast("Axis", self.axis)
-        across = axis.axis_name == "x"
+        across = axis is axis.axes.xaxis
         box = axis.axes.bbox
         length = (box.width if across else box.height) * 72 / axis.axes.figure.dpi
         places = np.array([low, *ticks, high])
