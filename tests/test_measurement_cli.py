@@ -194,7 +194,7 @@ def test_the_figure_of_a_law_says_what_was_measured():
     document = json.dumps(scaling_from_rows([bound, nothing, *rows]).figure_data(), allow_nan=False)
     figure = scaling_figure(json.loads(document))
     assert "and 1 bounds." in " ".join(figure.get_suptitle().split())
-    assert [len(line.get_xdata()) for line in figure.axes[0].lines[-2:]] == [6, 2]
+    assert [len(line.get_xdata()) for line in figure.axes[0].lines[-2:]] == [16, 2]
 
 
 def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, tmp_path):

@@ -298,7 +298,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     document = json.loads(done.stdout)
     assert set(document) == {
         *("problem", "x", "y", "accuracy", "target", "seeds", "without_theory", "extrapolated"),
-        *("cells", "boundary", "theory_boundary", "disagreement"),
+        *("cells", "boundary", "theory_boundary", "theory_line", "disagreement", "own"),
     }
     assert document["x"] == {"name": "dim", "values": [16, 32, 64]}
     assert len(document["cells"]) == 12
@@ -322,7 +322,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         ),
         (
             ("--from", ".", "--vocab", "9", "--dtype", "float64", "--store", "here"),
-            "takes the rest from what it reads; leave --store, --dtype out",
+            "takes the rest from what it reads; leave --dtype, --store out",
         ),
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
         ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
