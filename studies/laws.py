@@ -25,9 +25,9 @@ from planted import MADE_UP, TESTS
 from recallscope import Problem, Record, Status, run, solve
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.plotting.labels import LETTERS
 from recallscope.plotting.style import (
     COLOURS,
-    LETTERS,
     MARKERS,
     label_size_axes,
     log_bars,
@@ -411,8 +411,6 @@ def _with_bars(rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
 def _dress(axes: Any, along: str, label: str) -> None:
     label_size_axes(axes, along, "samples")
     axes.set_ylabel(label, fontsize=8)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda tick, _: f"{tick:g}")
     style_axes(axes)
 
 

@@ -30,7 +30,7 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis", "jaxtyping", "duckdb", "polars"
 TESTS = tuple(f"tests/test_{name}.py" for name in ("theory", "problem", "cli", "store"))
 COLUMNS = ("python", "resolution", "passed", "failed", "outcome", "versions")
 SHOWN = ("torch", "numpy", "scipy", "matplotlib", "typer", "rich", "cloudpickle", "pyarrow")
-SHOWN += ("filelock", "plotly", "jinja2", "fsspec", "s3fs")
+SHOWN += ("filelock", "jinja2", "fsspec", "s3fs")
 
 
 def called(*line: str | Path) -> subprocess.CompletedProcess[str]:

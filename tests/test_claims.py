@@ -15,7 +15,6 @@ from recallscope.paper.figures import write_figure
 from recallscope.paper.presets import SIZES, sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, claims_named, finding
 from recallscope.paper.verdict import Verdict, judge, together
-from recallscope.plotting.plotly_backend import plotly_figure
 from recallscope.problem import ProblemError
 from recallscope.statistics.intervals import Interval
 
@@ -58,7 +57,6 @@ def is_fit_to_be_told(found, tmp_path, name):
     assert "nan" not in told
     assert "inf" not in told.replace("infeasible", "")
     assert len(found.answer) < 3000  # no number is told with three hundred digits
-    plotly_figure(found.picture)
     assert write_figure(CLAIMS[name], found, tmp_path, ["png"])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCKED = (
-    *("pyarrow", "filelock", "matplotlib", "plotly", "jinja2", "ray", "duckdb", "polars"),
+    *("pyarrow", "filelock", "matplotlib", "jinja2", "ray", "duckdb", "polars"),
     *("fsspec", "s3fs"),
 )
 SMALL = ["--vocab", "64", "--dim", "48", "--length", "4"]

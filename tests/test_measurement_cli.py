@@ -186,8 +186,8 @@ def test_the_figure_of_a_law_says_what_was_measured():
     assert "V=256, L=16, attention alone, sphere embeddings" in caption
     assert "5 critical sizes of recall accuracy 0.5 from 200 runs, with 95 % intervals" in caption
     title = figure.axes[0].get_title()
-    assert "measured -1.00 (-1.0" in title
-    assert "closed forms -1.00" in title
+    assert "measured −1.00 (−1.0" in title
+    assert "theory −1.00" in title
     # Drawn from a JSON document as well; a search that bounds nothing is passed over.
     bound = rows[0] | {"dim": 16, "status": "not_reached", "value": None, "high": None}
     nothing = bound | {"dim": 20, "low": None}
@@ -213,7 +213,7 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
     figure = critical_figure(document | {"theory_curve": curve})
     told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[-1] == f"closed forms, nothing fitted: {document['theory']}"
+    assert told[-2] == f"theory, nothing fitted: {document['theory']}"
 
 
 def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):

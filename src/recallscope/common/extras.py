@@ -8,7 +8,6 @@ _EXTRAS = {
     "ray": "ray",
     "fsspec": "s3",
     "s3fs": "s3",
-    "plotly": "paper",
     "jinja2": "paper",
 }
 """The optional dependencies, as pyproject.toml groups them."""
@@ -17,8 +16,8 @@ _EXTRAS = {
 def missing(package: str) -> str:
     """A sentence that says how to install what a package, or a module of it, is part of.
 
-    >>> missing("plotly.offline")
-    "this needs plotly, which is not installed: pip install '.[paper]' in a checkout of recallscope"
+    >>> missing("jinja2.sandbox")
+    "this needs jinja2, which is not installed: pip install '.[paper]' in a checkout of recallscope"
     """
     name = package.partition(".")[0]
     what = f"'.[{_EXTRAS[name]}]'" if name in _EXTRAS else name

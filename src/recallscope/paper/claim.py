@@ -55,6 +55,7 @@ class Claim:
         sweeps: the names of the sweep files whose runs it rests on; files of one's own by their
             paths, ending in .toml, where {size} stands for smoke, short or full.
         analyse: from the runs to a finding.
+        plain: what it would mean in practice, in one sentence of everyday words.
         caveat: what the claim is not about, or its numbers do not show; told with every verdict.
         of_paper: whether the paper makes it; others are told apart, and not counted with them.
     """
@@ -67,5 +68,6 @@ class Claim:
     background: str
     sweeps: tuple[str, ...]
     analyse: Callable[[Evidence], Finding]
+    plain: str = ""
     caveat: str = ""
     of_paper: bool = True

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recallscope.paper.claim import Claim, Finding
-from recallscope.plotting.matplotlib_backend import matplotlib_figure
+from recallscope.plotting.pictures import picture_figure
 from recallscope.plotting.style import save
 
 
@@ -14,7 +14,7 @@ def write_figure(
     claim: Claim, finding: Finding, folder: Path, kinds: Sequence[str] = ("pdf", "png")
 ) -> list[Path]:
     """Write the figure in some formats, named after the claim; returns where they are."""
-    figure = matplotlib_figure(finding.picture, claim.title)
+    figure = picture_figure(finding.picture, claim.title)
     paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
     for path in paths:
         save(figure, path)

@@ -1,7 +1,7 @@
 """The report: one page that says what was claimed, what was measured, and what follows.
 
-The page needs nothing but itself: scripts, styles, figures and numbers are in it, and it asks no
-one for anything. Figures for print are written beside it.
+The page needs nothing but itself: styles, figures and numbers are in it, it runs no script and asks
+no one for anything. Figures for print are written beside it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.figures import write_figure
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
-from recallscope.plotting.matplotlib_backend import matplotlib_figure
 from recallscope.plotting.panels import Panel, Picture
-from recallscope.plotting.plotly_backend import plotly_figure
+from recallscope.plotting.pictures import picture_figure
 from recallscope.plotting.style import draw
 from recallscope.problem import ProblemError
 from recallscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 _SIGNS = {
     Verdict.SUPPORTED: "✓",
@@ -44,6 +44,7 @@ _SIGNS = {
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_YET_MEASURED: "–",
 }
+_PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
 _MOST_ROWS = 200  # on the page; the CSV has all
 
 
@@ -53,9 +54,7 @@ def report(
     figures: str = "report-figures",
 ) -> str:
     """The page, as HTML; `figures` is the folder beside it that its links to PDF and PNG name."""
-    template, plotly = _template()
-    from markupsafe import Markup
-
+    template = _template()
     numbers = itertools.count(1)
     shown = [
         {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_paper else None}
@@ -71,9 +70,7 @@ def report(
         facts=facts,
         level=f"{100 * LEVEL:g} %",
         signs=_SIGNS,
-        css=Markup(_text("report.css")),
-        script=Markup(_text("report.js")),
-        plotly=Markup(plotly),
+        css=_text("report.css"),
     )
 
 
@@ -104,27 +101,28 @@ def write_report(
 
 def check_packages() -> None:
     """Raise if a package is missing that a report needs, before anything is worked out."""
-    for name in ("jinja2", "plotly.offline"):
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError:
-            raise ProblemError(missing(name)) from None
+    try:
+        importlib.import_module("jinja2")
+    except ModuleNotFoundError:
+        raise ProblemError(missing("jinja2")) from None
 
 
-def _template() -> tuple[Template, str]:
-    """The template, and plotly's script."""
+def _template() -> Template:
     check_packages()
     from jinja2 import Environment, StrictUndefined
-    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(mean=_mean, format_range=format_range)
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    # In a script that is part of a page, these alone would end it or hide what follows.
-    script = re.sub(r"<(?=/script|script|!--)", r"\\x3c", get_plotlyjs(), flags=re.IGNORECASE)
-    return environment.from_string(_text("report.html.j2")), script
+    environment.filters.update(mean=_mean, format_range=format_range, raised=_raised)
+    return environment.from_string(_text("report.html.j2"))
+
+
+def _raised(text: str) -> Markup:
+    """Text in which powers such as d^−1.4 are raised."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>", str(escape(text))))
 
 
 def _text(name: str) -> str:
@@ -139,15 +137,8 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
     if finding is None:
         return {**shown, "short": verdict.advice}
     panels = [
-        {
-            "anchor": f"{anchor}-{place}",
-            "title": panel.title,
-            "figure": figure,
-            "described": _described(panel),
-        }
-        for place, (panel, figure) in enumerate(
-            zip(finding.picture.panels, plotly_figure(finding.picture), strict=True), start=1
-        )
+        {"title": panel.title, "described": _described(panel), "drawn": _svg(panel)}
+        for panel in finding.picture.panels
     ]
     head = list(dict.fromkeys(name for row in finding.rows for name in row))
     return {
@@ -155,8 +146,6 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
         "short": _first_sentence(finding.answer) or verdict.advice,
         "answer": [text for text in re.split(r"\n\s*\n", finding.answer.strip()) if text],
         "panels": panels,
-        "described": " ".join(_described(panel) for panel in finding.picture.panels),
-        "drawn": _svg(finding.picture) if panels else "",
         "file": f"{quote(figures)}/{quote(claim.name)}",
         "head": head,
         "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
@@ -203,10 +192,11 @@ def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _svg(picture: Picture) -> str:
-    """The figure as it is printed, as an address that holds all of it; the page has the caption."""
+def _svg(panel: Panel) -> str:
+    """A panel as an address that holds all of it; the page has its title."""
     drawn = io.BytesIO()
-    draw(matplotlib_figure(replace(picture, caption=""), ""), drawn, "svg")
+    alone = Picture(caption="", panels=[replace(panel, title="")])
+    draw(picture_figure(alone, "", width=_PANEL_WIDTH), drawn, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
 
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOURS, MARKERS, style_axes
+from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _A, _B, _DIFFERENCE = 0, 1, 3  # places among the colours and markers
 _APART = 0.14  # half the distance of the two arms of a row
+_SIDE_BY_SIDE = 5.5  # inches, from which there is room for both panels in a row
 
 
-def ablation_figure(found: Sequence[Mapping[str, Any]]) -> Figure:
-    """On the left the mean of both arms, on the right what the change adds.
+def ablation_figure(
+    found: Sequence[Mapping[str, Any]], *, width: float | None = None, caption: bool = True
+) -> Figure:
+    """First the mean of both arms, then what the change adds.
 
     Args:
         found: a row for each comparison, as `AblationResult.to_dict` gives it, with
@@ -32,39 +35,72 @@ def ablation_figure(found: Sequence[Mapping[str, Any]]) -> Figure:
             - `tests`: samples that each run was tested on;
             - `note`: if there is one, the `dim` of B is told;
             - `problem_a`, `problem_b`: the fields of the problems, and `accuracy_a`.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
-    figure = new_figure(7.2, 1.2 + 0.42 * len(found))
-    means, differences = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    width = width or 6.75
+    figure, axes = panel_grid(2, width, 0.5 + 0.46 * len(found), narrowest=_SIDE_BY_SIDE / 2)
+    _draw(axes, found, stacked=width < _SIDE_BY_SIDE)
+    explain(figure, _handles(), ablation_caption(found) if caption else "")
+    return figure
+
+
+def ablation_panels(found: Sequence[Mapping[str, Any]]) -> int:
+    """How many axes `draw_ablation` needs."""
+    return 2
+
+
+def draw_ablation(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]]) -> None:
+    """Draw on axes of your own; `found` is what `ablation_figure` takes."""
+    _draw(needed(axes, ablation_panels(found)), found, stacked=True)
+    small_legend(axes[0], _handles())
+
+
+def ablation_caption(found: Sequence[Mapping[str, Any]]) -> str:
+    """What is seen, in a paragraph."""
+    seeds = max(row["pairs"] for row in found)
+    lost = sum(row["failed"] + row["infeasible"] for row in found)
+    sentences = [
+        f"A: {describe_common_fields([found[0]['problem_a']])}; B: the same with one change.",
+        f"Means over {seeds} seeds, the same in A and B, each tested on "
+        f"{max(row['tests'] for row in found)} fresh samples. Bars: 95 % intervals.",
+    ]
+    if lost:
+        sentences.append(f"{lost} pairs are left out because a run failed or was infeasible.")
+    return " ".join(sentences)
+
+
+def _draw(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]], stacked: bool) -> None:
+    """Rows have their numbers at the right of the second panel; at its left, if it is not beside
+    the first one, which has their names there."""
+    means, differences = axes
     for place, row in enumerate(found):
         _dot(means, (row["mean_a"], row["low_a"], row["high_a"]), place - _APART, _A)
         _dot(means, (row["mean_b"], row["low_b"], row["high_b"]), place + _APART, _B)
         _dot(differences, (row["difference"], row["low"], row["high"]), place, _DIFFERENCE)
-    for axes in (means, differences):
-        style_axes(axes)
-        axes.grid(False, axis="y")
-    means.set_yticks(range(len(found)), [_name(row) for row in found])
-    means.set_ylim(len(found) - 0.5, -0.5)
+    differences.axvline(0, color="0.5", linewidth=0.8)
     means.set_xlim(-0.02, 1.02)
     means.set_xlabel(f"{accuracy_label(found[0]['accuracy_a'])} accuracy", fontsize=8)
-    differences.axvline(0, color="0.5", linewidth=0.8)
-    for place, row in enumerate(found):
-        differences.text(
-            1.03,
-            place,
-            _numbers(row),
-            transform=differences.get_yaxis_transform(),
-            fontsize=7,
-            va="center",
-        )
-    differences.tick_params(axis="y", length=0)
     differences.set_xlabel("B − A", fontsize=8)
-    figure.suptitle(_caption(found), fontsize=7)
-    handles = [
-        Line2D([], [], color=COLOURS[place], marker=MARKERS[place], markersize=4, label=label)
-        for place, label in ((_A, "A"), (_B, "B"), (_DIFFERENCE, "B − A"))
+    for panel, labels in (
+        (means, [_name(row) for row in found]),
+        (differences, [_numbers(row, named=stacked) for row in found]),
+    ):
+        style_axes(panel)
+        panel.grid(False, axis="y")
+        panel.set_yticks(range(len(found)), labels)
+        panel.set_ylim(len(found) - 0.5, -0.5)
+        set_ticks(panel.xaxis)
+    if not stacked:
+        differences.yaxis.tick_right()
+        differences.tick_params(axis="y", length=0)
+
+
+def _handles() -> list[Line2D]:
+    named = {_A: "A, the problem as given", _B: "B, with the change", _DIFFERENCE: "B − A"}
+    return [
+        handle(label, color=COLOURS[place], marker=MARKERS[place]) for place, label in named.items()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7, frameon=False)
-    return figure
 
 
 def _dot(axes: Axes, interval: tuple[Any, Any, Any], height: float, place: int) -> None:
@@ -85,24 +121,13 @@ def _dot(axes: Axes, interval: tuple[Any, Any, Any], height: float, place: int) 
 
 def _name(row: Mapping[str, Any]) -> str:
     dim = f", d={row['problem_b']['dim']}" if row["note"] else ""
-    return f"{row['ablation']}\nA {row['a']}, B {row['b']}{dim}"
+    return f"{row['ablation']}\nA {row['a']}\nB {row['b']}{dim}"
 
 
-def _numbers(row: Mapping[str, Any]) -> str:
+def _numbers(row: Mapping[str, Any], named: bool) -> str:
     mean, low, high, verdict = (row[name] for name in ("difference", "low", "high", "verdict"))
+    name = f"{row['ablation']}: " if named else ""
     if mean is None:
-        return str(verdict)
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})\n{verdict}"
-
-
-def _caption(found: Sequence[Mapping[str, Any]]) -> str:
-    seeds = max(row["pairs"] for row in found)
-    lost = sum(row["failed"] + row["infeasible"] for row in found)
-    sentences = [
-        f"A: {describe_common_fields([found[0]['problem_a']])}; B: the same with one change.",
-        f"Means over {seeds} seeds, the same in A and B, each tested on "
-        f"{max(row['tests'] for row in found)} fresh samples. Bars: 95 % intervals.",
-    ]
-    if lost:
-        sentences.append(f"{lost} pairs are left out because a run failed or was infeasible.")
-    return fill(" ".join(sentences), 125)
+        return f"{name}{verdict}"
+    text = f"{mean:+.3f} ({low:+.3f} to {high:+.3f})\n{name}{verdict}"
+    return text.replace("-0.", "−0.")

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
-from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOURS, MARKERS, style_axes
+from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
-_COLUMNS = 4
-_LEGEND = "size that is changed, from half to twice the problem's"
 
 
-def check_figure(report: Mapping[str, Any]) -> Figure:
+def check_figure(
+    report: Mapping[str, Any], *, width: float | None = None, caption: bool = True
+) -> Figure:
     """One panel for each noise: points with standard errors are measured, lines are predicted.
 
     Args:
@@ -33,37 +35,73 @@ def check_figure(report: Mapping[str, Any]) -> Figure:
             - `comparisons`: rows of `stage` (one_step, lock or recall), `term`, `size` (the name of
               the one that is changed), its `values`, and at each of them what was `measured`, its
               `errors` and what was `predicted`; `verdict` is pass, fail, unclear or negligible.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
-    panels: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for comparison in report["comparisons"]:
-        panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
-    ordered = sorted(panels, key=lambda panel: list(_STAGES).index(panel[0]))
-    sizes = list(dict.fromkeys(comparison["size"] for comparison in report["comparisons"]))
-    rows = math.ceil(len(ordered) / _COLUMNS)
-    figure = new_figure(7.2, 1.75 * rows + 0.9)
-    axes = figure.subplots(rows, _COLUMNS, squeeze=False)
-    for panel, each in zip(ordered, axes.flat, strict=False):
-        _draw(each, panels[panel], sizes)
-    for unused in axes.flat[len(ordered) :]:
-        unused.set_axis_off()
+    figure, axes = panel_grid(check_panels(report), width or 6.75, 1.6, narrowest=1.6)
+    _draw(axes, report)
     figure.supylabel("variance or signal", fontsize=8)
-    figure.suptitle(_caption(report), fontsize=7)
-    handles = [
-        Line2D([], [], color=colour, marker=marker, markersize=4, label=size)
-        for size, colour, marker in zip(sizes, COLOURS, MARKERS, strict=False)
-    ]
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(sizes),
-        fontsize=7,
-        title=_LEGEND,
-        title_fontsize=7,
-    )
+    explain(figure, _handles(report), check_caption(report) if caption else "")
     return figure
 
 
-def _draw(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[str]) -> None:
+def check_panels(report: Mapping[str, Any]) -> int:
+    """How many axes `draw_check` needs: one for each noise of each stage."""
+    return len(_by_noise(report))
+
+
+def draw_check(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
+    """Draw on axes of your own; `report` is what `check_figure` takes."""
+    _draw(needed(axes, check_panels(report)), report)
+    small_legend(axes[0], _handles(report))
+
+
+def check_caption(report: Mapping[str, Any]) -> str:
+    """What is seen, in a paragraph."""
+    p = report["problem"]
+    model = "attention alone" if p["width"] is None else f"{p['activation']} MLP, m={p['width']}"
+    mark = ", trigger in values" if p["trigger_in_values"] else ""
+    failed = ", ".join(f"{noise['stage']} {noise['term']}" for noise in report["failed"])
+    verdict = f"failed: {failed}" if failed else "passed"
+    return (
+        f"Check of V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, {model}, "
+        f"{p['embedding']}{mark}: {verdict}. Each panel is one noise, as one size at a time is "
+        f"changed from half to twice the problem's. Points: mean over {report['seeds']} instances "
+        "with standard error. Lines: closed forms, nothing fitted. Variances in units of the "
+        "squared signal; of locking, all in units of 1/(V L²)."
+    )
+
+
+def _by_noise(report: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    """The comparisons of each panel, in the order of the stages."""
+    panels: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for comparison in report["comparisons"]:
+        panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
+    return [panels[panel] for panel in sorted(panels, key=lambda each: _order(each[0]))]
+
+
+def _order(stage: str) -> int:
+    return list(_STAGES).index(stage)
+
+
+def _sizes(report: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(comparison["size"] for comparison in report["comparisons"]))
+
+
+def _handles(report: Mapping[str, Any]) -> list[Line2D]:
+    return [
+        handle(f"{size} changed", color=colour, marker=marker)
+        for size, colour, marker in zip(_sizes(report), COLOURS, MARKERS, strict=False)
+    ]
+
+
+def _draw(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
+    sizes = _sizes(report)
+    for each, comparisons in zip(axes, _by_noise(report), strict=True):
+        _draw_noise(each, comparisons, sizes)
+
+
+def _draw_noise(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[str]) -> None:
     for comparison in comparisons:
         place = sizes.index(comparison["size"])
         colour, marker = COLOURS[place], MARKERS[place]
@@ -86,32 +124,15 @@ def _draw(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[
         )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([0.5, 1, 2], ["½", "1", "2"])
+    axes.xaxis.set_minor_locator(NullLocator())
+    set_ticks(axes.yaxis)
     worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
     stage = _STAGES[comparisons[0]["stage"]]
     name = comparisons[0]["term"].replace("_", " ")
     axes.set_title(
-        f"{stage}: {name}\n{worst}",
+        fill(f"{stage}: {name}", 20) + f"\n{worst}",
         fontsize=7,
         color=COLOURS[1] if worst == "fail" else "black",
     )
     style_axes(axes)
-
-
-def _caption(report: Mapping[str, Any]) -> str:
-    p = report["problem"]
-    model = "attention alone" if p["width"] is None else f"{p['activation']} MLP, m={p['width']}"
-    mark = ", trigger in values" if p["trigger_in_values"] else ""
-    failed = ", ".join(f"{noise['stage']} {noise['term']}" for noise in report["failed"])
-    verdict = f"failed: {failed}" if failed else "passed"
-    return (
-        f"Check of V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, {model}, "
-        f"{p['embedding']}{mark}\n{verdict}\n"
-        f"Points: mean over {report['seeds']} instances with standard error. "
-        "Lines: closed forms, nothing fitted.\n"
-        "Variances in units of the squared signal; of locking, all in units of 1/(V L²)."
-    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from textwrap import fill
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.style import COLOURS, LETTERS, MARKERS, new_figure, style_axes
+from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
+from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOURS, MARKERS, style_axes
+from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def critical_figure(found: Mapping[str, Any]) -> Figure:
+def critical_figure(
+    found: Mapping[str, Any], *, width: float | None = None, caption: bool = True
+) -> Figure:
     """Means with intervals at every size that was run, the crossing, and what theory says.
 
     Args:
@@ -29,11 +34,50 @@ def critical_figure(found: Mapping[str, Any]) -> Figure:
             - `evaluations`, `failures`, `infeasible`: how many runs there were, and were lost;
             - `theory`: the size by closed forms, or None;
             - `theory_curve`: rows of `size` and `accuracy`; may be left out.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
+    figure, (axes,) = panel_grid(critical_panels(found), width or 4.6, 2.6, narrowest=2)
+    handles = _draw(axes, found)
+    explain(figure, handles, critical_caption(found) if caption else "")
+    return figure
+
+
+def critical_panels(found: Mapping[str, Any]) -> int:
+    """How many axes `draw_critical` needs."""
+    return 1
+
+
+def draw_critical(axes: Sequence[Axes], found: Mapping[str, Any]) -> None:
+    """Draw on axes of your own; `found` is what `critical_figure` takes."""
+    (one,) = needed(axes, critical_panels(found))
+    small_legend(one, _draw(one, found))
+
+
+def critical_caption(found: Mapping[str, Any]) -> str:
+    """What is seen, in a paragraph."""
+    failures, infeasible = found["failures"], found["infeasible"]
+    reached = found["evaluations"] - failures - infeasible
+    tests = {point["tests"] // point["runs"] for point in found["curve"]}
+    of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
+    sentences = [
+        f"{describe_common_fields([found['problem']])}.",
+        f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
+        "more. Bars: 95 % intervals of the mean over seeds.",
+        f"Band: 95 % interval of the {found['quantity']} at which the mean crosses "
+        f"{found['target']:g}."
+        if found["value"] is not None
+        else f"Not found: {found['reason']}.",
+    ]
+    if failures or infeasible:
+        sentences.append(f"{failures} runs failed and {infeasible} were infeasible; left out.")
+    return " ".join(sentences)
+
+
+def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
+    """Returns what the legend is to name."""
     value, low, high = found["value"], found["low"], found["high"]
     curve, theory_curve = found["curve"], found.get("theory_curve")
-    figure = new_figure(4.6, 3.9)
-    axes = figure.subplots()
     if low is not None and high is not None:
         axes.axvspan(low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
     if value is not None:
@@ -73,38 +117,19 @@ def critical_figure(found: Mapping[str, Any]) -> Figure:
             color="black",
             linestyle="--",
             linewidth=1,
-            label=f"closed forms, nothing fitted: {predicted}",
+            label=f"theory, nothing fitted: {predicted}",
         )
-    axes.axhline(found["target"], color="0.4", linewidth=0.6)
+    axes.axhline(found["target"], color="0.4", linewidth=0.6, label=f"target: {found['target']:g}")
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     quantity = found["quantity"]
     axes.set_xlabel(f"{LETTERS[quantity]}, {quantity}", fontsize=8)
     axes.set_ylabel(f"{accuracy_label(found['accuracy'])} accuracy", fontsize=8)
+    for axis in (axes.xaxis, axes.yaxis):
+        set_ticks(axis)
     style_axes(axes)
-    figure.legend(loc="outside lower center", fontsize=7, frameon=False, ncols=1)
-    figure.suptitle(_caption(found), fontsize=7)
-    return figure
+    return list(axes.get_legend_handles_labels()[0])
 
 
 def _end(size: int | None) -> str:
     return "out of range" if size is None else str(size)
-
-
-def _caption(found: Mapping[str, Any]) -> str:
-    failures, infeasible = found["failures"], found["infeasible"]
-    reached = found["evaluations"] - failures - infeasible
-    tests = {point["tests"] // point["runs"] for point in found["curve"]}
-    of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
-    sentences = [
-        f"{describe_common_fields([found['problem']])}.",
-        f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
-        "more. Bars: 95 % intervals of the mean over seeds.",
-        f"Band: 95 % interval of the {found['quantity']} at which the mean crosses "
-        f"{found['target']:g}."
-        if found["value"] is not None
-        else f"Not found: {found['reason']}.",
-    ]
-    if failures or infeasible:
-        sentences.append(f"{failures} runs failed and {infeasible} were infeasible; left out.")
-    return fill(" ".join(sentences), 84)

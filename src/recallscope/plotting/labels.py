@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recallscope.plotting.style import LETTERS
+LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 
 
 def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -1,8 +1,4 @@
-"""A picture as data: panels of series with bars, drawn alike for print and for the screen.
-
-What is drawn is said once, here; `matplotlib_figure` draws it for print and `plotly_figure` for a
-browser.
-"""
+"""A picture as data: panels of series with bars. `picture_figure` draws it."""
 
 from __future__ import annotations
 

@@ -8,26 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.plotting.labels import accuracy_label, describe_common_fields, describe_fields
-from recallscope.plotting.style import COLOUR_MAP, COLOURS, LETTERS, label_size_axes, new_figure
+from recallscope.plotting.labels import (
+    LETTERS,
+    accuracy_label,
+    describe_common_fields,
+    describe_fields,
+)
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
+_NEAR_TARGET = 0.25  # cells in which no name stands, so that the boundary is seen
 _SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
 
 
-def phase_diagram_figure(diagrams: Sequence[Mapping[str, Any]]) -> Figure:
+def phase_diagram_figure(
+    diagrams: Sequence[Mapping[str, Any]], *, width: float | None = None, caption: bool = True
+) -> Figure:
     """Diagrams side by side: measured accuracy in colour, boundaries and disagreements on it.
 
     Args:
@@ -41,34 +50,67 @@ def phase_diagram_figure(diagrams: Sequence[Mapping[str, Any]]) -> Figure:
               `term` that bind, `tests` of a run, and how many runs `failed`;
             - `boundary`: rows of `x` and the `value` of y where the mean crosses the target, with
               its ends `low` and `high`; all may be None;
-            - `disagreement`: the `count` of cells that disagree, `of` how many;
+            - `theory_line`: the same by closed forms, at many x: rows of `x` and `value`, None
+              where there is none. Without it the line is drawn between the cells;
+            - `disagreement`: the `count` of cells that disagree, `of` how many, and the
+              `tolerance`: how far beyond its interval theory may be off, 0 if not given;
             - `without_theory`: why there is none, if there is none. Then nothing of it is drawn.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
-    width = 0.9 + 3.15 * len(diagrams)
-    figure = new_figure(width, 4.4)
-    panels = figure.subplots(1, len(diagrams), sharey=_share(diagrams), squeeze=False)[0]
-    for axes, diagram in zip(panels, diagrams, strict=True):
-        mesh = _draw(axes, diagram)
-        axes.set_title(_title(diagram, diagrams), fontsize=7.5)
-        axes.label_outer()
-    bar = figure.colorbar(mesh, ax=list(panels), aspect=30, pad=0.02)
-    bar.set_label(f"measured {accuracy_label(diagrams[0]['accuracy'])} accuracy", fontsize=8)
-    bar.ax.tick_params(labelsize=7)
-    bar.outline.set_linewidth(0.5)
-    figure.legend(
-        handles=_handles(diagrams[0]),
-        loc="outside lower center",
-        ncols=4 if len(diagrams) > 1 else 2,
-        fontsize=7,
-        frameon=False,
-        handlelength=1.6,
-        columnspacing=1.4,
-    )
-    figure.suptitle(_caption(diagrams, round(18 * width)), fontsize=7)
+    width = width or 0.9 + 3.15 * len(diagrams)
+    figure, axes = panel_grid(phase_diagram_panels(diagrams), width, 2.8, narrowest=2.6)
+    _draw(axes, diagrams)
+    explain(figure, _handles(diagrams[0]), phase_diagram_caption(diagrams) if caption else "")
     return figure
 
 
-def _draw(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
+def phase_diagram_panels(diagrams: Sequence[Mapping[str, Any]]) -> int:
+    """How many axes `draw_phase_diagram` needs: one for each diagram."""
+    return len(diagrams)
+
+
+def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
+    """Draw on axes of your own; `diagrams` is what `phase_diagram_figure` takes."""
+    _draw(needed(axes, phase_diagram_panels(diagrams)), diagrams)
+    small_legend(axes[0], _handles(diagrams[0]))
+
+
+def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
+    """What is seen, in a paragraph."""
+    first = diagrams[0]
+    seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
+    tests = max(cell["tests"] for cell in first["cells"])
+    failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
+    sentences = [
+        f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
+        f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
+        f"tested on {tests} fresh samples each.",
+        f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
+        "95 % intervals; no point: not within the plane.",
+    ]
+    if not all(_without_theory(diagram) for diagram in diagrams):
+        by_chance = "" if _tolerance(first) else ", as one in twenty is by chance"
+        sentences += [
+            "Line: the same by theory, nothing fitted.",
+            f"Crosses: {_off(first)} of the cell's mean{by_chance}.",
+        ]
+    if failed:
+        sentences.append(f"{failed} runs failed and are left out.")
+    return " ".join(sentences)
+
+
+def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
+    for each, diagram in zip(axes, diagrams, strict=True):
+        mesh = _draw_diagram(each, diagram)
+        each.set_title(_title(diagram, diagrams), fontsize=7.5)
+    bar = axes[0].figure.colorbar(mesh, ax=list(axes), aspect=30, pad=0.02)
+    bar.set_label(f"measured {accuracy_label(diagrams[0]['accuracy'])} accuracy", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_linewidth(0.5)
+
+
+def _draw_diagram(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
     x_edges, y_edges = _edges(diagram["x"]["values"]), _edges(diagram["y"]["values"])
     mean = np.array([cell["mean"] for cell in diagram["cells"]], float)  # None becomes NaN
     mean = mean.reshape(_shape(diagram))
@@ -117,12 +159,15 @@ def _draw_regions(
         for i, j in zip(*np.nonzero(np.diff(codes, axis=0)), strict=True)
     ]
     axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
+    predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
+    at_boundary = np.abs(predicted - diagram["target"]) < _NEAR_TARGET
     for code, (stage, term) in enumerate(kinds):
         inside = codes == code
         if inside.mean() < _SMALLEST_NAMED:
             continue
-        # The cell that is farthest from all others' regions and from the frame.
-        depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
+        # The cell that is farthest from all others' regions, the boundary and the frame.
+        free = inside & ~at_boundary
+        depth = distance_transform_edt(np.pad(free if free.any() else inside, 1))[1:-1, 1:-1]
         i, j = np.unravel_index(np.argmax(depth), depth.shape)
         axes.text(
             diagram["x"]["values"][j],
@@ -160,6 +205,18 @@ def _without_theory(diagram: Mapping[str, Any]) -> bool:
 
 
 def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
+    stroke = [withStroke(linewidth=2.6, foreground="white")]
+    if rows := diagram.get("theory_line"):
+        value = np.array([row["value"] for row in rows], float)  # None becomes NaN
+        axes.plot(
+            [row["x"] for row in rows],
+            value,
+            color=_THEORY,
+            linewidth=1.4,
+            path_effects=stroke,
+            zorder=4,
+        )
+        return
     xs, ys = diagram["x"]["values"], diagram["y"]["values"]
     predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
     # A logit is straighter between cells than an accuracy.
@@ -172,7 +229,7 @@ def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
         linewidths=1.4,
         zorder=4,
     )
-    line.set_path_effects([withStroke(linewidth=2.6, foreground="white")])
+    line.set(path_effects=stroke)
 
 
 def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
@@ -204,76 +261,43 @@ def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
 
 
 def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
-    along = LETTERS[diagram["y"]["name"]]
-    stroke = [withStroke(linewidth=2, foreground="0.6")]
-    measured = Line2D(
-        [],
-        [],
-        color=_MEASURED,
-        marker="o",
-        markersize=3.5,
-        linewidth=1,
-        label=f"{along} of accuracy {diagram['target']:g}, measured",
-    )
+    along, look = LETTERS[diagram["y"]["name"]], {"marker": "o", "linewidth": 1}
+    measured = f"{along} of accuracy {diagram['target']:g}, measured"
+    handles = [handle(measured, color=_MEASURED, **look)]
     if _without_theory(diagram):
-        return [measured]
+        return handles
+    stroke = [withStroke(linewidth=2, foreground="0.6")]
+    border = "border between noises that dominate"
     return [
-        measured,
-        Line2D([], [], color=_THEORY, linewidth=1.4, label="the same by closed forms"),
-        Line2D(
-            [],
-            [],
-            color="white",
-            linewidth=1,
-            path_effects=stroke,
-            label="border between dominant noises",
-        ),
-        Line2D(
-            [],
-            [],
-            color="black",
-            marker="x",
-            markersize=3.5,
-            linestyle="",
-            label="theory outside the 95 % interval",
-        ),
+        *handles,
+        handle("the same by theory, nothing fitted", color=_THEORY, linewidth=1.4),
+        handle(border, color=_REGIONS, linewidth=1, path_effects=stroke),
+        handle(_off(diagram), color="black", marker="x", linestyle=""),
     ]
-
-
-def _share(diagrams: Sequence[Mapping[str, Any]]) -> bool:
-    return all(diagram["y"] == diagrams[0]["y"] for diagram in diagrams)
 
 
 def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:
     """What sets a panel apart from the others, and how much of it disagrees."""
-    told = [set(describe_fields(each["problem"]).values()) for each in diagrams]
-    common = set.intersection(*told)
+    common = set.intersection(
+        *(set(describe_fields(each["problem"]).values()) for each in diagrams)
+    )
     own = [text for text in describe_fields(diagram["problem"]).values() if text not in common]
     if _without_theory(diagram):
         return ", ".join(own) or str(diagram["without_theory"])
-    wrong, compared = diagram["disagreement"]["count"], diagram["disagreement"]["of"]
-    count = f"{wrong} of {compared} cells disagree ({wrong / max(compared, 1):.1%})"
-    return f"{', '.join(own)}: {count}" if own else count
+    compared = diagram["disagreement"]["of"]
+    agree = compared - diagram["disagreement"]["count"]
+    share = agree / max(compared, 1)
+    told = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", " %")
+    return fill(f"{', '.join(own)}: {told}" if own else told, 44)
 
 
-def _caption(diagrams: Sequence[Mapping[str, Any]], width: int) -> str:
-    first = diagrams[0]
-    seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
-    tests = max(cell["tests"] for cell in first["cells"])
-    failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
-    sentences = [
-        f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
-        f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
-        f"tested on {tests} fresh samples each.",
-        f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
-        "95 % intervals; no point: not within the plane.",
-    ]
-    if not all(_without_theory(diagram) for diagram in diagrams):
-        sentences += [
-            "Line: the same by closed forms, nothing fitted.",
-            "Crosses: prediction outside the 95 % interval of the cell's mean, as one in twenty is "
-            "by chance.",
-        ]
-    if failed:
-        sentences.append(f"{failed} runs failed and are left out.")
-    return fill(" ".join(sentences), width)
+def _tolerance(diagram: Mapping[str, Any]) -> float:
+    return float(diagram["disagreement"].get("tolerance", 0.0))
+
+
+def _off(diagram: Mapping[str, Any]) -> str:
+    """When a cell carries a cross."""
+    tolerance = _tolerance(diagram)
+    if not tolerance:
+        return "theory outside the 95 % interval"
+    return f"theory off by more than {tolerance:g} beyond the 95 % interval"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,17 @@ from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.patches import Patch
 
 from recallscope.plotting.labels import accuracy_label
-from recallscope.plotting.style import COLOURS, label_size_axes, new_figure
+from recallscope.plotting.layout import (
+    LETTERS_PER_INCH,
+    explain,
+    needed,
+    panel_grid,
+    small_legend,
+)
+from recallscope.plotting.style import COLOURS, label_size_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LEVELS = (0.1, 0.5, 0.9)
@@ -26,7 +35,9 @@ _COLOUR = dict(zip(_NOISES, COLOURS, strict=True))
 _HATCH = {"recall": "", "lock": "////", "one_step": "..."}
 
 
-def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
+def phase_map_figure(
+    plane: Mapping[str, Any], title: str = "", *, width: float | None = None, caption: bool = True
+) -> Figure:
     """Regions by binding noise, with lines of equal predicted accuracy.
 
     The colour tells the noise and the hatching its stage: none for recall, lines for lock, dots for
@@ -39,16 +50,48 @@ def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
             - `x` and `y`: the `name` of a size and its `values`;
             - `accuracy`: the name of the one predicted;
             - `cells`: rows of `predicted`, `stage` and `term`, along x first, then along y.
-        title: a line above the figure.
+        title: a line above the panel.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
+    figure, (axes,) = panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
+    _draw(axes, plane)
+    axes.set_title(fill(title, int(LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    explain(figure, _handles(plane), phase_map_caption(plane) if caption else "")
+    return figure
+
+
+def phase_map_panels(plane: Mapping[str, Any]) -> int:
+    """How many axes `draw_phase_map` needs."""
+    return 1
+
+
+def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
+    """Draw on axes of your own; `plane` is what `phase_map_figure` takes."""
+    (one,) = needed(axes, phase_map_panels(plane))
+    _draw(one, plane)
+    small_legend(one, _handles(plane))
+
+
+def phase_map_caption(plane: Mapping[str, Any]) -> str:
+    """What is seen, in a paragraph."""
+    return (
+        f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy. Colours: the noise that "
+        "binds; hatching: its stage."
+    )
+
+
+def _binding(plane: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(cell["stage"], cell["term"]) for cell in plane["cells"]]
+
+
+def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     xs, ys = plane["x"]["values"], plane["y"]["values"]
     shape = len(ys), len(xs)
-    binding = [(cell["stage"], cell["term"]) for cell in plane["cells"]]
+    binding = _binding(plane)
     kinds = sorted(set(binding))
     codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
     predicted = np.array([cell["predicted"] for cell in plane["cells"]]).reshape(shape)
-    figure = new_figure(5.4, 3.6)
-    axes = figure.subplots()
     axes.pcolormesh(
         xs,
         ys,
@@ -67,16 +110,16 @@ def phase_map_figure(plane: Mapping[str, Any], title: str = "") -> Figure:
     )
     axes.clabel(lines, fmt="%g", fontsize=7)
     label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
-    accuracy = accuracy_label(plane["accuracy"])
-    lines_say = f"Lines: predicted {accuracy}. Colours: the noise that binds; hatching: its stage."
-    figure.suptitle(f"{title}\n{lines_say}" if title else lines_say, fontsize=7)
-    patches = [
+    axes.set_xlim(xs[0], xs[-1])
+    axes.set_ylim(ys[0], ys[-1])
+
+
+def _handles(plane: Mapping[str, Any]) -> list[Patch]:
+    return [
         Patch(
             facecolor=to_rgba(_COLOUR[term], _PALE),
             hatch=_HATCH[stage],
             label=f"{stage}: {term}".replace("_", " "),
         )
-        for stage, term in kinds
+        for stage, term in sorted(set(_binding(plane)))
     ]
-    figure.legend(handles=patches, loc="outside right center", fontsize=7, frameon=False)
-    return figure

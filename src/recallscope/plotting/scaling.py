@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from textwrap import fill
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.style import COLOURS, LETTERS, MARKERS, log_bars, new_figure, style_axes
+from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
+from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
+from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-_MEASURED, _LAW, _THEORY = COLOURS[0], COLOURS[1], "black"
+_MEASURED, _LAW, _THEORY, _EXPECTED = COLOURS[0], COLOURS[1], "black", COLOURS[2]
 
 
-def scaling_figure(scaling: Mapping[str, Any]) -> Figure:
+def scaling_figure(
+    scaling: Mapping[str, Any], *, width: float | None = None, caption: bool = True
+) -> Figure:
     """One panel for each size that was varied, and one for the collapse if the runs are known.
 
     Args:
@@ -32,47 +35,78 @@ def scaling_figure(scaling: Mapping[str, Any]) -> Figure:
             - `goodness`: the `p_value` of the fit, and how many points are `reached` and `bounds`;
             - `panels`: for each `size` that was varied, `points` of `x`, critical `value`, its
               `log_sd`, `bound` (0: measured; 1, -1: it lies above, below) and `theory` or None,
-              and the ends of the law's `line`, of `x` and `value`; none if there is no law;
+              and the ends of the law's `line`, of `x` and `value`; none if there is no law. There
+              may be a `theory_line` and, for exponents of one's own, an `expected_line`: rows of
+              `x` and `value`, None where there is none;
             - `collapse`: None, or the rms about one curve against the size over that of the `law`,
               about one against the size itself (`raw`), and about each problem's own (`seeds`);
             - `collapse_points`: rows of the number of a `problem`, `ratio` and `accuracy`;
             - `points`: the rows of the problems, from which their `evaluations` and what they
               share is told.
+        width: of the whole figure, in inches.
+        caption: whether the figure carries its caption.
     """
-    panels, collapse = scaling["panels"], scaling["collapse"]
+    count = scaling_panels(scaling)
+    figure, axes = panel_grid(count, width or max(2.4 * count, 3.6), 2.4, narrowest=2.1)
+    _draw(axes, scaling)
+    explain(figure, _handles(scaling), scaling_caption(scaling) if caption else "")
+    return figure
+
+
+def scaling_panels(scaling: Mapping[str, Any]) -> int:
+    """How many axes `draw_scaling` needs."""
+    return len(scaling["panels"]) + (scaling["collapse"] is not None)
+
+
+def draw_scaling(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
+    """Draw on axes of your own; `scaling` is what `scaling_figure` takes."""
+    _draw(needed(axes, scaling_panels(scaling)), scaling)
+    small_legend(axes[0], _handles(scaling))
+
+
+def scaling_caption(scaling: Mapping[str, Any]) -> str:
+    """What is seen, in a paragraph."""
+    rows, goodness = scaling["points"], scaling["goodness"]
+    runs = sum(int(row.get("evaluations") or 0) for row in rows)
+    sentences = [
+        f"{describe_common_fields(rows)}." if all(row.get("embedding") for row in rows) else "",
+        f"{goodness['reached']} critical sizes of {accuracy_label(scaling['accuracy'])} accuracy "
+        f"{scaling['target']:g}"
+        + (f" from {runs} runs" if runs else "")
+        + ", with 95 % intervals"
+        + (f", and {goodness['bounds']} bounds." if goodness["bounds"] else "."),
+        "Other sizes are brought to their mean by the law." if len(scaling["panels"]) > 1 else "",
+        f"Fit: {scaling['advice']}",
+    ]
+    if scaling["status"] != "undetermined":
+        sentences.append(f"Goodness of fit: p = {goodness['p_value']:.2g}.")
+    return " ".join(filter(None, sentences))
+
+
+def _draw(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
+    panels, quantity = scaling["panels"], scaling["quantity"]
     if not any(panel["points"] for panel in panels):
         raise ProblemError("no critical size was reached or bounded, so there is nothing to draw")
-    count = len(panels) + (collapse is not None)
-    figure = new_figure(max(2.4 * count, 3.6), 3.5)
-    axes = figure.subplots(1, count, squeeze=False)[0]
-    for place, panel in enumerate(panels):
-        _draw_panel(axes[place], scaling, panel)
-    quantity = scaling["quantity"]
-    axes[0].set_ylabel(f"critical {quantity}, {LETTERS[quantity]}*", fontsize=8)
-    if collapse is not None:
+    for each, panel in zip(axes, panels, strict=False):
+        _draw_panel(each, scaling, panel)
+        each.set_ylabel(f"critical {quantity}, {LETTERS[quantity]}*", fontsize=8)
+    if scaling["collapse"] is not None:
         _draw_collapse(axes[-1], scaling)
+
+
+def _handles(scaling: Mapping[str, Any]) -> list[Line2D]:
+    has = {name for panel in scaling["panels"] for name in panel if panel[name]}
+    line = {"linewidth": 0.8} if "theory_line" in has else {"marker": "x", "linestyle": ""}
     handles = [
-        Line2D([], [], color=_MEASURED, marker="o", markersize=4, linestyle="", label="measured"),
-        Line2D([], [], color=_LAW, linewidth=1.2, label="power law fitted"),
-        Line2D(
-            [],
-            [],
-            color=_THEORY,
-            marker="x",
-            markersize=4,
-            linestyle="",
-            label="closed forms, nothing fitted",
-        ),
+        handle("measured", color=_MEASURED, marker="o", linestyle=""),
+        handle("power law fitted", color=_LAW, linewidth=1.2),
+        handle("theory, nothing fitted", color=_THEORY, **line),
     ]
+    if "expected_line" in has:
+        handles.append(handle("expected", color=_EXPECTED, linestyle="-.", linewidth=1))
     if scaling["goodness"]["bounds"]:
-        handles.append(
-            Line2D([], [], color=_MEASURED, marker="^", markersize=4, linestyle="", label="bound")
-        )
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=len(handles), fontsize=7, frameon=False
-    )
-    figure.suptitle(_caption(scaling, round(40 * max(count, 1.5))), fontsize=7)
-    return figure
+        handles.append(handle("bound", color=_MEASURED, marker="^", linestyle=""))
+    return handles
 
 
 def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]) -> None:
@@ -92,34 +126,44 @@ def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]
     )
     for side, marker in ((1, "^"), (-1, "v")):
         axes.plot(x[bound == side], y[bound == side], marker, color=_MEASURED, markersize=4)
-    known = [point for point in points if point["theory"] is not None]
-    if known:
-        theory = [point["theory"] for point in known]
-        axes.plot([point["x"] for point in known], theory, "x", color=_THEORY, markersize=4)
+    if theory := panel.get("theory_line"):
+        _draw_line(axes, theory, color=_THEORY, linewidth=0.8)
+    else:
+        known = [point for point in points if point["theory"] is not None]
+        predicted = [point["theory"] for point in known]
+        axes.plot([point["x"] for point in known], predicted, "x", color=_THEORY, markersize=4)
+    if expected := panel.get("expected_line"):
+        _draw_line(axes, expected, color=_EXPECTED, linewidth=1, linestyle="-.")
     title = f"{LETTERS[scaling['quantity']]}* against {LETTERS[name]}"
     if panel["line"]:
-        ends = panel["line"]
-        line = [end["value"] for end in ends]
-        axes.plot([end["x"] for end in ends], line, color=_LAW, linewidth=1.2)
+        _draw_line(axes, panel["line"], color=_LAW, linewidth=1.2)
         power = scaling["exponents"][name]
         title += f"\nmeasured {power['value']:.2f} ({power['low']:.2f} to {power['high']:.2f})"
-        title += "" if power["theory"] is None else f"\nclosed forms {power['theory']:.2f}"
-    axes.set_title(title, fontsize=7)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        title += "" if power["theory"] is None else f"\ntheory {power['theory']:.2f}"
+    axes.set_title(title.replace("-", "−"), fontsize=7)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    set_ticks(axes.xaxis, sorted({point["x"] for point in points}), base=2)
+    set_ticks(axes.yaxis, base=2)
     axes.set_xlabel(f"{LETTERS[name]}, {name}", fontsize=8)
     style_axes(axes)
 
 
+def _draw_line(axes: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> None:
+    """A line through rows of x and value, broken where there is none."""
+    value = np.array([row["value"] for row in rows], float)  # None becomes NaN
+    axes.plot([row["x"] for row in rows], value, **look)
+
+
 def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
-    for point in scaling["collapse_points"]:
+    points = scaling["collapse_points"]
+    for problem in sorted({point["problem"] for point in points}):
+        mine = [point for point in points if point["problem"] == problem]
         axes.plot(
-            point["ratio"],
-            point["accuracy"],
-            marker=MARKERS[point["problem"] % len(MARKERS)],
-            color=COLOURS[point["problem"] % len(COLOURS)],
+            [point["ratio"] for point in mine],
+            [point["accuracy"] for point in mine],
+            marker=MARKERS[problem % len(MARKERS)],
+            color=COLOURS[problem % len(COLOURS)],
             markersize=2.5,
             alpha=0.6,
             linestyle="",
@@ -130,28 +174,12 @@ def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     axes.set_title(
-        f"collapse, rms about one curve: {rms['law']:.3f}\nagainst {letter}: {rms['raw']:.3f}\n"
-        f"about each problem's own curve: {rms['seeds']:.3f}",
+        f"all runs on one curve? rms {rms['law']:.3f}\nagainst {letter} itself: {rms['raw']:.3f}\n"
+        f"about each problem's own: {rms['seeds']:.3f}",
         fontsize=7,
     )
     axes.set_xlabel(f"{letter}/{letter}* of the law", fontsize=8)
     axes.set_ylabel(f"{accuracy_label(scaling['accuracy'])} accuracy", fontsize=8)
+    for axis in (axes.xaxis, axes.yaxis):
+        set_ticks(axis)
     style_axes(axes)
-
-
-def _caption(scaling: Mapping[str, Any], width: int) -> str:
-    rows, goodness = scaling["points"], scaling["goodness"]
-    runs = sum(int(row.get("evaluations") or 0) for row in rows)
-    sentences = [
-        f"{describe_common_fields(rows)}." if all(row.get("embedding") for row in rows) else "",
-        f"{goodness['reached']} critical sizes of {accuracy_label(scaling['accuracy'])} accuracy "
-        f"{scaling['target']:g}"
-        + (f" from {runs} runs" if runs else "")
-        + ", with 95 % intervals"
-        + (f", and {goodness['bounds']} bounds." if goodness["bounds"] else "."),
-        "Other sizes are brought to their mean by the law." if len(scaling["panels"]) > 1 else "",
-        f"Fit: {scaling['advice']}",
-    ]
-    if scaling["status"] != "undetermined":
-        sentences.append(f"Goodness of fit: p = {goodness['p_value']:.2g}.")
-    return fill(" ".join(filter(None, sentences)), width)

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
+from recallscope.plotting.labels import LETTERS
+from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 FORMATS = (".pdf", ".png", ".svg")
 _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
@@ -48,6 +49,8 @@ def label_size_axes(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(f"{LETTERS[x]}, {x}", fontsize=8)
     axes.set_ylabel(f"{LETTERS[y]}, {y}", fontsize=8)
     axes.tick_params(labelsize=7)
+    for axis in (axes.xaxis, axes.yaxis):
+        set_ticks(axis, base=2)
 
 
 def log_bars(
@@ -66,7 +69,9 @@ def check_path(path: str | Path) -> Path:
 
 def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
     """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
-    with rc_context({"svg.hashsalt": "recallscope"}):
+    # TrueType in a PDF, as publishers ask for; text in an SVG stays text.
+    fonts = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
+    with rc_context({"svg.hashsalt": "recallscope"}), rc_context(fonts):  # type: ignore[arg-type]
         figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
 
 

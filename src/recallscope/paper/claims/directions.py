@@ -13,8 +13,8 @@ from recallscope.paper.analysis import mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import Judgement, judge
+from recallscope.plotting.labels import LETTERS
 from recallscope.plotting.panels import Panel, Picture
-from recallscope.plotting.style import LETTERS
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.capacity import GROWS
@@ -149,4 +149,6 @@ CLAIM = Claim(
     "behind another.",
     sweeps=("factorial", "factorial-mlp"),
     analyse=analyse,
+    plain="more data, more dimensions and a wider MLP help a model to remember; more facts and "
+    "longer texts make it harder.",
 )

@@ -191,6 +191,8 @@ CLAIM = Claim(
     "prediction on them was written.",
     sweeps=("locking", "training-on"),
     analyse=analyse,
+    plain="whether a model finds the word that matters is settled at the very start of training, "
+    "and small steps afterwards do not change it.",
     caveat="This is about small, unsaturated steps: the first gradient steps in their limit, and "
     f"{LATE_STEPS} small ones on the same batch. It is not about training to convergence.",
 )

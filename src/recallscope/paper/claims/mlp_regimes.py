@@ -57,7 +57,7 @@ def analyse(evidence: Evidence) -> Finding:
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
             + " of the three. From the population (N = ∞), where MLP noise is what "
-            f"width must beat, m* goes as d to the {shown(power)}{poor_fit_note(width_law)}: "
+            f"width must beat, m* ∝ d^{shown(power)}{poor_fit_note(width_law)}: "
             f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
             f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
             f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
@@ -182,4 +182,6 @@ CLAIM = Claim(
     "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
     sweeps=("width", "noises", "without-mlp", "with-mlp"),
     analyse=analyse,
+    plain="an added random layer may help or hurt: with little data it brings more noise than it "
+    "takes away.",
 )

@@ -46,9 +46,9 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"Samples needed go as d to the {shown(needed['dim'])} and L to the "
-            f"{shown(needed['length'])}{poor_fit_note(batch_law)}. Facts stored from the same "
-            f"batch go as d to the {shown(stored['dim'])} and L to the {shown(stored['length'])}"
+            f"Samples needed: N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
+            f"{poor_fit_note(batch_law)}. Facts stored from the same batch: "
+            f"V* ∝ d^{shown(stored['dim'])} · L^{shown(stored['length'])}"
             f"{poor_fit_note(stored_law)}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
@@ -120,5 +120,7 @@ CLAIM = Claim(
     "facts that can be stored, so both readings are tested.",
     sweeps=("random-long", "capacity"),
     analyse=analyse,
+    plain="the number of examples would grow in step with the dimension and with the length of "
+    "texts.",
     of_paper=False,
 )

@@ -56,11 +56,10 @@ def analyse(evidence: Evidence) -> Finding:
         judgements=judgements,
         answer=(
             f"Random embeddings need {shown(over)} times the samples of orthogonal ones. Over "
-            "orthogonal embeddings the critical sample size goes as d to the "
-            f"{shown(found['orthogonal']['dim'])} and L to the "
-            f"{shown(found['orthogonal']['length'])}. Over random ones, at fewer dimensions than "
-            f"tokens, the powers are {shown(found['random']['dim'])} and "
-            f"{shown(found['random']['length'])}."
+            f"orthogonal embeddings N* ∝ d^{shown(found['orthogonal']['dim'])} · "
+            f"L^{shown(found['orthogonal']['length'])}. Over random ones, at fewer dimensions than "
+            f"tokens, N* ∝ d^{shown(found['random']['dim'])} · "
+            f"L^{shown(found['random']['length'])}."
         ),
         picture=Picture(
             caption="The same task and lengths. Random embeddings have fewer dimensions than "
@@ -86,6 +85,8 @@ CLAIM = Claim(
     "dimensions than tokens. Real models have far fewer, so their embeddings overlap.",
     sweeps=("random-long", "orthogonal"),
     analyse=analyse,
+    plain="models in which no two tokens overlap look better than real ones are, so a rule made "
+    "for them promises too much.",
     caveat="The factor between random and orthogonal embeddings is taken at unequal dimensions: "
     "orthogonal ones need d ≥ V + 1, and the random ones have d < V.",
 )

@@ -74,13 +74,13 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"The batch needed goes as d to the {shown(needed['dim'])} and L to the "
-            f"{shown(needed['length'])}. This is after three steps on long sequences, for half of "
-            f"the facts{poor_fit_note(batch_law)}; that N* depends on neither is rejected "
-            f"with p = {p_value}. Read from the first gradient, the facts stored "
-            f"go as N/L to the {shown(capacity['ratio'])} and d to the {shown(capacity['dim'])}"
-            f"{poor_fit_note(stored_law)}; at equal N/L and d, length has the power "
-            f"{shown(at_equal_ratio)}."
+            f"The batch needed: N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
+            "is after three steps on long sequences, for half of the facts"
+            f"{poor_fit_note(batch_law)}; that N* depends on neither is rejected with "
+            f"p = {p_value}. The facts stored, read from the first gradient: "
+            f"V* ∝ (N/L)^{shown(capacity['ratio'])} · d^{shown(capacity['dim'])}"
+            f"{poor_fit_note(stored_law)}; at equal N/L and d, they go as "
+            f"L^{shown(at_equal_ratio)}."
         ),
         picture=Picture(
             caption="Left: the critical sample size over d, for the shortest and the longest of "
@@ -125,4 +125,6 @@ CLAIM = Claim(
     "A product means that one can, at an exchange rate that can be measured: the powers.",
     sweeps=("random-long", "capacity-one-step"),
     analyse=analyse,
+    plain="fewer dimensions can be made up for with more data, and longer texts cost data; no "
+    "size decides alone how many facts are kept.",
 )

@@ -89,4 +89,6 @@ CLAIM = Claim(
     "stores several times as many facts per parameter as its largest.",
     sweeps=("random-short", "random-long"),
     analyse=analyse,
+    plain="with short texts a small model learns from little data; with long texts one must make "
+    "the model larger or find more examples.",
 )

@@ -53,7 +53,7 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"Facts per parameter go as d to the {shown(per_parameter)}. This is the capacity, "
+            f"Facts per parameter ∝ d^{shown(per_parameter)}. This is the capacity, "
             f"with all the data there is{poor_fit_note(facts_law)}. For the same facts the "
             f"smallest dimension of the grid, {few}, needs {shown(more['short'])} times the "
             f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
@@ -126,4 +126,5 @@ CLAIM = Claim(
     "there is the learnability.",
     sweeps=("capacity-population", "random-short", "random-long"),
     analyse=analyse,
+    plain="a smaller model packs facts more tightly, and pays for it with more training examples.",
 )

@@ -112,4 +112,6 @@ CLAIM = Claim(
     "The searches know nothing of it.",
     sweeps=("corners", "random-short", "random-long"),
     analyse=analyse,
+    plain="a small model that reads long texts needs by far the most data, and theory says "
+    "beforehand how much each kind of model needs.",
 )
