@@ -11,7 +11,10 @@ from blocks import blocks, run_page
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-PAGES = [*TUTORIALS, *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "faq", "extending"))]
+PAGES = [
+    *TUTORIALS,
+    *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "faq", "extending", "pictures")),
+]
 
 
 def test_there_are_tutorials():
