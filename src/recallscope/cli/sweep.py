@@ -147,7 +147,11 @@ def _part_from(text: str) -> tuple[int, int]:
 
 
 def _estimated(
-    spec: Sweep, where: dict[str, Any], cut: int | None, part: tuple[int, int] | None
+    spec: Sweep,
+    where: dict[str, Any],
+    cut: int | None,
+    part: tuple[int, int] | None,
+    pace: float = 1.0,
 ) -> Estimate:
     from dataclasses import replace
 
@@ -157,7 +161,7 @@ def _estimated(
     settings = replace(spec.settings, sharded=cut is not None)
     check_sharded(settings, spec.limits)
     place = where["executor"], workers_from(where)
-    return estimate(spec.cells(), _store(where), settings, *place, part)
+    return estimate(spec.cells(), _store(where), settings, *place, part, pace)
 
 
 def _print_estimate(
@@ -167,7 +171,9 @@ def _print_estimate(
     part: tuple[int, int] | None,
     as_json: bool,
 ) -> int:
-    found = _estimated(spec, where, cut, part)
+    from recallscope.sweeps.estimate import measured_pace
+
+    found = _estimated(spec, where, cut, part, measured_pace(spec.settings.dtype))
     if as_json:
         asked = {"store": _store(where).place, "executor": where["executor"], "part": part}
         print_json(asked | found._asdict())
