@@ -9,7 +9,7 @@ import typer
 
 from recallscope.cli.options import SIZES, Device, Dtype, Json, asks_for_a_problem
 from recallscope.cli.parsing import problem_from
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either
 from recallscope.cli.tables.run import print_bench
 from recallscope.common.csv_files import number_or_text
 
@@ -42,7 +42,4 @@ def bench(
         repeats=number_or_text(repeats),
         announce=lambda stage: print(f"timing {stage}", file=sys.stderr),
     )
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        print_bench(result)
+    print_either(as_json, result.to_dict(), print_bench, result)

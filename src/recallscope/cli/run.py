@@ -17,7 +17,7 @@ from recallscope.cli.options import (
     asks_for_a_problem,
 )
 from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either
 from recallscope.cli.tables.run import print_run
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.machine import available_cores
@@ -79,14 +79,10 @@ def run(
             )
             display.update(len(records), count)
     summary = {name: mean._asdict() for name, mean in summarise(records).items()}
-    if as_json:
-        print_json(
-            {
-                "problem": problem.to_dict() | {"key": problem.key},
-                "records": [record.to_dict() for record in records],
-                "summary": summary,
-            }
-        )
-    else:
-        print_run(problem, records, summary)
+    document = {
+        "problem": problem.to_dict() | {"key": problem.key},
+        "records": [record.to_dict() for record in records],
+        "summary": summary,
+    }
+    print_either(as_json, document, print_run, problem, records, summary)
     return 0 if all(record.status is Status.OK for record in records) else 1

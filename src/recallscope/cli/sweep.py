@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,7 +16,7 @@ from recallscope.cli.execution import (
 )
 from recallscope.cli.options import Json, Yes, asks_where_to_run
 from recallscope.cli.tables.measurement import print_searches
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.sweeps import print_estimate, print_sweep
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError, whole_number
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 
 
 _MOST_TOLD = 5  # cells that are not ok
+
+
+class _Asked(NamedTuple):
+    spec: Sweep
+    where: dict[str, Any]
+    cut: int | None
+    part: tuple[int, int] | None
 
 
 def _print_schema(wanted: bool) -> None:
@@ -92,20 +99,20 @@ def sweep(
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
-    which = None if part is None else _part_from(part)
+    asked = _Asked(spec, where, cut, None if part is None else _part_from(part))
     check_executor(where["executor"], workers_from(where), where["address"])
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(spec, where, cut, which, dry_run, as_json)
+        return _searches(asked, dry_run, as_json)
     if dry_run:
-        return _print_estimate(spec, where, cut, which, as_json)
+        return _print_estimate(asked, as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
     store, workers = _store(where), workers_from(where)
     if not yes:  # of a large sweep, an estimate takes a while
-        check_time(_estimated(spec, where, cut, which).seconds, yes, "see --dry-run")
+        check_time(_estimated(asked).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
@@ -123,17 +130,15 @@ def sweep(
             test_samples=spec.settings.test_samples,
             device=spec.settings.device,
             shards=cut,
-            part=which,
+            part=asked.part,
             time_limit=spec.limits.seconds,
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
             progress=show,
             failure=_teller(display, store.place),
         )
-    if as_json:
-        print_json({"store": store.place} | found._asdict())
-    else:
-        print_sweep(store.place, found)
+    document = {"store": store.place} | found._asdict()
+    print_either(as_json, document, print_sweep, store.place, found)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -146,64 +151,43 @@ def _part_from(text: str) -> tuple[int, int]:
     return check_part((number_or_text(number), number_or_text(count)))
 
 
-def _estimated(
-    spec: Sweep,
-    where: dict[str, Any],
-    cut: int | None,
-    part: tuple[int, int] | None,
-    pace: float = 1.0,
-) -> Estimate:
+def _estimated(asked: _Asked, pace: float = 1.0) -> Estimate:
     from dataclasses import replace
 
     from recallscope.sweeps.estimate import estimate
     from recallscope.sweeps.sweep import check_sharded
 
-    settings = replace(spec.settings, sharded=cut is not None)
+    spec, where = asked.spec, asked.where
+    settings = replace(spec.settings, sharded=asked.cut is not None)
     check_sharded(settings, spec.limits)
     place = where["executor"], workers_from(where)
-    return estimate(spec.cells(), _store(where), settings, *place, part, pace)
+    return estimate(spec.cells(), _store(where), settings, *place, asked.part, pace)
 
 
-def _print_estimate(
-    spec: Sweep,
-    where: dict[str, Any],
-    cut: int | None,
-    part: tuple[int, int] | None,
-    as_json: bool,
-) -> int:
+def _print_estimate(asked: _Asked, as_json: bool) -> int:
     from recallscope.sweeps.estimate import measured_pace
 
-    found = _estimated(spec, where, cut, part, measured_pace(spec.settings.dtype))
-    if as_json:
-        asked = {"store": _store(where).place, "executor": where["executor"], "part": part}
-        print_json(asked | found._asdict())
-    else:
-        print_estimate(where["executor"], found, part)
+    found = _estimated(asked, measured_pace(asked.spec.settings.dtype))
+    place, executor = _store(asked.where).place, asked.where["executor"]
+    document = {"store": place, "executor": executor, "part": asked.part} | found._asdict()
+    print_either(as_json, document, print_estimate, executor, found, asked.part)
     return 0
 
 
-def _searches(
-    spec: Sweep,
-    where: dict[str, Any],
-    cut: int | None,
-    part: tuple[int, int] | None,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
+def _searches(asked: _Asked, dry_run: bool, as_json: bool) -> int:
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
     from recallscope.sweeps.scheduler import run_searches
 
-    if cut is not None:
+    spec, where = asked.spec, asked.where
+    if asked.cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
-    number, count = part or (1, 1)
+    number, count = asked.part or (1, 1)
     searches = spec.searches()[number - 1 :: count]  # all of about the same cost
     if dry_run:
         most = sum(search.budget for search in searches)
-        if as_json:
-            print_json({"searches": len(searches), "most_cells": most})
-        else:
-            print(f"{len(searches)} searches of at most {most} runs in all.")
+        said = f"{len(searches)} searches of at most {most} runs in all."
+        print_either(as_json, {"searches": len(searches), "most_cells": most}, print, said)
         return 0
     store = store_from(where)
     with ProgressDisplay(f"{len(searches)} searches") as display, executor_from(where) as executor:
@@ -211,10 +195,8 @@ def _searches(
             searches, executor, spec.settings, display.update, limits=spec.limits, store=store
         )
     found = [search.result() for search in searches]
-    if as_json:
-        print_json({"searches": [each.to_dict() for each in found]})
-    else:
-        print_searches(found)
+    document = {"searches": [each.to_dict() for each in found]}
+    print_either(as_json, document, print_searches, found)
     return 0 if all(each.status is Status.OK for each in found) else 1
 
 

@@ -20,7 +20,7 @@ from recallscope.cli.parsing import (
     own_arrays,
     problem_from,
 )
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.theory import (
     print_bound,
     print_check,
@@ -48,10 +48,7 @@ def predict(
 
     _, options["embedding"] = own_arrays(options["embedding"])
     found = capacity.predict(problem_from(**options))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_prediction(found)
+    print_either(as_json, found.to_dict(), print_prediction, found)
 
 
 @asks_for_a_problem()
@@ -77,10 +74,7 @@ def solve(
     fill_in(options, quantity)
     problem = closed_form_problem(options)
     found = capacity.solve(problem, quantity, number_or_text(target), accuracy_name(accuracy))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_solution(found)
+    print_either(as_json, found.to_dict(), print_solution, found)
     return 0 if found.status is Status.OK else 1
 
 
@@ -103,10 +97,8 @@ def bound(
     options["samples"] = options["samples"] or "inf"
     problem = closed_form_problem(options)
     found = lower_bound.bound(problem, number_or_text(target))
-    if as_json:
-        print_json({"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()})
-    else:
-        print_bound(problem, found)
+    document = {"problem": problem.to_dict() | {"key": problem.key}, "bound": found.to_dict()}
+    print_either(as_json, document, print_bound, problem, found)
 
 
 @asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
