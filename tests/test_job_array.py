@@ -87,6 +87,8 @@ def test_searches_have_parts_too(command, tmp_path):
     )
     job = ("sweep", str(file), "--store", str(tmp_path / "s"), "--dry-run", "--json", "--part")
     assert [json.loads(command(*job, k).stdout)["searches"] for k in ("1/2", "2/2")] == [2, 1]
+    none = command("sweep", str(file), "--store", str(tmp_path / "s"), "--part", "4/4")
+    assert (none.returncode, none.stdout.count("none is in this one")) == (0, 1)
 
 
 @pytest.mark.parametrize(

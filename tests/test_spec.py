@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from recallscope import Problem, ProblemError, Store
-from recallscope.sweeps.estimate import estimate
+from recallscope.sweeps.estimate import estimate, measured_pace
 from recallscope.sweeps.spec import read_sweep, sweep_from
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sweep.toml"
@@ -219,3 +219,15 @@ def test_an_estimate_counts_and_adds_up(tmp_path):
     seconds = costs[0].seconds + 4 * costs[1].seconds
     assert found.core_hours == pytest.approx(seconds / 3600)
     assert seconds / 2 <= found.seconds < seconds / 2 + 10
+
+
+def test_an_estimate_goes_by_the_pace_of_the_machine_and_the_threads_of_a_cell(tmp_path, threads):
+    from recallscope import predict_cost
+
+    small, large = (Problem(vocab=64, samples=n, dim=16, length=4) for n in (100, 10**6))
+    how = (Store(tmp_path), sweep_from(FIXED).settings, "serial", None, None)
+    threads(2)
+    for problem, busy in ((small, 1), (large, 2)):  # a small batch is one tile
+        alone = predict_cost(problem, dtype="float32").seconds
+        assert estimate([(problem, 0)], *how, pace=3.0).seconds == pytest.approx(3 * alone / busy)
+    assert 0.01 < measured_pace("float32") < 1000

@@ -10,7 +10,7 @@ import typer
 
 from recallscope.cli.execution import resumable, workers_from
 from recallscope.cli.options import Command, Json, asks_where_to_run, one_of
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 from recallscope.problem import ProblemError
 
@@ -59,10 +59,10 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
     from recallscope.api.paper import list_claims as listed_claims
 
     listed = listed_claims(size=size, store=store)
-    if as_json:
-        print_json([_without_title(each) for each in listed])
-    else:
-        print_claims(listed)
+    without_titles = [
+        {name: value for name, value in each.items() if name != "title"} for each in listed
+    ]
+    print_either(as_json, without_titles, print_claims, listed)
 
 
 @app.command(cls=Command)
@@ -126,11 +126,7 @@ def plot(
     written = [
         str(path) for claim, found in findings for path in write_figure(claim, found, folder)
     ]
-    if as_json:
-        print_json({"figures": written})
-    else:
-        for path in written:
-            print(path)
+    print_either(as_json, {"figures": written}, print, "\n".join(written))
 
 
 @app.command(cls=Command)
@@ -155,10 +151,8 @@ def report(
         figures = [
             str(path) for path in report_claims(to, store=store, size=size, progress=displays.show)
         ]
-    if as_json:
-        print_json({"report": to, "figures": figures})
-    else:
-        print(f"{to}, and {len(figures)} figures beside it")
+    said = f"{to}, and {len(figures)} figures beside it"
+    print_either(as_json, {"report": to, "figures": figures}, print, said)
 
 
 class _Displays:
@@ -185,10 +179,6 @@ class _Displays:
             self._display = self._stack.enter_context(ProgressDisplay(stage))
         assert self._display is not None
         self._display.update(done, total)
-
-
-def _without_title(listed: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in listed.items() if name != "title"}
 
 
 def _measured(claim: Claim, found: Finding | None) -> Finding:

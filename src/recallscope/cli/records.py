@@ -9,7 +9,7 @@ import typer
 
 from recallscope.cli.execution import store_from
 from recallscope.cli.options import Command, asks_for_a_store, one_of
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError, choice
 
@@ -59,10 +59,7 @@ def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
 
     store, in_json = _opened(context, asked)
     found = store_summary(store)
-    if in_json:
-        print_json(found.to_dict())
-    else:
-        print_store_summary(found)
+    print_either(in_json, found.to_dict(), print_store_summary, found)
 
 
 @app.command(cls=Command)
@@ -75,10 +72,8 @@ def verify(context: typer.Context, asked: dict[str, Any]) -> int:
     """
     store, in_json = _opened(context, asked)
     found = store.verify()
-    if in_json:
-        print_json(asdict(found) | {"sound": found.sound})
-    else:
-        print_store_check(store.place, found)
+    document = asdict(found) | {"sound": found.sound}
+    print_either(in_json, document, print_store_check, store.place, found)
     return 0 if found.sound else 1
 
 
@@ -136,17 +131,16 @@ def upgrade(
     if yes:
         store.upgrade()
         marked = True
-    if in_json:
-        print_json({"shards": found.shards, "records": found.records, "marked": marked})
-    elif found.marked:
-        print(f"{store.place} is marked as a store already.")
+    said = (
+        f"{store.place} has {found.records} records in {found.shards} shards and no marker; "
+        "upgrade --yes writes one."
+    )
+    if found.marked:
+        said = f"{store.place} is marked as a store already."
     elif yes:
-        print(f"{store.place}, {found.records} records, is marked as a store now.")
-    else:
-        print(
-            f"{store.place} has {found.records} records in {found.shards} shards and no marker; "
-            "upgrade --yes writes one."
-        )
+        said = f"{store.place}, {found.records} records, is marked as a store now."
+    document = {"shards": found.shards, "records": found.records, "marked": marked}
+    print_either(in_json, document, print, said)
 
 
 @app.command(cls=Command)
@@ -174,10 +168,8 @@ def compact(
         choice("what is dropped", status, _DROPPED)
     store, in_json = _opened(context, asked)
     before, after = store.compact(drop or [])
-    if in_json:
-        print_json({"shards_before": before, "shards_after": after})
-    else:
-        print(f"{before} shards are now {after}.")
+    counts = {"shards_before": before, "shards_after": after}
+    print_either(in_json, counts, print, f"{before} shards are now {after}.")
 
 
 @app.command(cls=Command)
@@ -227,7 +219,5 @@ def export(
     """
     store, in_json = _opened(context, asked)
     count = store.export(file)
-    if in_json:
-        print_json({"records": count, "file": file})
-    else:
-        print(f"{count} records were written to {file}.")
+    document = {"records": count, "file": file}
+    print_either(in_json, document, print, f"{count} records were written to {file}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,7 +17,7 @@ from recallscope.cli.execution import (
 from recallscope.cli.options import Yes, asks_where_to_run, writes_results
 from recallscope.cli.output import Output, output_from
 from recallscope.cli.tables.measurement import print_searches
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.sweeps import print_estimate, print_sweep
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError, whole_number
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 
 _MOST_TOLD = 5  # cells that are not ok
+
+
+class _Asked(NamedTuple):
+    spec: Sweep
+    where: dict[str, Any]
+    cut: int | None
+    part: tuple[int, int] | None
 
 
 def _print_schema(wanted: bool) -> None:
@@ -94,20 +101,20 @@ def sweep(
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
-    which = None if part is None else _part_from(part)
+    asked = _Asked(spec, where, cut, None if part is None else _part_from(part))
     check_executor(where["executor"], workers_from(where), where["address"])
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(file, spec, where, cut, which, dry_run, to)
+        return _searches(file, asked, dry_run, to)
     if dry_run:
-        return _print_estimate(spec, where, cut, which, to.as_json)
+        return _print_estimate(asked, to.as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
     store, workers = _store(where), workers_from(where)
     if not yes:  # of a large sweep, an estimate takes a while
-        check_time(_estimated(spec, where, cut, which).seconds, yes, "see --dry-run")
+        check_time(_estimated(asked).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
@@ -125,7 +132,7 @@ def sweep(
             test_samples=spec.settings.test_samples,
             device=spec.settings.device,
             shards=cut,
-            part=which,
+            part=asked.part,
             time_limit=spec.limits.seconds,
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
@@ -145,62 +152,47 @@ def _part_from(text: str) -> tuple[int, int]:
     return check_part((number_or_text(number), number_or_text(count)))
 
 
-def _estimated(
-    spec: Sweep, where: dict[str, Any], cut: int | None, part: tuple[int, int] | None
-) -> Estimate:
+def _estimated(asked: _Asked, pace: float = 1.0) -> Estimate:
     from dataclasses import replace
 
     from recallscope.sweeps.estimate import estimate
     from recallscope.sweeps.sweep import check_sharded
 
-    settings = replace(spec.settings, sharded=cut is not None)
+    spec, where = asked.spec, asked.where
+    settings = replace(spec.settings, sharded=asked.cut is not None)
     check_sharded(settings, spec.limits)
     place = where["executor"], workers_from(where)
-    return estimate(spec.cells(), _store(where), settings, *place, part)
+    return estimate(spec.cells(), _store(where), settings, *place, asked.part, pace)
 
 
-def _print_estimate(
-    spec: Sweep,
-    where: dict[str, Any],
-    cut: int | None,
-    part: tuple[int, int] | None,
-    as_json: bool,
-) -> int:
-    found = _estimated(spec, where, cut, part)
-    if as_json:
-        asked = {"store": _store(where).place, "executor": where["executor"], "part": part}
-        print_json(asked | found._asdict())
-    else:
-        print_estimate(where["executor"], found, part)
+def _print_estimate(asked: _Asked, as_json: bool) -> int:
+    from recallscope.sweeps.estimate import measured_pace
+
+    found = _estimated(asked, measured_pace(asked.spec.settings.dtype))
+    place, executor = _store(asked.where).place, asked.where["executor"]
+    document = {"store": place, "executor": executor, "part": asked.part} | found._asdict()
+    print_either(as_json, document, print_estimate, executor, found, asked.part)
     return 0
 
 
-def _searches(
-    file: str,
-    spec: Sweep,
-    where: dict[str, Any],
-    cut: int | None,
-    part: tuple[int, int] | None,
-    dry_run: bool,
-    to: Output,
-) -> int:
+def _searches(file: str, asked: _Asked, dry_run: bool, to: Output) -> int:
     from recallscope.api.sweep import sweep as run_sweep
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
-    if cut is not None:
+    spec, where = asked.spec, asked.where
+    if asked.cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
-    number, count = part or (1, 1)
+    number, count = asked.part or (1, 1)
     searches = spec.searches()[number - 1 :: count]  # all of about the same cost
     if dry_run:
         most = sum(search.budget for search in searches)
-        if to.as_json:
-            print_json({"searches": len(searches), "most_cells": most})
-        else:
-            print(f"{len(searches)} searches of at most {most} runs in all.")
+        said = f"{len(searches)} searches of at most {most} runs in all."
+        document = {"searches": len(searches), "most_cells": most}
+        print_either(to.as_json, document, print, said)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
-        found = run_sweep(file, part=part, progress=display.update, **place_from(where))
+        found = run_sweep(file, part=asked.part, progress=display.update, **place_from(where))
     to.show(found, lambda found: print_searches(found.searches))
     return 0 if all(each.status is Status.OK for each in found.searches) else 1
 

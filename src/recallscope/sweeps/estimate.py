@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import torch
+
 from recallscope.cell import Settings
 from recallscope.common.machine import available_cores
+from recallscope.experiment.run import run
+from recallscope.learning.batch import tile_size
+from recallscope.learning.cost import predict_cost
 from recallscope.problem import Problem
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import cost_maker
 from recallscope.sweeps.sweep import plan_of
 
-_START_SECONDS = {"serial": 0.0, "processes": 3.0, "ray": 8.0}
+_START_SECONDS = {"serial": 0.0, "processes": 1.2, "ray": 5.0}
+_TIMED = Problem(vocab=512, samples=4096, dim=64, length=16)
+_TIMING = 0.5  # seconds
 
 
 class Estimate(NamedTuple):
@@ -39,12 +48,16 @@ def estimate(
     executor: str,
     workers: int | None = None,
     part: tuple[int, int] | None = None,
+    pace: float = 1.0,
 ) -> Estimate:
-    """Count the cells, leave out the known ones, and add up the predicted costs."""
+    """Count the cells, leave out the known ones, and add up the predicted costs.
+
+    `pace` is how many times longer than a core of a server of 2023 this machine takes.
+    """
     known = store.statuses() if store.files.exists() else {}
     plan = plan_of(cells, settings, known, part)
     cost = cost_maker(settings)
-    work = seconds = largest = longest = 0.0
+    work = seconds = serial = largest = longest = 0.0
     unknown = 0
     for cell in plan.pending:
         each = cost(cell.problem)
@@ -52,16 +65,16 @@ def estimate(
             unknown += 1
             continue
         work += each.multiply_adds
-        seconds += each.seconds
+        seconds += pace * each.seconds
+        serial += pace * each.seconds / _threads(cell.problem)
         largest = max(largest, each.memory_bytes)
-        longest = max(longest, each.seconds)
-    cores = available_cores()
-    count = workers or (1 if executor == "serial" else cores)
-    # Serial runs one cell at a time on all cores; workers run one cell each on one core, unless
+        longest = max(longest, pace * each.seconds)
+    count = workers or (1 if executor == "serial" else available_cores())
+    # Serial runs one cell at a time on all threads; workers run one cell each on one core, unless
     # each cell is cut over all of them.
-    share = cores if executor == "serial" else count
-    alone = executor != "serial" and not settings.sharded
-    wall = max(seconds / share, longest if alone else 0.0)
+    wall = serial
+    if executor != "serial":
+        wall = max(seconds / count, 0.0 if settings.sharded else longest)
     return Estimate(
         cells=plan.cells,
         done=plan.known,
@@ -69,7 +82,27 @@ def estimate(
         multiply_adds=work,
         memory_bytes=largest * count,
         workers=count,
-        seconds=wall + (_START_SECONDS[executor] if plan.pending else 0.0),
+        seconds=wall + (pace * _START_SECONDS[executor] if plan.pending else 0.0),
         core_hours=seconds / 3600,
         unknown=unknown,
     )
+
+
+def measured_pace(dtype: str) -> float:
+    """How many times longer than is predicted runs take on this machine, by CPU time.
+
+    What other work it has at the moment says little about the time of a whole sweep.
+    """
+    expected = predict_cost(_TIMED, dtype=dtype).seconds
+    run(_TIMED, 0, dtype=dtype)  # the first takes longer
+    started, runs = time.process_time(), 0
+    while time.process_time() - started < _TIMING:
+        runs += 1
+        run(_TIMED, runs, dtype=dtype)
+    return (time.process_time() - started) / (runs * expected)
+
+
+def _threads(problem: Problem) -> float:
+    """How many threads one cell alone keeps busy: one for each tile of its batch at most."""
+    tiles = problem.samples / tile_size(problem)
+    return min(torch.get_num_threads(), tiles if math.isinf(tiles) else math.ceil(tiles))

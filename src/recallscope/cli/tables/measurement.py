@@ -47,6 +47,9 @@ def print_critical(found: CriticalSize) -> None:
 
 
 def print_searches(found: list[CriticalSize]) -> None:
+    if not found:
+        print("There are fewer searches than parts: none is in this one.")
+        return
     names = [
         name
         for name in ("vocab", "samples", "dim", "length", "width")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recallscope.problem import Problem
@@ -16,6 +16,14 @@ def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
         print(json.dumps(document, indent=2, allow_nan=False))
     except ValueError:  # seldom, so that the document is gone through only then
         print(json.dumps(_finite(document), indent=2, allow_nan=False))
+
+
+def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *found: Any) -> None:
+    """One JSON document for programs, or what people read."""
+    if as_json:
+        print_json(document)
+    else:
+        print_it(*found)
 
 
 def _finite(value: Any) -> Any:

@@ -37,4 +37,4 @@ def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None 
     print_table(("", ""), rows)
     if found.unknown:
         print(f"Without {found.unknown} cells, whose learner does not know its cost.")
-    print("Estimates for a core of a server of 2023; nothing was run.")
+    print("Times are for this machine, by a short timing, without other work; no cell was run.")
