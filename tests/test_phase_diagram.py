@@ -308,7 +308,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout) == document
     people = command("phase", "--from", table)
-    assert "Theory lies outside the 95 % interval in" in people.stdout
+    assert "Theory is off by more than 0.01 beyond the 95 % interval in" in people.stdout
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ class Runner:
                 pool,
                 self.settings,
                 progress,
-                store=store_at(how["store"]),
+                store=self._store,
                 callback=how["callback"],
             )
 
@@ -115,9 +115,14 @@ class Runner:
                 pool,
                 self.settings,
                 progress,
-                store=store_at(how["store"]),
+                store=self._store,
                 callback=how["callback"],
             )
+
+    @property
+    def _store(self) -> Store | None:
+        place = self.how["store"]
+        return None if place is None else store_at(place)
 
     @property
     def own(self) -> str | None:
@@ -143,10 +148,8 @@ def runner(given: HowToRun) -> Runner:
     return Runner(how, settings)
 
 
-def store_at(place: str | Path | Store | None) -> Store | None:
-    """The store at a place, if one is given."""
-    if place is None:
-        return None
+def store_at(place: str | Path | Store) -> Store:
+    """The store at a place."""
     from recallscope.store.store import Store
 
     return place if isinstance(place, Store) else Store(place)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recallscope.api.how_to_run import AxisLike, HowToRun, axis_from, runner, takes_how_to_run
+from recallscope.api.how_to_run import (
+    AxisLike,
+    HowToRun,
+    axis_from,
+    runner,
+    store_at,
+    takes_how_to_run,
+)
 from recallscope.measurement.phase import phase_diagram, plan
 from recallscope.measurement.phase_diagram import PhaseDiagram
 from recallscope.problem import Problem, ProblemError
@@ -54,18 +62,19 @@ def phase(
 
 
 def phase_of_store(
-    store: Store,
+    store: str | Path | Store,
     x: str,
     y: str,
     given: Mapping[str, Any],
     target: float = 0.5,
-    accuracy: str = "recall_accuracy",
+    accuracy: str = "recall",
 ) -> PhaseDiagram:
     """The plane of two sizes in the records of a store, of those that have the fields given."""
     if x not in SIZES or y not in SIZES:
         raise ProblemError(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
         )
+    store = store_at(store)
     records = [
         record
         for record in store.records()
@@ -83,4 +92,4 @@ def phase_of_store(
             f"the store {store.place!r} has the same problem and seed more than once, run in other "
             "ways; each may count once only: draw from a store of one sweep"
         )
-    return phase_diagram(records, x, y, accuracy, target)
+    return phase_diagram(records, x, y, accuracy_name(accuracy), target)

@@ -22,19 +22,13 @@ _LONG = 3600.0  # seconds
 
 def place_from(where: dict[str, Any]) -> dict[str, Any]:
     """The arguments that say where runs go, from the options of a command."""
-    return {
-        "executor": where["executor"],
-        "workers": workers_from(where),
-        "address": where["address"],
-        "store": store_from(where),
-    }
+    return where | {"workers": workers_from(where), "store": store_from(where)}
 
 
 def workers_from(where: dict[str, Any]) -> int | None:
     """How many workers, or None for one for each core."""
-    if where["workers"] is None:
-        return None
-    return whole_number("workers", number_or_text(where["workers"]), 1, 10**5)
+    given = where["workers"]
+    return None if given is None else whole_number("workers", number_or_text(given), 1, 10**5)
 
 
 def store_from(where: dict[str, Any]) -> Store | None:

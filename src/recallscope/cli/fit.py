@@ -108,11 +108,8 @@ def _measure(
         raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
     axes = [parse_axis(each) for each in vary]
     check_varied(axes, quantity)
-    for axis in axes:
-        if options[axis.name] is None:
-            raise ProblemError(
-                f"sizes are varied one at a time about a problem; give --{axis.name} too"
-            )
+    if missing := [axis.name for axis in axes if options[axis.name] is None]:
+        raise ProblemError(f"sizes are varied about a problem; give --{missing[0]} too")
     fill_in(options, quantity)
     problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
     asked |= settings_from(tests, arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.cli.tables.output import print_json
 from recallscope.common.csv_files import number_or_text
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 _NARROWEST, _WIDEST = 2.0, 20.0  # inches
 
-R = TypeVar("R", bound="Result")
-
 
 class Output(NamedTuple):
-    """Where a result goes; `plain` is what is told of it, if a document is not wanted."""
+    """Where a result goes."""
 
     table: Path | None
     figure: Path | None
@@ -27,8 +25,8 @@ class Output(NamedTuple):
     caption: bool
     as_json: bool
 
-    def show(self, found: R, plain: Callable[[R], None]) -> None:
-        """Write what was asked for, and print the rest."""
+    def show(self, found: Result, plain: Callable[[Any], None]) -> None:
+        """Write what was asked for; print one document, or what people read, by `plain`."""
         if self.table is not None:
             from recallscope.common.table_files import write_table
 

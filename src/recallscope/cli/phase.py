@@ -97,9 +97,11 @@ def phase(
     to = output_from(output)
     asked = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and _is_store(source):
+        from recallscope.api.phase import phase_of_store
+
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *options], context)
         chosen = selection_from(options, given_options(context))
-        found = [_from_store(chosen, source, x, y, *asked)]
+        found = [phase_of_store(source, x or "", y or "", chosen, asked[1], asked[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
         found = from_rows(read_csv(source), None if target is None else asked[1])
@@ -167,17 +169,3 @@ def _measure(
 
 def _is_store(source: str) -> bool:
     return "://" in source or Path(source).is_dir()
-
-
-def _from_store(
-    chosen: dict[str, Any],
-    source: str,
-    x: str | None,
-    y: str | None,
-    accuracy: str,
-    target: Any,
-) -> PhaseDiagram:
-    from recallscope.api.phase import phase_of_store
-    from recallscope.store.store import Store
-
-    return phase_of_store(Store(source), x or "", y or "", chosen, target, accuracy_name(accuracy))

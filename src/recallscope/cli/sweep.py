@@ -11,7 +11,6 @@ from recallscope.cli.execution import (
     check_time,
     place_from,
     resumable,
-    store_from,
     workers_from,
 )
 from recallscope.cli.options import Yes, asks_where_to_run, writes_results
@@ -24,13 +23,13 @@ from recallscope.problem import ProblemError, whole_number
 
 if TYPE_CHECKING:
     from recallscope.record import Record
-    from recallscope.store.store import Store
     from recallscope.sweeps.estimate import Estimate
     from recallscope.sweeps.spec import Sweep
     from recallscope.sweeps.sweep import SweepProgress
 
 
 _MOST_TOLD = 5  # cells that are not ok
+_SETTINGS = ("engine", "dtype", "test_samples", "device")
 
 
 class _Asked(NamedTuple):
@@ -112,7 +111,6 @@ def sweep(
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import sweep as run_sweep
 
-    store, workers = _store(where), workers_from(where)
     if not yes:  # of a large sweep, an estimate takes a while
         check_time(_estimated(asked).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
@@ -123,21 +121,15 @@ def sweep(
 
         found = run_sweep(
             spec.cells(),
-            store,
-            executor=where["executor"],
-            workers=workers,
-            address=where["address"],
-            engine=spec.settings.engine,
-            dtype=spec.settings.dtype,
-            test_samples=spec.settings.test_samples,
-            device=spec.settings.device,
+            **place_from(where),
+            **{name: getattr(spec.settings, name) for name in _SETTINGS},
             shards=cut,
             part=asked.part,
             time_limit=spec.limits.seconds,
             memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
             progress=show,
-            callback=_teller(display, store.place),
+            callback=_teller(display, where["store"]),
         )
     to.show(found, print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
@@ -155,6 +147,7 @@ def _part_from(text: str) -> tuple[int, int]:
 def _estimated(asked: _Asked, pace: float = 1.0) -> Estimate:
     from dataclasses import replace
 
+    from recallscope.store.store import Store
     from recallscope.sweeps.estimate import estimate
     from recallscope.sweeps.sweep import check_sharded
 
@@ -162,14 +155,14 @@ def _estimated(asked: _Asked, pace: float = 1.0) -> Estimate:
     settings = replace(spec.settings, sharded=asked.cut is not None)
     check_sharded(settings, spec.limits)
     place = where["executor"], workers_from(where)
-    return estimate(spec.cells(), _store(where), settings, *place, asked.part, pace)
+    return estimate(spec.cells(), Store(where["store"]), settings, *place, asked.part, pace)
 
 
 def _print_estimate(asked: _Asked, as_json: bool) -> int:
     from recallscope.sweeps.estimate import measured_pace
 
     found = _estimated(asked, measured_pace(asked.spec.settings.dtype))
-    place, executor = _store(asked.where).place, asked.where["executor"]
+    place, executor = asked.where["store"], asked.where["executor"]
     document = {"store": place, "executor": executor, "part": asked.part} | found._asdict()
     print_either(as_json, document, print_estimate, executor, found, asked.part)
     return 0
@@ -231,9 +224,3 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
             )
 
     return tell
-
-
-def _store(where: dict[str, Any]) -> Store:
-    store = store_from(where)
-    assert store is not None
-    return store

@@ -121,17 +121,9 @@ def print_law(found: Scaling) -> None:
 def print_phase_map(found: PhaseMap) -> None:
     """The noises that bind, and where: the plane itself is in the figure and the table."""
     print(f"{found!r}.")
-    rows = found.rows()
-    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in rows]
-    kind = found.accuracy_name
-    print_table(
-        ("what binds", "points", kind.replace("_", " ")),
-        [
-            (name, str(named.count(name)), f"{min(here):.4f} to {max(here):.4f}")
-            for name in sorted(set(named), key=named.count, reverse=True)
-            for here in [[row[kind] for row, each in zip(rows, named, strict=True) if each == name]]
-        ],
-    )
+    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in found.rows()]
+    counted = [(name, str(named.count(name))) for name in sorted(set(named), key=named.count)]
+    print_table(("what binds", "points"), counted[::-1])
     print_extrapolated(found.problems)
 
 
