@@ -432,5 +432,5 @@ def test_every_public_name_is_there_and_documented():
     assert len(recallscope.__all__) <= 30
     for name in recallscope.__all__:
         assert ">>>" in getattr(recallscope, name).__doc__, name
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="No recallscope attribute nothing"):
         recallscope.nothing  # noqa: B018

@@ -1,0 +1,32 @@
+from .api.ablate import ablate as ablate
+from .api.bench import bench as bench
+from .api.check import check as check
+from .api.critical import critical as critical
+from .api.fit import fit as fit
+from .api.phase import phase as phase
+from .api.predict import predict as predict
+from .api.run import run as run
+from .api.sweep import sweep as sweep
+from .api.theory import bound as bound
+from .api.theory import solve as solve
+from .learning.cost import predict_cost as predict_cost
+from .learning.threads import Threads as Threads
+from .learning.three_step import Learned as Learned
+from .learning.three_step import learn as learn
+from .measurement.critical import CriticalSearch as CriticalSearch
+from .measurement.summary import summarise as summarise
+from .models.embeddings import Embeddings as Embeddings
+from .models.instance import Instance as Instance
+from .models.transformer import Transformer as Transformer
+from .problem import Problem as Problem
+from .problem import ProblemError as ProblemError
+from .record import Record as Record
+from .record import Status as Status
+from .store.store import Store as Store
+from .tasks.datasets import RecallDataset as RecallDataset
+from .tasks.datasets import RecallStream as RecallStream
+from .tasks.recall import Samples as Samples
+from .tasks.recall import Task as Task
+from .theory.phase_map import phase_map as phase_map
+
+__version__: str
