@@ -22,6 +22,7 @@ COMMANDS = [
     (["critical", "--for", "samples", *SMALL, "--figure", "a.png"], SAID, "matplotlib"),
     (["critical", "--for", "samples", *SMALL, "--store", "facts"], SAID, "'.[sweep]'"),
     (["sweep", str(ROOT / "examples" / "sweep.toml"), "--store", "facts"], SAID, "'.[sweep]'"),
+    (["sweep", "--schema"], FINE, ""),
     (["records", "--store", "facts", "list"], SAID, "'.[sweep]'"),
     (["phase", "--from", ".", "--x", "dim", "--y", "samples"], SAID, "'.[sweep]'"),
     (["critical", "--for", "samples", *SMALL, "--executor", "ray"], SAID, "'.[ray]'"),

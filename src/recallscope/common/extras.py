@@ -5,7 +5,6 @@ from __future__ import annotations
 _EXTRAS = {
     "pyarrow": "sweep",
     "filelock": "sweep",
-    "pydantic": "sweep",
     "ray": "ray",
     "fsspec": "s3",
     "s3fs": "s3",
