@@ -20,12 +20,18 @@ from recallscope.cli.main import main
 SHARING = (
     "tests/test_check.py",
     "tests/test_claims.py",
+    "tests/test_figures.py",
     "tests/test_on_ray.py",
     "tests/test_paper.py",
+    "tests/test_report.py",
+    "tests/test_site.py",
 )
 
 # Begun first, so that no worker is left alone with a long one at the end.
-LONGEST = ("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py")
+LONGEST = (
+    *("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py"),
+    *("test_notebook.py", "test_results.py"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,19 +7,10 @@ import re
 from pathlib import Path
 
 import nbformat
-import pytest
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "notebook.ipynb"
 SHOWN = ("predict", "run", "critical", "phase", "fit", "ablate", "sweep")
-
-
-@pytest.fixture(scope="module")
-def executed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("notebook")
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
-    return notebook, folder
 
 
 def outputs(notebook, text: str) -> list[dict]:
@@ -27,27 +18,23 @@ def outputs(notebook, text: str) -> list[dict]:
     return [output.data for output in cell.outputs if "data" in output]
 
 
-def test_the_committed_notebook_has_no_outputs():
-    cells = nbformat.read(NOTEBOOK, as_version=4).cells
-    assert not any(cell.get("outputs") for cell in cells)
+def test_the_notebook_shows_every_result(tmp_path):
+    """One test, as it is run once."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
+    for name in SHOWN:
+        call = {"critical": 'critical(problem, "samples", target'}
+        shown = outputs(notebook, call.get(name, f"recallscope.{name}("))[-1]
+        assert "\n" not in shown["text/plain"]
+        assert "<table>" in shown["text/html"]
+        image = re.search(r'src="data:image/png;base64,([^"]+)"', shown["text/html"])
+        picture = base64.b64decode(image[1])
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) > 5000
+        (tmp_path / f"{name}.png").write_bytes(picture)
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_result_shows_its_figure_and_its_table(executed, name):
-    notebook, folder = executed
-    call = {"critical": 'critical(problem, "samples", target', "run": "recallscope.run("}
-    shown = outputs(notebook, call.get(name, f"recallscope.{name}("))[-1]
-    assert "\n" not in shown["text/plain"]
-    assert "<table>" in shown["text/html"]
-    image = re.search(r'src="data:image/png;base64,([^"]+)"', shown["text/html"])
-    picture = base64.b64decode(image[1])
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 5000
-    (folder / f"{name}.png").write_bytes(picture)
-
-
-def test_data_frames_have_the_right_types(executed):
-    notebook, _ = executed
     polars = outputs(notebook, "pl.DataFrame(swept)")[-1]["text/plain"]
     assert "i64" in polars
     assert "f64" in polars
@@ -56,9 +43,6 @@ def test_data_frames_have_the_right_types(executed):
     assert "'mean': 'float64'" in pandas
     assert "[(80," in outputs(notebook, "duckdb.sql(")[-1]["text/plain"]
 
-
-def test_it_writes_a_figure_for_a_paper(executed):
-    notebook, folder = executed
-    assert (folder / "phase.pdf").read_bytes().startswith(b"%PDF")
-    assert "Colour" in (folder / "phase.caption.txt").read_text()
+    assert (tmp_path / "phase.pdf").read_bytes().startswith(b"%PDF")
+    assert "Colour" in (tmp_path / "phase.caption.txt").read_text()
     assert "image/png" in outputs(notebook, "plt.subplots(1, 2")[-1]

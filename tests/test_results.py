@@ -21,65 +21,68 @@ from recallscope import Problem, Record
 from recallscope.common.table_files import write_table
 from recallscope.plotting.result import Result
 from recallscope.problem import ProblemError
+from recallscope.sweeps.sweep_result import SweepResult
 
 PROBLEM = Problem(vocab=64, samples=512, dim=32, length=4)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> dict[str, Result]:
-    """One of each kind, small."""
-    store = tmp_path_factory.mktemp("results")
+QUIET = {"progress": False}
+
+
+def sweep_result(folder) -> Result:
     cells = [(PROBLEM.replace(samples=n), seed) for n in (64, 256, 1024) for seed in (0, 1)]
-    quiet = {"progress": False}
-    return {
-        "predict": recallscope.predict(PROBLEM),
-        "predict many": recallscope.predict([PROBLEM, PROBLEM.replace(samples=math.inf)]),
-        "predict sizes": recallscope.predict(
-            vocab=512, samples=[[1e3], [1e4]], dim=[32, 64], length=8, width=256, activation="tanh"
-        ),
-        "solve": recallscope.solve(PROBLEM, "samples", 0.5),
-        "bound": recallscope.bound(PROBLEM),
-        "check": recallscope.check(PROBLEM, seeds=2, **quiet),
-        "bench": recallscope.bench(PROBLEM, **quiet),
-        "run": recallscope.run(PROBLEM, seeds=3, **quiet),
-        "critical": recallscope.critical(PROBLEM, "dim", 0.5, budget=16, **quiet),
-        "fit": recallscope.fit(
-            PROBLEM,
-            "samples",
-            ["dim=48,56,64,72"],
-            budget=12,
-            expect={"dim": -2},
-            **quiet,
-        ),
-        "phase": recallscope.phase(PROBLEM, "dim=16,64", ("samples", [64, 512]), seeds=2, **quiet),
-        "phase_map": recallscope.phase_map(PROBLEM, ("dim", [16, 64]), ("samples", [64, 512])),
-        "ablate": recallscope.ablate(PROBLEM, ["trigger", "steps"], seeds=2, **quiet),
-        "sweep": recallscope.sweep(cells, store, **quiet),
-    }
+    return recallscope.sweep(cells, folder / "store", **QUIET)
 
 
-KINDS = [
-    *("predict", "predict many", "predict sizes", "solve", "bound", "check", "bench", "run"),
-    *("critical", "fit", "phase", "phase_map", "ablate", "sweep"),
-]
+# One of each kind, small.
+MADE = {
+    "predict": lambda _: recallscope.predict(PROBLEM),
+    "predict many": lambda _: recallscope.predict([PROBLEM, PROBLEM.replace(samples=math.inf)]),
+    "predict sizes": lambda _: recallscope.predict(
+        vocab=512, samples=[[1e3], [1e4]], dim=[32, 64], length=8, width=256, activation="tanh"
+    ),
+    "solve": lambda _: recallscope.solve(PROBLEM, "samples", 0.5),
+    "bound": lambda _: recallscope.bound(PROBLEM),
+    "check": lambda _: recallscope.check(PROBLEM, seeds=2, **QUIET),
+    "bench": lambda _: recallscope.bench(PROBLEM, **QUIET),
+    "run": lambda _: recallscope.run(PROBLEM, seeds=3, **QUIET),
+    "critical": lambda _: recallscope.critical(PROBLEM, "dim", 0.5, budget=16, **QUIET),
+    "fit": lambda _: recallscope.fit(
+        PROBLEM, "samples", ["dim=48,56,64,72"], budget=12, expect={"dim": -2}, **QUIET
+    ),
+    "phase": lambda _: recallscope.phase(
+        PROBLEM, "dim=16,64", ("samples", [64, 512]), seeds=2, **QUIET
+    ),
+    "phase_map": lambda _: recallscope.phase_map(
+        PROBLEM, ("dim", [16, 64]), ("samples", [64, 512])
+    ),
+    "ablate": lambda _: recallscope.ablate(PROBLEM, ["trigger", "steps"], seeds=2, **QUIET),
+    "sweep": sweep_result,
+}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_result_goes_to_json_and_back(results, kind):
-    found = results[kind]
+@pytest.mark.parametrize("kind", MADE)
+def test_a_result(kind, tmp_path):
+    """Made once, as it takes a while: to JSON and back, to data frames, to figures."""
+    found = MADE[kind](tmp_path)
+    goes_to_json_and_back(found)
+    data_frames_take_it_as_it_is(found, tmp_path)
+    shows_itself(found, tmp_path)
+    is_drawn_on_axes_of_the_users(found)
+
+
+def goes_to_json_and_back(found):
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     again = type(found).from_dict(plain)
     assert json.loads(json.dumps(again.to_dict(), allow_nan=False)) == plain
-    if kind != "sweep":  # whose rows are in its store
+    if not isinstance(found, SweepResult):  # whose rows are in its store
         assert repr(again) == repr(found)
         assert again.rows() == found.rows()
     if type(found).__eq__ is not object.__eq__:
         assert again == found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_data_frames_take_a_result_as_it_is(results, kind, tmp_path):
-    found = results[kind]
+def data_frames_take_it_as_it_is(found, tmp_path):
     rows = found.rows()
     frame = pl.DataFrame(found)
     assert frame.columns == list(dict.fromkeys(name for row in rows for name in row))
@@ -100,9 +103,7 @@ def test_data_frames_take_a_result_as_it_is(results, kind, tmp_path):
     assert (tmp_path / "table.tex").read_text().count(r"\\") == len(rows) + 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_result_shows_itself(results, kind, tmp_path):
-    found = results[kind]
+def shows_itself(found, tmp_path):
     assert "object at" not in repr(found)
     assert len(repr(found)) < 600
     assert "\n" not in repr(found)
@@ -118,9 +119,7 @@ def test_a_result_shows_itself(results, kind, tmp_path):
     assert caption.count("\n") == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_result_is_drawn_on_axes_of_the_users(results, kind):
-    found = results[kind]
+def is_drawn_on_axes_of_the_users(found):
     figure = Figure(figsize=(12, 12))
     count = found._drawing().panels
     axes = figure.subplots(count, 1, squeeze=False)[:, 0]
