@@ -15,6 +15,9 @@ def write_figure(
 ) -> list[Path]:
     """Write the figure in some formats, named after the claim; returns where they are."""
     figure = picture_figure(finding.picture, claim.title)
+    # Laid out once for all formats.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
     for path in paths:
         save(figure, path)

@@ -53,7 +53,7 @@ def report(
     facts: ReportFacts,
     figures: str = "report-figures",
 ) -> str:
-    """The page, as HTML; `figures` is the folder beside it that its links to PDF and PNG name."""
+    """The page, as HTML; `figures` is the folder beside it that its links to PDFs name."""
     template = _template()
     numbers = itertools.count(1)
     shown = [
@@ -80,7 +80,7 @@ def write_report(
     facts: ReportFacts,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Path]:
-    """Write the page, and beside it a folder with each figure as PDF and PNG; where these are.
+    """Write the page, and beside it a folder with each figure as PDF; where these are.
 
     Figures come first and every file is moved to its place when it is whole, so that a page never
     has a link to what is not there.
@@ -94,7 +94,7 @@ def write_report(
             progress(number, len(claims))
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
-                figures += write_figure(claim, finding, folder)
+                figures += write_figure(claim, finding, folder, ["pdf"])
         part.write_text(page, encoding="utf-8")
     return figures
 

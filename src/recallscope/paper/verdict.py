@@ -37,8 +37,8 @@ class Verdict(StrEnum):
 
 
 _ADVICE = {
-    Verdict.SUPPORTED: "Every prediction of the claim lies where it must, with its interval.",
-    Verdict.CONTRADICTED: "At least one prediction fails: its interval lies where it must not.",
+    Verdict.SUPPORTED: "Every prediction lies in its expected range, with its interval.",
+    Verdict.CONTRADICTED: "A prediction fails: its interval lies outside its expected range.",
     Verdict.INCONCLUSIVE: "No prediction fails, but some interval is too wide; run a larger size.",
     Verdict.NOT_YET_MEASURED: "Runs are missing; run the claim first.",
 }

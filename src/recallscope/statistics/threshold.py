@@ -13,39 +13,33 @@ out on a grid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit  # type: ignore[import-untyped]
+from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.problem import ProblemError
 from recallscope.record import Status, check_target
-from recallscope.statistics.log_gamma import add_log_gamma
+from recallscope.statistics.outcome_tables import OutcomeTables
+from recallscope.statistics.outcome_tables import Runs as Runs  # part of what this file offers
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 _SLOPES = (0.15, 40.0)  # logits per unit of log size
-_BENDS = np.array([-2.0, -0.7, 0.0, 0.7, 2.0])  # one over the logits from the target to a plateau
+_BENDS = np.array([0.0, 0.7, 2.0])  # one over the logits from the target to a plateau
+# A curve may bend towards a plateau below the target or above it, and is straight on the other
+# side: the number of its bend, if it is above the target and below.
+_ABOVE, _BELOW = np.array([0, 0, 0, 1, 2]), np.array([2, 1, 0, 0, 0])
 _BEND_WEIGHTS = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
-_TINY = 1e-7  # the least of a mean or a variance, so that logarithms of both are good numbers
-_MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its distance from target
 _POINTS = (48, 10, 8)  # of the grid along crossing, slope and spread
 _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the next, finer grid
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
 _MOST_GRIDS = 40
+_AT_ONCE = 32  # sizes, so that memory stays small
 _OUTSIDE = 0.1  # the share of the prior on either side of the range
 _THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
-
-
-class Runs(NamedTuple):
-    """Outcomes: the logarithm of the size, the share that was right, and of how many tests."""
-
-    x: Float[np.ndarray, " runs"]
-    rate: Float[np.ndarray, " runs"]
-    tests: Float[np.ndarray, " runs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +119,7 @@ def locate(
         raise ProblemError(f"the range searched must rise, not go from {low} to {high}")
     margin = _margin(low, high)
     box = [(low - margin, high + margin), (np.log(_SLOPES[0]), np.log(_SLOPES[1])), (0.0, 1.0)]
-    groups = _grouped(runs)
+    tables: OutcomeTables | None = None
     # Finer and finer about where the posterior is. Between coarse points only a wide spread can
     # explain the data, so the spread is narrowed down last.
     narrowed = 2
@@ -133,14 +127,16 @@ def locate(
         edges = [np.linspace(*ends, points + 1) for ends, points in zip(box, _POINTS, strict=True)]
         crossing, slope, root = ((each[1:] + each[:-1]) / 2 for each in edges)
         spread = root**2  # finer where seeds hardly differ
+        if tables is None or narrowed == 3:
+            tables = OutcomeTables(runs, logit(target), spread)
         log_posterior = (
-            _log_likelihood(groups, logit(target), crossing, np.exp(slope), spread)
-            + _log_prior(crossing, low, high, theory)[:, None, None, None]
-            + np.log(_BEND_WEIGHTS)[None, None, :, None]
-            + np.log(root / (spread + 0.05))
+            _log_likelihood(tables, crossing, np.exp(slope))
+            + _log_prior(crossing, low, high, theory)[:, None, None]
+            + np.log(_BEND_WEIGHTS)
+            + np.log(root / (spread + 0.05))[:, None, None, None]
         )
-        posterior = np.exp(log_posterior - log_posterior.max()).sum(axis=2)
-        weights = [posterior.sum(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
+        posterior = np.exp(log_posterior - log_posterior.max()).sum(axis=3)
+        weights = [posterior.sum(axis=others) for others in ((0, 2), (0, 1), (1, 2))]
         smaller = [_around(each, weight) for each, weight in zip(edges, weights, strict=True)]
         shrunk = [
             (new[1] - new[0]) / (old[1] - old[0]) for new, old in zip(smaller, box, strict=True)
@@ -158,64 +154,28 @@ def locate(
     )
 
 
-class _Group(NamedTuple):
-    """Runs of one size: how many tests were right, of how many, and how often that was seen."""
-
-    x: float
-    right: Float[np.ndarray, " kinds"]
-    tests: Float[np.ndarray, " kinds"]
-    times: Float[np.ndarray, " kinds"]
-
-
-def _grouped(runs: Runs) -> list[_Group]:
-    groups = []
-    for x in np.unique(runs.x):
-        here = runs.x == x
-        outcomes = np.stack([runs.rate[here] * runs.tests[here], runs.tests[here]])
-        kinds, times = np.unique(outcomes, axis=1, return_counts=True)
-        groups.append(_Group(float(x), kinds[0], kinds[1], times))
-    return groups
-
-
 def _log_likelihood(
-    groups: Sequence[_Group],
-    target: float,
-    crossing: Float[np.ndarray, " c"],
-    slope: Float[np.ndarray, " s"],
-    spread: Float[np.ndarray, " r"],
-) -> Float[np.ndarray, "c s bends r"]:
-    total = np.zeros((len(crossing), len(slope), len(_BENDS), len(spread)))
-    spare = [np.empty_like(total) for _ in range(3)]
-    for group in groups:
-        away = _curved(slope * (group.x - crossing)[:, None])
-        mean = np.clip(expit(target + away), _TINY, 1 - _TINY)
-        # The variance of a rate between seeds, in units of mean (1 − mean): the line's and theirs.
-        variance = (_MISTRUST * away) ** 2 * mean * (1 - mean)
-        share = np.clip(variance[..., None] + spread**2, _TINY, 0.98)
-        concentration = 1 / share - 1
-        a = mean[..., None] * concentration
-        b = concentration - a
-        empty = np.zeros_like(total)  # ln Γ(a + b) − ln Γ(a) − ln Γ(b)
-        add_log_gamma(empty, 1, concentration, 0, spare)
-        add_log_gamma(empty, -1, a, 0, spare)
-        add_log_gamma(empty, -1, b, 0, spare)
-        for tests in np.unique(group.tests):  # most often the same for all
-            same = group.tests == tests
-            seen = float(group.times[same].sum())
-            total += seen * empty
-            add_log_gamma(total, -seen, concentration, tests, spare)
-            for right, times in zip(group.right[same], group.times[same], strict=True):
-                add_log_gamma(total, times, a, right, spare)
-                add_log_gamma(total, times, b, tests - right, spare)
-    return total
+    tables: OutcomeTables, crossing: Float[np.ndarray, " c"], slope: Float[np.ndarray, " s"]
+) -> Float[np.ndarray, "r c s bends"]:
+    points = len(crossing) * len(slope)
+    total = np.zeros((len(tables.spread), points, len(_ABOVE)))
+    for first in range(0, len(tables.sizes), _AT_ONCE):
+        x = tables.sizes[first : first + _AT_ONCE]
+        line = (slope * (x[:, None] - crossing)[..., None]).reshape(len(x), points)
+        found = tables.read(first, _curved(line).reshape(len(x), -1))
+        bend = np.where(line[..., None] > 0, _ABOVE, _BELOW)
+        place = len(_BENDS) * np.arange(line.size).reshape(*line.shape, 1) + bend
+        total += found.reshape(len(found), -1)[:, place].sum(axis=1)
+    return total.reshape(len(total), len(crossing), len(slope), len(_ABOVE))
 
 
-def _curved(straight: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s bends"]:
-    """The line, curved towards a plateau above (a bend over 0) or below (under 0) the target."""
-    line = straight[..., None]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        curved = (1 - np.exp(-_BENDS * line)) / _BENDS
-    return np.where(_BENDS * line > 0, curved, line)
+def _curved(line: Float[np.ndarray, "x n"]) -> Float[np.ndarray, "x n bends"]:
+    """The line as it is, and curved towards a plateau."""
+    away = np.abs(line)[..., None]
+    curved = -np.expm1(-_BENDS[1:] * away) / _BENDS[1:]
+    both: Float[np.ndarray, "x n bends"] = np.concatenate([away, curved], axis=-1)
+    both *= np.sign(line)[..., None]
+    return both
 
 
 def _log_prior(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.verdict import Judgement, judge
 from recallscope.plotting.labels import LETTERS
 from recallscope.plotting.panels import Panel, Picture
+from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.sizes import GROWS
@@ -101,11 +102,10 @@ def _by_model(effects: Sequence[Effect]) -> dict[str, list[Effect]]:
 
 def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
     """Seeds are what is independent: each gives one average over all steps of a size."""
-    recall = {
-        (record.problem, record.seed): record.accuracy("recall_accuracy")[0]
-        for record in records
-        if record.status is Status.OK
-    }
+    recall: dict[Problem, dict[int, float]] = defaultdict(dict)  # by seed
+    for record in records:
+        if record.status is Status.OK:
+            recall[record.problem][record.seed] = record.accuracy("recall_accuracy")[0]
     values_of = {name: sorted({getattr(r.problem, name) or 0 for r in records}) for name in GROWS}
     effects = []
     for name, values in values_of.items():
@@ -113,14 +113,14 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
             continue
         following = dict(pairwise(values))
         by_seed: dict[int, list[float]] = defaultdict(list)
-        by_pair: dict[Any, list[float]] = defaultdict(list)
-        for (problem, seed), before in recall.items():
+        by_pair: dict[Problem, list[float]] = defaultdict(list)
+        for problem, before in recall.items():
             if (value := getattr(problem, name)) not in following:
                 continue
-            after = recall.get((problem.replace(**{name: following[value]}), seed))
-            if after is not None:
-                by_seed[seed].append(after - before)
-                by_pair[problem].append(after - before)
+            after = recall.get(problem.replace(**{name: following[value]}), {})
+            for seed in filter(after.__contains__, before):
+                by_seed[seed].append(after[seed] - before[seed])
+                by_pair[problem].append(after[seed] - before[seed])
         right = 1 if GROWS[name] else -1
         effects.append(
             Effect(
