@@ -119,7 +119,8 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
             linewidth=1,
             label=f"theory, nothing fitted: {predicted}",
         )
-    axes.axhline(found["target"], color="0.4", linewidth=0.6, label=f"target: {found['target']:g}")
+    target = found["target"]
+    axes.axhline(target, color="0.4", linewidth=0.6, label=f"target: {target:g}")
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     quantity = found["quantity"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.lines import Line2D
 
 from recallscope.plotting.style import new_figure
@@ -63,6 +64,12 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
 def handle(label: str, **look: Any) -> Line2D:
     """What stands for a line or a marker in a legend."""
     return Line2D([], [], label=label, markersize=4, **look)
+
+
+def draw_line(axes: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> None:
+    """A line through rows of x and value, broken where there is none."""
+    value = np.array([row["value"] for row in rows], float)  # None becomes NaN
+    axes.plot([row["x"] for row in rows], value, **look)
 
 
 def small_legend(axes: Axes, handles: Sequence[Artist]) -> None:

@@ -18,7 +18,7 @@ from recallscope.plotting.labels import (
     describe_common_fields,
     describe_fields,
 )
-from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 
 if TYPE_CHECKING:
@@ -207,15 +207,7 @@ def _without_theory(diagram: Mapping[str, Any]) -> bool:
 def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
     stroke = [withStroke(linewidth=2.6, foreground="white")]
     if rows := diagram.get("theory_line"):
-        value = np.array([row["value"] for row in rows], float)  # None becomes NaN
-        axes.plot(
-            [row["x"] for row in rows],
-            value,
-            color=_THEORY,
-            linewidth=1.4,
-            path_effects=stroke,
-            zorder=4,
-        )
+        draw_line(axes, rows, color=_THEORY, linewidth=1.4, path_effects=stroke, zorder=4)
         return
     xs, ys = diagram["x"]["values"], diagram["y"]["values"]
     predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
@@ -287,7 +279,7 @@ def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) ->
     compared = diagram["disagreement"]["of"]
     agree = compared - diagram["disagreement"]["count"]
     share = agree / max(compared, 1)
-    told = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", " %")
+    told = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", "\u00a0%")
     return fill(f"{', '.join(own)}: {told}" if own else told, 44)
 
 

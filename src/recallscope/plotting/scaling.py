@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
-from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
@@ -127,16 +127,16 @@ def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]
     for side, marker in ((1, "^"), (-1, "v")):
         axes.plot(x[bound == side], y[bound == side], marker, color=_MEASURED, markersize=4)
     if theory := panel.get("theory_line"):
-        _draw_line(axes, theory, color=_THEORY, linewidth=0.8)
+        draw_line(axes, theory, color=_THEORY, linewidth=0.8)
     else:
         known = [point for point in points if point["theory"] is not None]
         predicted = [point["theory"] for point in known]
         axes.plot([point["x"] for point in known], predicted, "x", color=_THEORY, markersize=4)
     if expected := panel.get("expected_line"):
-        _draw_line(axes, expected, color=_EXPECTED, linewidth=1, linestyle="-.")
+        draw_line(axes, expected, color=_EXPECTED, linewidth=1, linestyle="-.")
     title = f"{LETTERS[scaling['quantity']]}* against {LETTERS[name]}"
     if panel["line"]:
-        _draw_line(axes, panel["line"], color=_LAW, linewidth=1.2)
+        draw_line(axes, panel["line"], color=_LAW, linewidth=1.2)
         power = scaling["exponents"][name]
         title += f"\nmeasured {power['value']:.2f} ({power['low']:.2f} to {power['high']:.2f})"
         title += "" if power["theory"] is None else f"\ntheory {power['theory']:.2f}"
@@ -147,12 +147,6 @@ def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]
     set_ticks(axes.yaxis, base=2)
     axes.set_xlabel(f"{LETTERS[name]}, {name}", fontsize=8)
     style_axes(axes)
-
-
-def _draw_line(axes: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> None:
-    """A line through rows of x and value, broken where there is none."""
-    value = np.array([row["value"] for row in rows], float)  # None becomes NaN
-    axes.plot([row["x"] for row in rows], value, **look)
 
 
 def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:

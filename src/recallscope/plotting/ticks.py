@@ -14,7 +14,7 @@ from recallscope.common.formatting import format_number
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-_FEWEST = 3
+_FEWEST, _MOST = 3, 7
 _TEXT = 7  # the size of labels, in points
 _LETTER, _GAP = 0.62 * _TEXT, 0.7 * _TEXT  # the width of a digit, and what lies between labels
 _ROUND = [1, 2, 2.5, 5, 10]
@@ -49,7 +49,7 @@ class _RoundNumbers(Locator):
         for ticks in many:
             if len(ticks) < _FEWEST:
                 continue
-            if self._fits(ticks, low, high, log):
+            if len(ticks) <= _MOST and self._fits(ticks, low, high, log):
                 return ticks
             fewest = ticks if not fewest or len(ticks) < len(fewest) else fewest
         return fewest
