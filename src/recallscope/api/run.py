@@ -79,7 +79,8 @@ def _one_by_one(problem: Problem, numbers: Sequence[int], given: HowToRun) -> li
     with shown_progress(how["progress"], "run") as show:
 
         def update(done: float, total: float) -> None:
-            show(len(records) + done / total, len(numbers))
+            one = len(numbers) == 1  # whose own counts are told as they are
+            show(*((done, total) if one else (len(records) + done / total, len(numbers))))
 
         for number in numbers:
             record = run_once(
@@ -88,5 +89,4 @@ def _one_by_one(problem: Problem, numbers: Sequence[int], given: HowToRun) -> li
             if how["callback"] is not None:
                 how["callback"](record)
             records.append(record)
-            show(len(records), len(numbers))
     return records

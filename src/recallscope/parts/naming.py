@@ -27,7 +27,17 @@ TAKEN = frozenset(
     [
         *("vocab", "samples", "dim", "length", "width", "activation", "trigger_in_values"),
         *("regime", "eta", "gamma", "hidden", "key", "parts", "chosen", "declared", "replace"),
-        *("to_dict", "to_json", "from_dict", "from_row", "from_json", *PARTS, "metric", "field"),
+        *(
+            "to_dict",
+            "to_json",
+            "from_dict",
+            "from_row",
+            "to_row",
+            "from_json",
+            *PARTS,
+            "metric",
+            "field",
+        ),
         *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
         *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
         *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),

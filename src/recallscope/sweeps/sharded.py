@@ -167,7 +167,7 @@ def run_sharded(
 
     >>> from recallscope.executors.base import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
-    >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000)
+    >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float32")
     >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()
     True
     """
