@@ -83,31 +83,8 @@ def sweep(
 ) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
-    Interrupted at any moment and called again, it resumes.
-
-    Args:
-        cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
-        store: a folder, or an address of an object store such as s3://bucket/folder.
-        executor: 'serial', 'processes', 'ray', or an executor of your own.
-        workers: how many workers; as many as there are cores if None.
-        address: of a Ray cluster; None for one of this machine's own.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
-        dtype: 'float32', or 'float64'.
-        test_samples: fresh samples to test on.
-        device: where torch computes.
-        shards: over how many workers to cut each single cell; for cells that are large.
-        part: (3, 8) for the third of eight parts of the cells, which take about equally long: for
-            as many jobs, each with a store of its own. Every job finds the same parts.
-        time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
-        memory_limit: bytes that a cell may add to its worker's memory.
-        fail_fast: stop at the first cell that fails.
-        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
-            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
-        name: what to call it in the store; by default the name of the function.
-        version: to be raised when the function changes: the same name with another source is
-            refused.
-        progress: called now and then with how far the sweep has come.
-        callback: called at once with each record that is made.
+    `recallscope.sweep` explains the arguments. Here `progress` is told a `SweepProgress`, which
+    knows more than how much is done: what failed, and how busy each worker is.
 
     >>> import tempfile
     >>> from recallscope import Problem
