@@ -1,4 +1,4 @@
-"""Generated problems that reach every corner: one token, one sample, two labels, repeats."""
+"""Problems that reach every corner: one token, one sample, two labels, repeats; and a sweep."""
 
 from __future__ import annotations
 
@@ -37,3 +37,15 @@ def sizes_of_terms(instance):
         before = float(instance.hidden_weights.norm()) * reads
         features, slopes = before + before**2, (1 + 2 * before) * before
     return outputs * features, outputs**2 * features * slopes * reads**2, outputs * features
+
+
+SMALL_SWEEP = """
+seeds = 3
+test_samples = 64
+[problem]
+vocab = 32
+length = 4
+[grid]
+dim = [8, 16]
+samples = [64, 128]
+"""

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from problems import SMALL_SWEEP
 from recallscope import Problem, ProblemError, Store, predict_cost, sweep
 from recallscope.cell import Settings
 from recallscope.sweeps.sweep import plan_of
@@ -15,16 +16,6 @@ CELLS = [
     for samples in (10**6, 100, 3 * 10**6, 10**5)
     for seed in range(9)
 ]
-FILE = """
-seeds = 3
-test_samples = 64
-[problem]
-vocab = 32
-length = 4
-[grid]
-dim = [8, 16]
-samples = [64, 128]
-"""
 
 
 def parts(count, cells=CELLS):
@@ -63,7 +54,7 @@ def test_parts_follow_from_the_sweep_alone(tmp_path):
 
 def test_jobs_with_a_store_each_make_the_whole_sweep(command, tmp_path):
     file, stores = tmp_path / "sweep.toml", [str(tmp_path / f"facts-{k}") for k in (1, 2, 3)]
-    file.write_text(FILE)
+    file.write_text(SMALL_SWEEP)
     shares = []
     for k, store in enumerate(stores, start=1):
         job = ("sweep", str(file), "--store", store, "--part", f"{k}/3")
@@ -102,7 +93,7 @@ def test_searches_have_parts_too(command, tmp_path):
 )
 def test_a_part_that_is_none(command, tmp_path, part, sentence):
     file = tmp_path / "sweep.toml"
-    file.write_text(FILE)
+    file.write_text(SMALL_SWEEP)
     done = command("sweep", str(file), "--store", str(tmp_path / "s"), "--part", part)
     assert done.returncode == 2
     assert sentence in done.stderr

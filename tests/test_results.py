@@ -121,7 +121,9 @@ def shows_itself(found, tmp_path):
 
 def is_drawn_on_axes_of_the_users(found):
     figure = Figure(figsize=(12, 12))
-    count = found._drawing().panels
+    with pytest.raises(ProblemError, match=r"has \d+ panel") as told:
+        found.plot([])
+    count = int(re.search(r"has (\d+) panel", str(told.value))[1])
     axes = figure.subplots(count, 1, squeeze=False)[:, 0]
     assert found.plot(axes if count > 1 else axes[0]) is figure
     assert all(each.has_data() for each in axes)

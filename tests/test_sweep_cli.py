@@ -13,18 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from problems import SMALL_SWEEP
 from recallscope import Store
 
-SWEEP = """
-seeds = 3
-test_samples = 64
-[problem]
-vocab = 32
-length = 4
-[grid]
-dim = [8, 16]
-samples = [64, 128]
-"""
 LONG = """
 seeds = 2000
 test_samples = 256
@@ -39,7 +30,7 @@ samples = 60000
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
-    path.write_text(SWEEP)
+    path.write_text(SMALL_SWEEP)
     return str(path)
 
 
@@ -153,7 +144,7 @@ def test_measurements_are_kept_too(command, tmp_path):
 
 def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
     path = tmp_path / "bad.toml"
-    path.write_text(SWEEP + '[zip]\nregime = ["literal"]\neta = [1e37]\ngamma = [1e37]\n')
+    path.write_text(SMALL_SWEEP + '[zip]\nregime = ["literal"]\neta = [1e37]\ngamma = [1e37]\n')
     arguments = ("sweep", str(path), "--store", str(tmp_path / "facts"))
     done = command(*arguments, "--fail-fast")
     assert done.returncode == 1

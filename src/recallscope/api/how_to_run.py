@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_type_hints
@@ -89,40 +90,24 @@ class Runner:
 
     def records(self, runs: Sequence[tuple[Problem, int]], what: str) -> list[Record]:
         """The records of problems at seeds, in their order."""
-        how = self.how
-        with (
-            shown_progress(how["progress"], what) as progress,
-            cell_workers(how["executor"], how["workers"], how["address"]) as pool,
-        ):
-            return run_all(
-                runs,
-                pool,
-                self.settings,
-                progress,
-                store=self._store,
-                callback=how["callback"],
-            )
+        with self._place(what) as (place, keep):
+            return run_all(runs, *place, **keep)
 
     def search(self, searches: Sequence[CriticalSearch], what: str) -> None:
         """Run searches to their end."""
-        how = self.how
+        with self._place(what) as (place, keep):
+            run_searches(searches, *place, **keep)
+
+    @contextmanager
+    def _place(self, what: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Workers, how they run and who is shown it; and where records go."""
+        how, store = self.how, self.how["store"]
         with (
             shown_progress(how["progress"], what) as progress,
             cell_workers(how["executor"], how["workers"], how["address"]) as pool,
         ):
-            run_searches(
-                searches,
-                pool,
-                self.settings,
-                progress,
-                store=self._store,
-                callback=how["callback"],
-            )
-
-    @property
-    def _store(self) -> Store | None:
-        place = self.how["store"]
-        return None if place is None else store_at(place)
+            kept = None if store is None else store_at(store)
+            yield (pool, self.settings, progress), {"store": kept, "callback": how["callback"]}
 
     @property
     def own(self) -> str | None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from recallscope.api.how_to_run import store_at
+from recallscope.cell import Settings
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.executors.base import Executor
-from recallscope.problem import Problem, ProblemError
+from recallscope.executors.limits import Limits
+from recallscope.experiment.own import own_experiment
+from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import Record
 from recallscope.store.store import Store
-from recallscope.sweeps import sweep as sweeps
-from recallscope.sweeps.job_array import check_part
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.scheduler import run_searches
 from recallscope.sweeps.spec import Sweep, read_sweep
+from recallscope.sweeps.sweep import run_sweep
 from recallscope.sweeps.sweep_result import SweepResult
 
 
 def sweep(
-    cells: str | Path | Iterable[tuple[Problem, int]],
+    cells: str | Path | Sweep | Iterable[tuple[Problem, int]],
     store: str | Path | Store,
     *,
     executor: str | Executor = "serial",
@@ -47,8 +51,8 @@ def sweep(
 
     Args:
         cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
-            Or the path of a sweep file, which says itself how its cells are run: engine, dtype,
-            test_samples, device and limits are then its own.
+            Or a sweep file, by its path or as it was read, which says itself how its cells are run:
+            engine, dtype, test_samples, device and limits are then its own.
         store: a folder, or an address of an object store such as s3://bucket/folder.
         executor: 'serial', 'processes', 'ray', or an executor of your own.
         workers: how many workers; as many as there are cores if None.
@@ -77,39 +81,37 @@ def sweep(
     ...     sweep([(problem, 0), (problem, 1), (problem, 0)], folder).by_status
     {'ok': 2}
     """
-    place = store if isinstance(store, Store) else Store(store)
+    place = store_at(store)
     where: dict[str, Any] = {"executor": executor, "workers": workers, "address": address}
-    how: dict[str, Any] = {
-        "engine": engine,
-        "dtype": dtype,
-        "test_samples": test_samples,
-        "device": device,
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-    }
     if isinstance(cells, (str, Path)):
-        spec = read_sweep(cells)
-        if spec.critical is not None:
+        cells = read_sweep(cells)
+    if isinstance(cells, Sweep):
+        settings, limits = cells.settings, cells.limits
+        if cells.critical is not None:
             if shards is not None or run is not None or fail_fast:
                 raise ProblemError("a sweep of searches takes no shards, run or fail_fast")
-            return _search(spec, place, where, part, progress, callback)
-        settings, limits = spec.settings, spec.limits
-        how = {name: getattr(settings, name) for name in ("engine", "dtype", "test_samples")}
-        how |= {"device": settings.device, "time_limit": limits.seconds}
-        how |= {"memory_limit": limits.memory}
-        cells = spec.cells()
+            return _search(cells, place, where, part, progress, callback)
+        cells = cells.cells()
+    else:
+        settings = Settings(
+            engine=engine,
+            dtype=dtype,
+            test_samples=whole_number("test_samples", test_samples, 1),
+            device=device,
+        )
+        limits = Limits(seconds=time_limit, memory=memory_limit)
+    if run is not None:
+        settings = replace(settings, own=own_experiment(run, name, version))
     with shown_progress(progress, "sweep") as update:
-        return sweeps.sweep(
+        return run_sweep(
             cells,
             place,
+            settings,
+            limits,
             **where,
-            **how,
             shards=shards,
             part=part,
             fail_fast=fail_fast,
-            run=run,
-            name=name,
-            version=version,
             progress=lambda state: update(state.seconds_done, state.seconds),
             callback=callback,
         )
@@ -124,8 +126,7 @@ def _search(
     callback: Callable[[Record], None] | None,
 ) -> SweepResult:
     """Run the searches of a sweep file to their end."""
-    number, count = (1, 1) if part is None else check_part(part)
-    searches = spec.searches()[number - 1 :: count]  # all of about the same cost
+    searches = spec.searches(part)
     told: list[Record] = []
 
     def tell(record: Record) -> None:
@@ -137,21 +138,16 @@ def _search(
         run_searches(
             searches, pool, spec.settings, update, limits=spec.limits, store=store, callback=tell
         )
-    cells = sum(search.evaluations for search in searches)
+    found = [search.result() for search in searches]
+    cells = sum(each.evaluations for each in found)
+    failed, lost = sum(each.failures for each in found), sum(each.infeasible for each in found)
+    counted = {"failed": failed, "infeasible": lost, "ok": cells - failed - lost}
     return SweepResult(
         cells=cells,
         known=cells - len(told),
         ran=len(told),
-        by_status=_counts(searches),
+        by_status={status: count for status, count in counted.items() if count},
         seconds=sum(record.provenance.elapsed_seconds for record in told),
         store=store.place,
-        searches=[search.result() for search in searches],
+        searches=found,
     )
-
-
-def _counts(searches: list[Any]) -> dict[str, int]:
-    found = [search.result() for search in searches]
-    failed, lost = sum(each.failures for each in found), sum(each.infeasible for each in found)
-    ok = sum(each.evaluations for each in found) - failed - lost
-    counted = {"failed": failed, "infeasible": lost, "ok": ok}
-    return {status: count for status, count in counted.items() if count}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _MOST_TOLD = 5  # cells that are not ok
-_SETTINGS = ("engine", "dtype", "test_samples", "device")
 
 
 class _Asked(NamedTuple):
@@ -105,11 +104,11 @@ def sweep(
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(file, asked, dry_run, to)
+        return _searches(asked, dry_run, to)
     if dry_run:
         return _print_estimate(asked, to.as_json)
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.sweeps.sweep import sweep as run_sweep
+    from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # of a large sweep, an estimate takes a while
         check_time(_estimated(asked).seconds, yes, "see --dry-run")
@@ -121,12 +120,11 @@ def sweep(
 
         found = run_sweep(
             spec.cells(),
+            settings=spec.settings,
+            limits=spec.limits,
             **place_from(where),
-            **{name: getattr(spec.settings, name) for name in _SETTINGS},
             shards=cut,
             part=asked.part,
-            time_limit=spec.limits.seconds,
-            memory_limit=spec.limits.memory,
             fail_fast=fail_fast,
             progress=show,
             callback=_teller(display, where["store"]),
@@ -168,16 +166,15 @@ def _print_estimate(asked: _Asked, as_json: bool) -> int:
     return 0
 
 
-def _searches(file: str, asked: _Asked, dry_run: bool, to: Output) -> int:
-    from recallscope.api.sweep import sweep as run_sweep
+def _searches(asked: _Asked, dry_run: bool, to: Output) -> int:
+    from recallscope.api.sweep import sweep as search
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
     spec, where = asked.spec, asked.where
     if asked.cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
-    number, count = asked.part or (1, 1)
-    searches = spec.searches()[number - 1 :: count]  # all of about the same cost
+    searches = spec.searches(asked.part)
     if dry_run:
         most = sum(search.budget for search in searches)
         said = f"{len(searches)} searches of at most {most} runs in all."
@@ -185,7 +182,7 @@ def _searches(file: str, asked: _Asked, dry_run: bool, to: Output) -> int:
         print_either(to.as_json, document, print, said)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
-        found = run_sweep(file, part=asked.part, progress=display.update, **place_from(where))
+        found = search(spec, part=asked.part, progress=display.update, **place_from(where))
     to.show(found, lambda found: print_searches(found.searches))
     return 0 if all(each.status is Status.OK for each in found.searches) else 1
 

@@ -66,6 +66,22 @@ def _column(values: list[Any]) -> list[Any]:
     return [str(value) if isinstance(value, str) else value for value in values]
 
 
+def told_once(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """What is the same in every row of several, and the names of the other columns.
+
+    >>> told_once([{"dim": 32, "vocab": 64}, {"dim": 64, "vocab": 64}])
+    ({'vocab': 64}, ['dim'])
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    first = rows[0] if len(rows) > 1 else {}
+    same = {
+        name: first.get(name)
+        for name in (names if first else ())
+        if all(row.get(name) == first.get(name) for row in rows)
+    }
+    return same, [name for name in names if name not in same]
+
+
 def latex_table(rows: Sequence[Mapping[str, Any]]) -> str:
     r"""Rows for a paper, with the rules of booktabs; columns that say nothing are left out.
 
@@ -84,13 +100,7 @@ def latex_table(rows: Sequence[Mapping[str, Any]]) -> str:
     \end{tabular}
     <BLANKLINE>
     """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    same = {
-        name: rows[0].get(name)
-        for name in names
-        if len(rows) > 1 and len({str(row.get(name)) for row in rows}) == 1
-    }
-    shown = [name for name in names if name not in same]
+    same, shown = told_once(rows)
     told = ", ".join(f"{name} = {value}" for name, value in same.items() if value is not None)
     sides = "".join("l" if any(isinstance(row.get(n), str) for row in rows) else "r" for n in shown)
     lines = [

@@ -175,7 +175,7 @@ class Ablations(Result):
         )
 
         data = [each.to_dict() for each in self.results]
-        return Drawing(data, ablation_figure, draw_ablation, ablation_caption, 2)
+        return Drawing(data, ablation_figure, draw_ablation, ablation_caption)
 
 
 def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ablation:

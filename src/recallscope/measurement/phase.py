@@ -14,7 +14,7 @@ from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import Interval, mean_interval
 from recallscope.theory.capacity import solve
-from recallscope.theory.phase_map import phase_map, target_line
+from recallscope.theory.phase_map import phase_map
 from recallscope.theory.problem_arrays import no_closed_form
 from recallscope.theory.sizes import GROWS, SIZES
 
@@ -144,18 +144,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
 
 
 def phase_diagram_from_dict(told: Mapping[str, Any]) -> PhaseDiagram:
-    """A phase diagram from `PhaseDiagram.to_dict`; its theory is evaluated again.
-
-    >>> rows = [
-    ...     {"vocab": 64, "samples": n, "dim": d, "length": 4, "x": "dim", "y": "samples",
-    ...      "accuracy": "recall_accuracy", "target": 0.5, "tests": 1000, "right": "900 910",
-    ...      "mean": 0.905, "low": 0.8, "high": 0.95}
-    ...     for n in (64, 256) for d in (16, 64)
-    ... ]
-    >>> (diagram,) = from_rows(rows)
-    >>> phase_diagram_from_dict(diagram.to_dict()) == diagram
-    True
-    """
+    """A phase diagram from `PhaseDiagram.to_dict`; its theory is evaluated again."""
     x, y = told["x"]["name"], told["y"]["name"]
     asked = {"x": x, "y": y, "accuracy": told["accuracy"], "target": told["target"]}
     rows = [
@@ -268,7 +257,6 @@ def _diagram(
             None if theory is None else _solved(problem.replace(**{x: column}), y, target, accuracy)
             for column in columns.values
         ),
-        theory_line=() if theory is None else target_line(problem, columns, rows, accuracy, target),
         without_theory=without_theory,
         own=own,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from recallscope.measurement.axis import Axis
@@ -11,6 +12,7 @@ from recallscope.measurement.boundary import Boundary
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem
 from recallscope.statistics.intervals import Interval
+from recallscope.theory.phase_map import target_line
 from recallscope.theory.tested_range import say_extrapolated
 
 TOLERANCE = 0.01
@@ -93,7 +95,6 @@ class PhaseDiagram(Result):
         problem: what the cells share; its own values of the two sizes mean nothing.
         boundary: for each x, the y at which the measured accuracy crosses the target.
         theory_boundary: the same by closed forms; None where no y reaches the target.
-        theory_line: the same between the values of x, as a fine curve of x and y.
         without_theory: why there is nothing by closed forms, if there is not.
         own: what was run, if it was an experiment of the user's own.
     """
@@ -106,9 +107,15 @@ class PhaseDiagram(Result):
     cells: tuple[PhaseCell, ...]
     boundary: tuple[Boundary, ...]
     theory_boundary: tuple[int | None, ...]
-    theory_line: tuple[tuple[float, float | None], ...] = ()
     without_theory: str | None = None
     own: str | None = None
+
+    @cached_property
+    def theory_line(self) -> tuple[tuple[float, float | None], ...]:
+        """The theory's boundary between the values of x too, as a fine curve of x and y."""
+        if self.without_theory:
+            return ()
+        return target_line(self.problem, self.x, self.y, self.accuracy, self.target)
 
     @property
     def known(self) -> int:
@@ -248,6 +255,4 @@ class PhaseDiagrams(Result):
         )
 
         data = [diagram.to_dict() for diagram in self.diagrams]
-        return Drawing(
-            data, phase_diagram_figure, draw_phase_diagram, phase_diagram_caption, len(data)
-        )
+        return Drawing(data, phase_diagram_figure, draw_phase_diagram, phase_diagram_caption)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recallscope.measurement.summary import summarise
+from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
@@ -64,24 +65,22 @@ class RunResult(Result):
     def _words(self) -> str:
         ok = sum(record.status is Status.OK for record in self.records)
         told = ", ".join(
-            f"{_short(name)} {mean.mean:.4f} ({mean.low:.4f} to {mean.high:.4f})"
+            f"{accuracy_label(name)} {mean.mean:.4f} ({mean.low:.4f} to {mean.high:.4f})"
             for name, mean in self.summary.items()
         )
         return f"{len(self.records)} runs, {ok} ok; means with 95 % intervals: {told or 'none'}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import describe_common_fields
-
         means = self.summary
         if not means:
             raise ProblemError("no run has an accuracy, so there is nothing to draw")
         fine = [record for record in self.records if record.status is Status.OK]
-        names = [_short(name) for name in means]
+        names = [accuracy_label(name) for name in means]
         series = [
             Series(
                 label="one seed each",
                 kind=Kind.MEASURED,
-                x=[_short(name) for name in means for _ in fine],
+                x=[accuracy_label(name) for name in means for _ in fine],
                 y=[record.accuracy(name)[0] for name in means for record in fine],
                 colour=5,
             ),
@@ -107,7 +106,3 @@ class RunResult(Result):
         )
         panel = Panel(title="", x="", y="accuracy", series=series)
         return picture_drawing(Picture(caption=caption, panels=[panel]))
-
-
-def _short(name: str) -> str:
-    return name.removesuffix("_accuracy").replace("_", " ")

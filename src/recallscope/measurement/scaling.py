@@ -98,9 +98,7 @@ class Scaling(Result):
     def _drawing(self) -> Drawing:
         from recallscope.plotting.scaling import draw_scaling, scaling_caption, scaling_figure
 
-        data = self.figure_data()
-        panels = len(data["panels"]) + (data["collapse"] is not None)
-        return Drawing(data, scaling_figure, draw_scaling, scaling_caption, panels)
+        return Drawing(self.figure_data(), scaling_figure, draw_scaling, scaling_caption)
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""

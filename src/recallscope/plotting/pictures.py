@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.layout import LETTERS_PER_INCH, handle, small_legend
+from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
@@ -70,7 +70,7 @@ def picture_figure(
 
 def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
     """Draw each panel on axes of the user's, with a small legend inside."""
-    for each, panel in zip(axes, picture.panels, strict=True):
+    for each, panel in zip(needed(axes, len(picture.panels)), picture.panels, strict=True):
         draw_panel(each, panel)
         small_legend(each, _handles(panel, 40))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
-from recallscope.common.table_files import arrow_table
+from recallscope.common.table_files import arrow_table, told_once
 from recallscope.plotting.panels import Picture
 from recallscope.problem import ProblemError
 
@@ -34,7 +34,6 @@ class Drawing(NamedTuple):
     figure: Callable[..., Figure]
     draw: Callable[[Sequence[Axes], Any], None]
     caption: Callable[[Any], str]
-    panels: int = 1
 
 
 def picture_drawing(picture: Picture) -> Drawing:
@@ -44,7 +43,7 @@ def picture_drawing(picture: Picture) -> Drawing:
     def figure(picture: Picture, **how: Any) -> Figure:
         return picture_figure(picture, "", **how)
 
-    return Drawing(picture, figure, draw_picture, lambda data: data.caption, len(picture.panels))
+    return Drawing(picture, figure, draw_picture, lambda data: data.caption)
 
 
 class Result:
@@ -75,10 +74,6 @@ class Result:
         if ax is None:
             return drawing.figure(drawing.data)
         axes: list[Any] = [ax] if hasattr(ax, "plot") else [*getattr(ax, "flat", ax)]
-        if len(axes) != drawing.panels:
-            raise ProblemError(
-                f"this figure has {drawing.panels} panels; give so many axes, not {len(axes)}"
-            )
         drawing.draw(axes, drawing.data)
         figure: Figure = axes[0].figure
         return figure
@@ -129,13 +124,8 @@ def html_table(rows: Sequence[dict[str, Any]]) -> str:
     """The first rows, for a notebook; columns that say the same in every row are told once."""
     if not rows:
         return ""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    same = {
-        name: rows[0].get(name)
-        for name in names
-        if len(rows) > 1 and all(row.get(name) == rows[0].get(name) for row in rows)
-    }
-    shown = [name for name in names if name not in same][:_MOST_COLUMNS]
+    same, shown = told_once(rows)
+    shown = shown[:_MOST_COLUMNS]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in shown) + "</tr>"

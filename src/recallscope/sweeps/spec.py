@@ -42,6 +42,7 @@ from recallscope.parts.naming import find_part
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number
 from recallscope.record import accuracy_name
+from recallscope.sweeps.job_array import check_part
 from recallscope.theory.sizes import SIZES
 
 _LARGEST_FILE = 2**20  # bytes
@@ -84,15 +85,19 @@ class Sweep:
             for seed in range(self.first_seed, self.first_seed + self.seeds):
                 yield Cell(problem, seed)
 
-    def searches(self) -> list[CriticalSearch]:
-        """A search for the critical size of every problem; no two share a seed."""
+    def searches(self, part: tuple[int, int] | None = None) -> list[CriticalSearch]:
+        """A search for the critical size of every problem; no two share a seed.
+
+        A part has every so many-th of them, as all cost about the same.
+        """
+        which, parts = (1, 1) if part is None else check_part(part)
         assert self.critical is not None
         asked = dict(self.critical)
         quantity = asked.pop("for", "samples")
         accuracy = accuracy_name(asked.pop("accuracy", "recall"))
         prior = "theory" if asked.pop("theory", True) else None
         budget = asked.get("budget", 64)
-        return [
+        every = [
             CriticalSearch(
                 problem,
                 quantity,
@@ -103,6 +108,7 @@ class Sweep:
             )
             for number, problem in enumerate(dict.fromkeys(self.problems()))
         ]
+        return every[which - 1 :: parts]
 
 
 def read_sweep(path: str | Path) -> Sweep:

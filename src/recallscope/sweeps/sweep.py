@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
 from recallscope.executors.registry import check_executor
-from recallscope.experiment.own import own_experiment
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
 from recallscope.store.keys import key_maker
@@ -59,25 +58,18 @@ class Plan(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def sweep(
+def run_sweep(
     cells: Iterable[tuple[Problem, int]],
     store: str | Path | Store,
+    settings: Settings,
+    limits: Limits,
     *,
     executor: str | Executor = "serial",
     workers: int | None = None,
     address: str | None = None,
-    engine: str = "auto",
-    dtype: str = "float32",
-    test_samples: int = 4096,
-    device: str = "cpu",
     shards: int | None = None,
     part: tuple[int, int] | None = None,
-    time_limit: float | None = None,
-    memory_limit: float | None = None,
     fail_fast: bool = False,
-    run: Callable[[Problem, int], Any] | None = None,
-    name: str | None = None,
-    version: int = 1,
     progress: Callable[[SweepProgress], None] = lambda progress: None,
     callback: Callable[[Record], None] | None = None,
 ) -> SweepResult:
@@ -85,23 +77,8 @@ def sweep(
 
     `recallscope.sweep` explains the arguments. Here `progress` is told a `SweepProgress`, which
     knows more than how much is done: what failed, and how busy each worker is.
-
-    >>> import tempfile
-    >>> from recallscope import Problem
-    >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sweep([(problem, 0), (problem, 1), (problem, 0)], folder).by_status
-    {'ok': 2}
     """
-    settings = Settings(
-        engine=engine,
-        dtype=dtype,
-        test_samples=whole_number("test_samples", test_samples, 1),
-        device=device,
-        sharded=shards is not None,
-        own=None if run is None else own_experiment(run, name, version),
-    )
-    limits = Limits(seconds=time_limit, memory=memory_limit)
+    settings = replace(settings, sharded=shards is not None)
     check_sharded(settings, limits)
     if isinstance(executor, str):
         check_executor(executor, workers, address)

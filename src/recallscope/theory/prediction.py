@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
@@ -83,8 +84,7 @@ class Prediction(Result):
             return str(self.reason)
         stage, term = (name.replace("_", " ") for name in self.dominant)
         told = ", ".join(
-            f"{name.removesuffix('_accuracy').replace('_', ' ')} {getattr(self, name):.4f}"
-            for name in Accuracies._fields
+            f"{accuracy_label(name)} {getattr(self, name):.4f}" for name in Accuracies._fields
         )
         outside = f"; extrapolated: {'; '.join(self.extrapolated)}" if self.extrapolated else ""
         return f"predicted accuracies: {told}; {term} of {stage} binds{outside}"
@@ -95,8 +95,6 @@ class Prediction(Result):
     def _picture(self) -> Picture:
         if self.dominant is None:
             raise ProblemError(str(self.reason))
-        from recallscope.plotting.labels import accuracy_label, describe_common_fields
-
         errors = {name: recorded_error(self.problem, name) for name in Accuracies._fields}
         values = {name: float(getattr(self, name)) for name in Accuracies._fields}
         accuracies = Series(

@@ -107,10 +107,9 @@ class CheckReport(Result):
         return f"{len(self.comparisons)} comparisons over {self.seeds} seeds: {verdict}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.check import check_caption, check_figure, check_panels, draw_check
+        from recallscope.plotting.check import check_caption, check_figure, draw_check
 
-        data = self.to_dict()
-        return Drawing(data, check_figure, draw_check, check_caption, check_panels(data))
+        return Drawing(self.to_dict(), check_figure, draw_check, check_caption)
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -128,15 +127,7 @@ def check(
     seeds: int = 16,
     progress: Callable[[int, int], None] | None = None,
 ) -> CheckReport:
-    """Measure every noise of a problem and around it, and compare it with its closed form.
-
-    Run this first when you have changed the model or a formula. Nine to eleven problems are run at
-    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one.
-
-    >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
-    >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}
-    True
-    """
+    """Measure around a problem and compare with the closed forms; see `recallscope.check`."""
     return compare(problem, measure_around(problem, seeds, progress))
 
 
