@@ -7,7 +7,6 @@ from heapq import heapreplace
 
 from recallscope.cell import Cell, Settings
 from recallscope.problem import ProblemError, shown, whole_number
-from recallscope.sweeps.dispatch import share_maker
 
 _MOST_PARTS = 10**5
 
@@ -32,6 +31,8 @@ def part_of(cells: Iterable[Cell], settings: Settings, part: tuple[int, int]) ->
     >>> [[cell.seed for cell in part_of(cells, Settings(), (part, 2))] for part in (1, 2)]
     [[0, 2, 4], [1, 3]]
     """
+    from recallscope.sweeps.dispatch import share_maker  # torch comes with it: not to check a part
+
     number, count = check_part(part)
     cells = list(cells)
     share = share_maker(cells, settings)
