@@ -2,7 +2,7 @@
 
 `python blocks.py PAGE` runs every sh and python block of a page in the present folder, in order.
 Python blocks share one namespace. A text block holds what the block before it prints; three dots in
-it stand for anything, and spaces for as many others.
+it stand for anything, spaces for as many others, and rules of tables may be longer or shorter.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def _run(page: Path) -> None:
                 exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
             printed = output.getvalue()
         elif block.language == "text" and not checker.check_output(
-            block.code, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            *(re.sub("[─━]+", "─", text) for text in (block.code, printed)),
+            doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
         ):
             sys.exit(f"{place}: shown is\n{block.code}\nbut printed was\n{printed}")
 

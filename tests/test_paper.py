@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from claims_page import DOCS, page
@@ -212,11 +211,6 @@ def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     assert before.items() <= found.items()
     assert store.verify().sound
 
-    shards = store.files.names()
-    third = recallscope("run", "first-steps", "--json", folder=tmp_path)
-    assert json.loads(third.stdout) == json.loads(second.stdout)
-    assert store.files.names() == shards
-
     listed = recallscope(
         "list", "--store", "recallscope-paper", "--size", "smoke", "--json", folder=tmp_path
     )
@@ -228,22 +222,6 @@ def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     )
     assert plotted.returncode == 2
     assert "products is not yet measured; start with recallscope paper run" in plotted.stderr
-    drawn = recallscope(
-        "plot",
-        "first-steps",
-        "--store",
-        "recallscope-paper",
-        "--size",
-        "smoke",
-        "--to",
-        "here",
-        "--json",
-        folder=tmp_path,
-    )
-    assert drawn.returncode == 0, drawn.stderr
-    figures = json.loads(drawn.stdout)["figures"]
-    assert figures == [str(Path("here") / f"first-steps.{kind}") for kind in ("pdf", "png")]
-    assert all((tmp_path / figure).stat().st_size > 10_000 for figure in figures)
     reported = recallscope(
         "report", "--store", "recallscope-paper", "--size", "smoke", folder=tmp_path
     )

@@ -36,7 +36,7 @@ def measured(problem):
 def test_memory_does_not_grow_with_the_batch():
     peaks = [
         measured(Problem(vocab=1024, samples=samples, dim=64, length=16))
-        for samples in (10**5, 3 * 10**6)
+        for samples in (10**5, 10**6)
     ]
     assert peaks[1] < 1.05 * peaks[0]
 

@@ -21,7 +21,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -137,7 +137,7 @@ def schema() -> dict[str, Any]:
     """The JSON schema of sweep files, with which editors complete and check them."""
     every_part = {_field_of(kind): names(kind) for kind in KINDS}
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return draft | pydantic.TypeAdapter(_file({"grid": every_part})).json_schema()
+    return draft | _reader(_declared({"grid": every_part}))[1].json_schema()
 
 
 def sweep_from(document: Mapping[str, Any]) -> Sweep:
@@ -153,9 +153,9 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     >>> sweep.size, len(list(sweep.cells()))
     (6, 12)
     """
-    file = _file(document)
+    file, reader = _reader(_declared(document))
     try:
-        given = pydantic.TypeAdapter(file).validate_python(document)
+        given = reader.validate_python(document)
     except pydantic.ValidationError as error:
         raise ProblemError(_sentence(file, error)) from None
     fixed, grid, zipped = (given.get(name, {}) for name in _VARIED)
@@ -291,28 +291,35 @@ _Critical = {
 }
 
 
-def _file(document: Mapping[str, Any]) -> Any:
-    """The type of a file like this one: the parts that it names may declare further fields."""
+def _declared(document: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
+    """The fields, with their types, that the parts named in a file declare."""
     given = [table for place in _VARIED if isinstance(table := document.get(place), dict)]
-    kinds: dict[str, Any] = dict.fromkeys(SIZES, _Number) | {"trigger_in_values": bool}
-    kinds |= dict.fromkeys(("eta", "gamma"), _Positive)
-    kinds |= {"activation": _one_of[problems.ACTIVATIONS], "regime": _one_of[problems.REGIMES]}
     declared: dict[str, Field] = {}
     for kind in KINDS:
-        kinds[_field_of(kind)] = _one_of[(*names(kind),)] | str
         for name in _texts([table.get(_field_of(kind), []) for table in given]):
             if not name.startswith("arrays:"):
                 declared |= find_part(kind, name).fields
+    return tuple((name, type(field.default)) for name, field in declared.items())
+
+
+@cache  # to make one takes as long as to read a hundred files
+def _reader(declared: tuple[tuple[str, type], ...]) -> tuple[Any, pydantic.TypeAdapter[Any]]:
+    """The type of a file whose parts declare these fields, and what reads it."""
+    kinds: dict[str, Any] = dict.fromkeys(SIZES, _Number) | {"trigger_in_values": bool}
+    kinds |= dict.fromkeys(("eta", "gamma"), _Positive)
+    kinds |= {"activation": _one_of[problems.ACTIVATIONS], "regime": _one_of[problems.REGIMES]}
+    kinds |= {_field_of(kind): _one_of[(*names(kind),)] | str for kind in KINDS}
     kinds["metrics"] |= list[str]
-    fields = {name: kinds[name] for name in _FIELDS}
-    fields |= {name: type(field.default) for name, field in declared.items()}
+    fields = {name: kinds[name] for name in _FIELDS} | dict(declared)
     fixed = {name: _checked(kind) for name, kind in fields.items()}
     many: Any = list
     varied = {
         name: _checked(many[kind] | _Range, partial(_values, kind)) for name, kind in fields.items()
     }
     tables = {"problem": fixed, "grid": varied, "zip": varied, "critical": _Critical}
-    return _table("Sweep", _Settings | {n: _table(n.title(), each) for n, each in tables.items()})
+    inner = {name: _table(name.title(), each) for name, each in tables.items()}
+    file = _table("Sweep", _Settings | inner)
+    return file, pydantic.TypeAdapter(file)
 
 
 def _values(kind: Any, name: str, given: Any) -> list[Any]:
