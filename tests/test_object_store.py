@@ -168,7 +168,7 @@ def test_a_record_present_is_never_run_again(place, undisturbed, monkeypatch):
     ran = []
     true_run = RunCells._run
     monkeypatch.setattr(
-        RunCells, "_run", lambda self, cell: ran.append(cell) or true_run(self, cell)
+        RunCells, "_run", lambda self, cells: ran.extend(cells) or true_run(self, cells)
     )
     found = sweep(CELLS, place, test_samples=64)
     assert (found.known, found.ran) == (10, 8)
@@ -253,7 +253,7 @@ from recallscope.sweeps import writer
 from recallscope.sweeps.jobs import RunCells
 writer._FIRST_FLUSH = writer._BETWEEN_FLUSHES = 0.0
 true_run = RunCells._run
-RunCells._run = lambda self, cell: time.sleep(0.15) or true_run(self, cell)
+RunCells._run = lambda self, cells: time.sleep(0.15) or true_run(self, cells)
 main()
 """
     (tmp_path / "sweep.toml").write_text(SWEEP)

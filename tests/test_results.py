@@ -46,6 +46,9 @@ MADE = {
     "check": lambda _: recallscope.check(PROBLEM, seeds=2, **QUIET),
     "bench": lambda _: recallscope.bench(PROBLEM, **QUIET),
     "run": lambda _: recallscope.run(PROBLEM, seeds=3, **QUIET),
+    "train": lambda _: recallscope.train(
+        PROBLEM.replace(samples=128, learner="gd", steps=20), **QUIET
+    ),
     "critical": lambda _: recallscope.critical(PROBLEM, "dim", 0.5, budget=16, **QUIET),
     "fit": lambda _: recallscope.fit(
         PROBLEM, "samples", ["dim=48,56,64,72"], budget=12, expect={"dim": -2}, **QUIET

@@ -15,7 +15,7 @@ PROBLEM = {*options._PROBLEM}
 # What becomes of a result: in Python it is in hand. Asking is for those who cannot be asked twice.
 SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
 # What a shell cannot hand over: functions.
-PYTHON_ONLY = {"run", "name", "version", "progress", "callback"}
+PYTHON_ONLY = {"run", "name", "version", "progress", "callback", "watch"}
 # The same under the name that is usual there.
 OTHER_NAMES = {"no_theory": "prior"}
 
@@ -34,7 +34,7 @@ PYTHON_TOO = {
     "ablate": {"embeddings"},  # arrays of one's own are not ablated
 }
 COMMANDS = [
-    *("run", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
+    *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
     *("sweep", "bench"),
 ]
 

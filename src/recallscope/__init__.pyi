@@ -9,6 +9,7 @@ from .api.run import run as run
 from .api.sweep import sweep as sweep
 from .api.theory import bound as bound
 from .api.theory import solve as solve
+from .api.train import train as train
 from .learning.cost import predict_cost as predict_cost
 from .learning.threads import Threads as Threads
 from .learning.three_step import Learned as Learned

@@ -25,6 +25,7 @@ from recallscope.cli import (
     run,
     sweep,
     theory,
+    train,
 )
 from recallscope.cli.options import UNITS, Command
 from recallscope.common.extras import missing
@@ -42,6 +43,7 @@ app = typer.Typer(
 
 for command in (
     run.run,
+    train.train,
     theory.predict,
     theory.solve,
     theory.bound,

@@ -22,6 +22,8 @@ SIZES = ("vocab", "samples", "dim", "length", "width")
 ENGINES = ("auto", "stream", "counts")
 EXECUTORS = ("serial", "processes", "ray")
 ACCURACIES = ("recall", "lock", "one-step")
+SCHEDULES = ("constant", "cosine", "warmup")
+ATTENTION = ("mark", "three-step", "adam")
 
 UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
 
@@ -82,6 +84,10 @@ def _name(choices: Sequence[str] | str, default: str | None, more: str = ".") ->
     return Annotated[str | None, one_of(choices, more)], default
 
 
+def _flag(help: str) -> tuple[Any, Any]:
+    return Annotated[bool, typer.Option(help=help)], False
+
+
 Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed, 0 or more.")]
 Seeds = Annotated[
     str, typer.Option(metavar="COUNT", help="How many seeds, from the first on; up to 1M.")
@@ -106,6 +112,22 @@ Source = Annotated[
     ),
 ]
 
+_TRAINING = {
+    "learning_rate": _text("RATE", "Of a training; chosen from the sizes if not given."),
+    "steps": _text("COUNT", "The most steps of a training; 1000 if not given."),
+    "batch": _text("COUNT", "Samples for each step; all if not given."),
+    "fresh": _flag("Draw new samples for every step."),
+    "schedule": _name(SCHEDULES, None, "; of the learning rate."),
+    "momentum": _text("SHARE", "Of gd, sgd, muon and polar."),
+    "weight_decay": _text("RATE", "Of a training."),
+    "start": _text("SIZE", "Standard deviation of random first weights; 0 if not given."),
+    "learn_embeddings": _flag("Train the embeddings too."),
+    "learn_mlp": _flag("Train the first matrix of the MLP too."),
+    "saturation": _text("SIZE", "Begin with two of three steps, scores varying by so much."),
+    "attention": _name(ATTENTION, None, "; where converged looks."),
+}
+"""Fields that learners declare, as options of their own."""
+TRAINING = tuple(_TRAINING)
 _PROBLEM = {
     "vocab": _text("V", "Tokens, and facts to learn; 2 or more."),
     "samples": _text("N", "Samples in the batch, or inf for its expectation."),
@@ -130,6 +152,7 @@ _PROBLEM = {
     "task": _name("task", "recall"),
     "model": _name("model", "transformer"),
     "learner": _name("learner", "three-step"),
+    **_TRAINING,
     "metric": (Annotated[list[str] | None, one_of("metric", "; once for each.")], None),
     "field": (
         Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recallscope.cli.options import SIZES
+from recallscope.cli.options import SIZES, TRAINING
 from recallscope.common.csv_files import number_or_text
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
@@ -32,7 +32,7 @@ _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 def problem_from(**options: Any) -> Problem:
     """A problem from the options of a command."""
     options["metrics"] = options.pop("metric", None) or None
-    declared = options.pop("field", None) or []
+    declared = [*(options.pop("field", None) or []), *_training_fields(options)]
     fields = {
         name: number_or_text(value) if name in _NUMBERS else value
         for name, value in options.items()
@@ -44,6 +44,13 @@ def problem_from(**options: Any) -> Problem:
         truth = _TRUTH.get(value, value)
         fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
     return Problem.from_dict(fields)
+
+
+def _training_fields(options: dict[str, Any]) -> list[str]:
+    """The options of a training that were given, as fields of the learner."""
+    given = {name: options.pop(name, None) for name in TRAINING}
+    texts = {name: "true" if value is True else value for name, value in given.items() if value}
+    return [f"{name}={value}" for name, value in texts.items()]
 
 
 def _fields(given: Iterable[str]) -> dict[str, str]:
@@ -115,6 +122,8 @@ def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str,
                 asked[field] = _TRUTH.get(text, number_or_text(text))
         elif name == "embedding":
             asked[name] = own_arrays(value)[1]
+        elif name in TRAINING:
+            asked[name] = value if isinstance(value, bool) else number_or_text(value)
         elif value == "none":  # of attention alone, the width
             asked[name] = None
         else:

@@ -43,6 +43,8 @@ def run(
     device: str = "cpu",
     embeddings: Embeddings | None = None,
     progress: Callable[[int, int], None] | None = None,
+    watch: Callable[[Mapping[str, float]], None] | None = None,
+    checkpoint: Path | None = None,
     batch_of: Callable[[Instance, Threads, Callable[[int], None]], Batch] | None = None,
 ) -> Record:
     """Run one experiment and return its record.
@@ -62,13 +64,48 @@ def run(
         embeddings: your own arrays, if the problem names them.
         progress: called with (work done, work in all) as learning proceeds; what it raises, `run`
             raises.
+        watch: called with what a training sees along the way, by name.
+        checkpoint: a file from which a training resumes, and to which it is saved as it goes.
         batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
     """
-    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    (record,) = run_together(
+        problem,
+        [seed],
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        progress=progress,
+        watch=watch,
+        checkpoint=checkpoint,
+        batch_of=batch_of,
+    )
+    return record
+
+
+def run_together(
+    problem: Problem,
+    seeds: Sequence[int],
+    *,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **more: Any,
+) -> list[Record]:
+    """The records of some seeds of a problem, as `run` makes them, at once if its learner can.
+
+    >>> tiny = Problem(vocab=16, samples=32, dim=8, length=2, learner="gd", steps=3)
+    >>> [record.seed for record in run_together(tiny, [4, 5])]
+    [4, 5]
+    """
     device = device_name(device)
     test_samples = whole_number("test_samples", test_samples, 1)
     check_run(
@@ -80,44 +117,65 @@ def run(
         embeddings=embeddings,
     )
     broken: list[Exception] = []
-    setup = Setup(
-        problem=problem,
-        seed=seed,
-        test_samples=test_samples,
-        dtype=dtype,
-        device=device,
-        engine=engine,
-        embeddings=embeddings,
-        progress=None if progress is None else _watched(progress, broken),
-        batch_of=batch_of,
-    )
+    setups = [
+        Setup(
+            problem=problem,
+            seed=whole_number("seed", seed, 0, LARGEST_SEED),
+            test_samples=test_samples,
+            dtype=dtype,
+            device=device,
+            engine=engine,
+            embeddings=embeddings,
+            progress=None if progress is None else _watched(progress, broken),
+            **more,
+        )
+        for seed in seeds
+    ]
+    learner = find_part("learner", problem.learner)
     started = time.perf_counter()
-    status, reason = Status.OK, None
-    numbers: Mapping[str, Any] = {}
-    metrics: Mapping[str, float | Sequence[float]] = {}
+    outcomes: list[Outcome | Exception]
     try:
         check_memory(problem, engine=engine, test_samples=test_samples, dtype=dtype)
-        outcome: Outcome = find_part("learner", problem.learner).learn(setup)
+        if len(setups) == 1:
+            outcomes = [learner.learn(setups[0])]
+        else:
+            outcomes = learner.learn_together(setups)
+    except ProblemError as error:
+        if not isinstance(error, InfeasibleError):
+            raise
+        outcomes = [error] * len(setups)
+    except Exception as error:  # a crash is a status of its own, never a data point
+        outcomes = [error] * len(setups)
+    if broken:
+        raise broken[0]
+    learnt = [_learnt(setup, outcome) for setup, outcome in zip(setups, outcomes, strict=True)]
+    elapsed = (time.perf_counter() - started) / len(setups)
+    return [
+        Record(
+            problem=problem,
+            seed=setup.seed,
+            provenance=_provenance(problem, engine, dtype, device, elapsed),
+            **fields,
+        )
+        for setup, fields in zip(setups, learnt, strict=True)
+    ]
+
+
+def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
+    """How an experiment ended, and if well, its numbers and metrics."""
+    try:
+        if isinstance(outcome, Exception):
+            raise outcome
         logits = ready(outcome.logits)
         numbers = outcome.numbers or tested(setup, logits)
         metrics = {**outcome.metrics, **measured(setup, logits)}
     except InfeasibleError as error:
-        status, reason = Status.INFEASIBLE, str(error)
+        return {"status": Status.INFEASIBLE, "reason": str(error)}
     except ProblemError:
         raise
-    except Exception as error:  # a crash is a status of its own, never a data point
-        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
-    if broken:
-        raise broken[0]
-    return Record(
-        problem=problem,
-        seed=seed,
-        status=status,
-        reason=reason,
-        provenance=_provenance(problem, engine, dtype, device, time.perf_counter() - started),
-        metrics=metrics,
-        **numbers,
-    )
+    except Exception as error:
+        return {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
+    return {"status": Status.OK, "metrics": metrics, **numbers}
 
 
 def _watched(

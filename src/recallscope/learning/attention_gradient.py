@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from recallscope.learning.batch import Tile
-from recallscope.learning.ops import incidence
+from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
 
@@ -35,18 +35,11 @@ def key_weights(
         slope = activation_of(instance.problem).slope(read @ instance.hidden_weights.T)
         back = (back * slope) @ instance.hidden_weights
     return sum_key_weights(
-        instance, tile, _products(instance, tile, back), back @ instance.trigger_value
+        instance,
+        tile,
+        row_products(instance.tokens, tile.tokens, back),
+        back @ instance.trigger_value,
     )
-
-
-def _products(instance: Instance, tile: Tile, back: Float[Tensor, "n d"]) -> Float[Tensor, "n L"]:
-    """<z_{x_i}, b> at every position."""
-    problem = instance.problem
-    if problem.vocab <= problem.length:  # fewer tokens than positions: take them all
-        return (back @ instance.tokens.T).gather(1, tile.tokens)
-    pattern = incidence(tile, back.new_zeros(tile.tokens.shape), problem.vocab)
-    products: Tensor = torch.sparse.sampled_addmm(pattern, back, instance.tokens.T)
-    return products.values().view(tile.tokens.shape)
 
 
 def sum_key_weights(

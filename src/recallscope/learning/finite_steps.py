@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.label_softmax import mean_outputs
 from recallscope.learning.memory import store_uniform
 from recallscope.learning.ops import (
     features,
@@ -26,10 +26,6 @@ from recallscope.models.instance import Instance
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
-
-_ROWS_AT_ONCE = 256
-_LABELS_AT_ONCE = 2048
-_SAFE_EXPONENT = 30.0
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
@@ -83,53 +79,7 @@ def residual(
     the residual, and keeps the numbers small.
     """
     outputs = instance.centred_outputs
-    result = outputs[label]
-    scratch = hidden.new_empty(_ROWS_AT_ONCE * _LABELS_AT_ONCE)
-    # No logit exceeds the product of the norms; while that is small, exp needs no shift.
-    small = float(hidden.norm(dim=1).max() * outputs.norm(dim=1).max()) < _SAFE_EXPONENT
-    for start in range(0, len(hidden), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        mean_output = _mean_output_unshifted if small else _mean_output
-        result[rows] -= mean_output(outputs, hidden[rows], scratch)
-    return result
-
-
-def _mean_output(
-    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
-) -> Float[Tensor, "n d"]:
-    """Σ_y p_y u_y with a running maximum, so that no exponential overflows."""
-    top = hidden.new_full((len(hidden), 1), -torch.inf)
-    mass = torch.zeros_like(top)
-    mean = torch.zeros_like(hidden)
-    for block in torch.split(outputs, _LABELS_AT_ONCE):
-        weights = _logits(block, hidden, scratch)
-        new_top = torch.maximum(top, weights.amax(dim=1, keepdim=True))
-        weights.sub_(new_top).exp_()
-        shrink = (top - new_top).exp_()
-        mass.mul_(shrink).add_(weights.sum(dim=1, keepdim=True))
-        mean.mul_(shrink).addmm_(weights, block)
-        top = new_top
-    return mean / mass
-
-
-def _mean_output_unshifted(
-    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
-) -> Float[Tensor, "n d"]:
-    """The same for small logits, with two passes fewer over them."""
-    mass = hidden.new_zeros(len(hidden), 1)
-    mean = torch.zeros_like(hidden)
-    for block in torch.split(outputs, _LABELS_AT_ONCE):
-        weights = _logits(block, hidden, scratch).exp_()
-        mass.add_(weights.sum(dim=1, keepdim=True))
-        mean.addmm_(weights, block)
-    return mean / mass
-
-
-def _logits(
-    block: Float[Tensor, "labels d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
-) -> Float[Tensor, "n labels"]:
-    out = scratch[: len(hidden) * len(block)].view(len(hidden), len(block))
-    return torch.mm(hidden, block.T, out=out)
+    return outputs[label] - mean_outputs(hidden, outputs)[0]
 
 
 def _key_weights_of_tile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.parts.field import Field
@@ -28,8 +29,10 @@ _LOGITS_AT_ONCE = 2**24
 class Setup:
     """What a learner is given: a problem at a seed, and how it is to be run.
 
-    `progress` is called with (work done, work in all), if it is there. Engines and the maker of
-    batches are for learners that have several.
+    `progress` is called with (work done, work in all), if it is there, and `watch` with what a
+    learner sees along the way, by name; `checkpoint` is a file from which a training resumes, and
+    to which it is saved as it goes. Engines and the maker of batches are for learners that have
+    several.
     """
 
     problem: Problem
@@ -40,6 +43,8 @@ class Setup:
     engine: str = "auto"
     embeddings: Embeddings | None = None
     progress: Callable[[int, int], None] | None = None
+    watch: Callable[[Mapping[str, float]], None] | None = None
+    checkpoint: Path | None = None
     batch_of: Callable[..., Any] | None = None
 
     @cached_property
@@ -91,6 +96,10 @@ class Learner:
 
     Attributes:
         learn: from a setup to what was learnt: a pure function, which reads no global generator.
+        learn_together: the same for several seeds of one problem, in the same order, if that is
+            faster; an error in the place of an outcome is of that run alone. No bit of an outcome
+            may depend on its company.
+        at_once: how many of them at most.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         cost: what a run will take, from the problem, the engine, the kind of numbers and the number
@@ -101,6 +110,8 @@ class Learner:
     """
 
     learn: Callable[[Setup], Outcome]
+    learn_together: Callable[[Sequence[Setup]], list[Outcome | OverflowError]] | None = None
+    at_once: Callable[[Problem], int] = lambda problem: 1
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     cost: Callable[[Problem, str, str, int], Cost] | None = None

@@ -26,18 +26,40 @@ with warnings.catch_warnings():
     torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
 
 
-def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
-    """The tile as a sparse matrix with a weight at each of its tokens.
+def row_products(
+    table: Float[Tensor, "V d"], rows: Int64[Tensor, "n L"], vectors: Float[Tensor, "n d"]
+) -> Float[Tensor, "n L"]:
+    """<table[rows_i], vector> at every position.
 
-    A token may stand in a row more than once, and in any order: torch calls that invalid, but its
+    >>> row_products(torch.eye(3), torch.tensor([[0, 2]]), torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 3.]])
+    """
+    if len(table) <= rows.shape[1]:  # fewer rows than positions: take them all
+        return (vectors @ table.T).gather(1, rows)
+    pattern = sparse_rows(rows, vectors.new_zeros(rows.shape), len(table))
+    products: Tensor = torch.sparse.sampled_addmm(pattern, vectors, table.T)
+    return products.values().view(rows.shape)
+
+
+def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
+    """The tile as a sparse matrix with a weight at each of its tokens."""
+    return sparse_rows(tile.tokens, weights, vocab)
+
+
+def sparse_rows(
+    places: Int64[Tensor, "n L"], weights: Float[Tensor, "n L"], columns: int
+) -> Float[Tensor, "n columns"]:
+    """A sparse matrix with as many entries in each row, at these places of it.
+
+    A place may stand in a row more than once, and in any order: torch calls that invalid, but its
     products add such entries up, which is what is meant; tests hold them to it.
     """
-    rows, length = tile.tokens.shape
+    rows, length = places.shape
     return torch.sparse_csr_tensor(
         torch.arange(0, rows * length + 1, length, device=weights.device),
-        tile.tokens.reshape(-1),
+        places.reshape(-1),
         weights.reshape(-1),
-        (rows, vocab),
+        (rows, columns),
         check_invariants=False,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,19 @@ def learn(
     alpha = steps.attention(instance, batch, V1)
     V2 = steps.second_value(instance, batch, V1, alpha)
     return Learned(V1, alpha, V2)
+
+
+def early_attention(instance: Instance) -> Float[Tensor, " d"]:
+    """The attention vector after two of three steps in the limit, whatever learns afterwards.
+
+    >>> from recallscope.problem import Problem
+    >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4, learner="adam")
+    >>> early_attention(Instance.make(problem, seed=0)).shape
+    torch.Size([32])
+    """
+    problem = instance.problem.replace(learner="three-step", regime="limit")
+    with Threads() as threads:
+        return learn(replace(instance, problem=problem), threads).alpha
 
 
 def training_batch(

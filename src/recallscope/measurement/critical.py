@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
 from recallscope.measurement.search_range import largest_size, search_range, smallest_size
 from recallscope.problem import (
@@ -128,6 +129,7 @@ class CriticalSearch:
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
+        self._ends: list[float] = []  # of trainings, how each ended
         self._failed: dict[tuple[float, int], Record] = {}
         self._told: set[tuple[float, int]] = set()
 
@@ -254,6 +256,8 @@ class CriticalSearch:
             self._x.append(self._sign * math.log(size))
             self._rate.append(rate)
             self._tests.append(float(tests))
+            if "ended" in record.metrics:
+                self._ends.append(record.metric("ended"))
         self.__dict__.pop("crossing", None)  # to be worked out again when it is asked for
 
     def result(self) -> CriticalSize:
@@ -293,6 +297,7 @@ class CriticalSearch:
             theory=self.theory,
             without_theory=self.without_theory,
             reason=reason,
+            ended=how_many_ended(self._ends) if self._ends else None,
         )
 
     @property

@@ -53,11 +53,13 @@ class CriticalSize(Result):
     without_theory: str | None
     """Why there is nothing by closed forms, if there is not."""
     reason: str | None
+    ended: str | None = None
+    """Of trainings, how many ended how."""
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> CriticalSize:
         """The inverse of `to_dict`."""
-        fields = {name: told[name] for name in cls.__dataclass_fields__}
+        fields = {name: told[name] for name in cls.__dataclass_fields__ if name in told}
         sizes = {name: value for name, value in told["problem"].items() if value is not None}
         problem = Problem.from_dict({told["quantity"]: some_size(told["quantity"]), **sizes})
         return cls(
@@ -82,7 +84,7 @@ class CriticalSize(Result):
         theory = self.without_theory or f"closed forms: {self.theory or 'none'}"
         return (
             f"critical {self.quantity} of {asked}: {self.value} ({low} to {high}, 95 %), "
-            f"{theory}; {runs}"
+            f"{theory}; {runs}{'' if self.ended is None else f', {self.ended}'}"
         )
 
     def _drawing(self) -> Drawing:

@@ -41,7 +41,7 @@ TAKEN = frozenset(
         *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
         *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
         *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),
-        *("evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
+        *("ended", "evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
     ]
 )
 """What a problem, or a row of a table about it, has already."""

@@ -69,6 +69,8 @@ def critical_caption(found: Mapping[str, Any]) -> str:
         if found["value"] is not None
         else f"Not found: {found['reason']}.",
     ]
+    if found.get("ended"):
+        sentences.append(f"Of these trainings {found['ended']}.")
     if failures or infeasible:
         sentences.append(f"{failures} runs failed and {infeasible} were infeasible; left out.")
     return " ".join(sentences)

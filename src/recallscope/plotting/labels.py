@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from recallscope.parts.naming import PARTS, declared_by, named_parts
+from recallscope.problem import ProblemError
+
 LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 
 
@@ -26,6 +29,25 @@ def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
         told["trigger_in_values"] = "trigger in the values"
     if fields.get("regime") == "literal":
         told["regime"] = f"literal steps η={fields['eta']:g}, γ={fields['gamma']:g}"
+    return told | _describe_parts(fields)
+
+
+def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The parts that are not the usual ones, and what was chosen for the fields that they add."""
+    told = {
+        name: f"{said} {fields[name]}"
+        for name, said in (("task", "task"), ("model", "model"), ("learner", "learnt by"))
+        if fields.get(name, PARTS[name]) not in (None, PARTS[name])
+    }
+    named = {kind: fields[kind] for kind in PARTS if fields.get(kind) is not None}
+    try:
+        declared = declared_by(named_parts(named))
+    except ProblemError:  # a part of somebody else's, who is not here
+        return told
+    for name, field in declared.items():
+        value = fields.get(name)
+        if value is not None and value != field.default:
+            told[name] = f"{name.replace('_', ' ')} {value}"
     return told
 
 

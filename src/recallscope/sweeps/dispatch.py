@@ -14,7 +14,7 @@ from recallscope.executors.limits import Limits
 from recallscope.learning.cost import Cost, predict_cost, unknown_cost
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.sweeps.jobs import RunCells
+from recallscope.sweeps.jobs import RunCells, cells_at_once
 
 _TASK_SECONDS = 0.25  # long against the cost of sending it, short against what a loss would cost
 _MOST_CELLS = 1000
@@ -142,6 +142,7 @@ class _Source:
         self._left = seconds
         self._executor = executor
         self._alone = alone
+        self._settings = settings
         self._cost = cost_maker(settings)
         self._pace: float | None = None  # seconds taken for each second predicted
         self._too_large: list[Cell] = []
@@ -154,7 +155,10 @@ class _Source:
         # One cell alone at first: it tells how long the others will take.
         most = 1 if self._pace is None or self._alone else _MOST_CELLS
         enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._executor.workers))
-        while len(taken) < most and (not taken or seconds < enough):
+        together = 1
+        while len(taken) < max(most, together):
+            if taken and seconds >= enough and len(taken) >= together:
+                break
             try:
                 cell = next(self._cells)
             except StopIteration:
@@ -166,6 +170,8 @@ class _Source:
             if cost.memory_bytes > self._executor.memory:
                 self._too_large.append(cell)
                 break
+            if not taken and not self._alone:  # those that are run at once go to one worker
+                together = cells_at_once(cell.problem, self._settings)
             taken.append(cell)
             seconds += cost.seconds
             memory = max(memory, cost.memory_bytes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -16,8 +18,9 @@ from recallscope.experiment.run import (
     check_run,
     failed_record,
     measure_record,
-    run,
+    run_together,
 )
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.validation.measures import check_measure, measured_record
@@ -50,6 +53,14 @@ def check_problem(problem: object, settings: Settings) -> None:
     )
 
 
+def cells_at_once(problem: Problem, settings: Settings) -> int:
+    """How many seeds of a problem are run together."""
+    if settings.own is not None or settings.measure is not None:
+        return 1
+    at_once: int = find_part("learner", problem.learner).at_once(problem)
+    return at_once
+
+
 @dataclass(frozen=True)
 class RunCells:
     """Run cells one after another, each within the limits."""
@@ -60,29 +71,40 @@ class RunCells:
 
     def run(self) -> list[Record]:
         """The records, in the order of the cells."""
-        return [self._run(cell) for cell in self.cells]
+        return [record for cells in self._groups() for record in self._run(cells)]
 
-    def _run(self, cell: Cell) -> Record:
+    def _groups(self) -> Iterator[tuple[Cell, ...]]:
+        """Cells one by one, but for seeds of one problem that its learner runs together."""
+        for problem, cells in itertools.groupby(self.cells, key=lambda cell: cell.problem):
+            same, most = tuple(cells), cells_at_once(problem, self.settings)
+            for first in range(0, len(same), most):
+                yield same[first : first + most]
+
+    def _run(self, cells: tuple[Cell, ...]) -> list[Record]:
         try:
             with self.limits.hold():
-                record = self._experiment(cell)
+                records = self._experiments(cells)
         except LimitError as error:
-            return self.failed(cell, str(error))
+            return [self.failed(cell, str(error)) for cell in cells]
+        return [self._limited(record) for record in records]
+
+    def _limited(self, record: Record) -> Record:
         limit = None
         if record.status is Status.FAILED and record.reason:
             limit = self.limits.exceeded(record.reason)
         return record if limit is None else replace(record, reason=limit)
 
-    def _experiment(self, cell: Cell) -> Record:
+    def _experiments(self, cells: tuple[Cell, ...]) -> list[Record]:
         how = self.settings
         if how.own is not None:
-            return own_record(how.own, *cell)
+            return [own_record(how.own, *cell) for cell in cells]
         if how.measure is not None:
-            return measured_record(how.measure, *cell)
-        return run(
-            cell.problem,
-            cell.seed,
-            engine=how.engine_for(cell.problem),
+            return [measured_record(how.measure, *cell) for cell in cells]
+        problem = cells[0].problem
+        return run_together(
+            problem,
+            [cell.seed for cell in cells],
+            engine=how.engine_for(problem),
             test_samples=how.test_samples,
             dtype=how.dtype,
             device=how.device,

@@ -33,6 +33,8 @@ class Role(IntEnum):
     TRIGGER = 6
     END = 7
     HIDDEN = 8
+    ORDER = 9
+    START = 10
 
 
 def generator(

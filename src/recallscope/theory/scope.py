@@ -12,16 +12,19 @@ def scope(problem: Problem) -> str:
 
     >>> scope(Problem(vocab=512, samples=8192, dim=64, length=32))
     'One attention layer, frozen embeddings, three gradient steps on one batch: ...'
+    >>> scope(Problem(vocab=512, samples=8192, dim=64, length=32, learner="adam"))
+    'One attention layer, frozen embeddings, learnt by adam.'
     """
     model = "one attention layer"
     if problem.width is not None:
         model += f" and a frozen random MLP of width {problem.width}"
     if problem.model != "transformer":
         model = f"the model {problem.model}"
-    steps = "three gradient steps on one batch"
+    steps = "three gradient steps on one batch: not a model that is trained to the end"
     if problem.learner != "three-step":
         steps = f"learnt by {problem.learner}"
-    said = f"{model}, frozen embeddings, {steps}: not a model that is trained to the end"
+    embeddings = "learned" if getattr(problem, "learn_embeddings", False) else "frozen"
+    said = f"{model}, {embeddings} embeddings, {steps}"
     return f"{said[0].upper()}{said[1:]}."
 
 

@@ -38,7 +38,8 @@ def print_critical(found: CriticalSize) -> None:
         said = "not at any size" if found.theory is None else found.theory
         print(f"Predicted by closed forms: {said}.")
         print_extrapolated(found.predicted_at)
-    print(f"From {found.evaluations} runs, each with a seed of its own.")
+    ends = "" if found.ended is None else f": {found.ended}"
+    print(f"From {found.evaluations} runs, each with a seed of its own{ends}.")
     if found.failures or found.infeasible:
         print(
             f"{found.failures} of them failed and {found.infeasible} were infeasible; "

@@ -9,6 +9,7 @@ from recallscope.cli.tables.output import print_problem, print_table
 
 if TYPE_CHECKING:
     from recallscope.experiment.bench import BenchResult
+    from recallscope.experiment.training_curve import TrainingCurve
     from recallscope.measurement.run_result import RunResult
 
 
@@ -53,6 +54,20 @@ def print_run(found: RunResult) -> None:
         print(
             f"Intervals are for the mean over all seeds, from {seeds} "
             f"tested on {tested[0].test_samples} fresh samples each."
+        )
+
+
+def print_training(found: TrainingCurve) -> None:
+    """How it ended, and what the first steps would have predicted."""
+    from recallscope.theory.prediction import predict
+
+    print_problem(found.problem)
+    print(found)
+    early = predict(found.problem.replace(learner="three-step", regime="limit"))
+    if early.dominant is not None:
+        print(
+            f"After three steps, by closed forms: recall {early.recall_accuracy:.4f}, "
+            f"lock {early.lock_accuracy:.4f}."
         )
 
 

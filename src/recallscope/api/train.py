@@ -1,0 +1,64 @@
+"""One training, watched from the first step to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.experiment.run import run
+from recallscope.experiment.training_curve import TrainingCurve
+from recallscope.models.embeddings import Embeddings
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError
+
+
+def train(
+    problem: Problem,
+    seed: int = 0,
+    *,
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    checkpoint: str | Path | None = None,
+    watch: Callable[[Mapping[str, float]], None] | None = None,
+    progress: ProgressCallback | bool = True,
+) -> TrainingCurve:
+    """Train once, and return what was seen along the way.
+
+    Args:
+        problem: what to learn, by what and how: its learner is one that trains.
+        seed: which instance.
+        test_samples: fresh samples to test on at the end.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        checkpoint: a file from which to resume, and to which to save every few seconds.
+        watch: called with loss, recall, lock, mass and cosine at every step that is looked at.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (steps done, steps in all).
+
+    >>> problem = Problem(vocab=32, samples=256, dim=24, length=4, learner="gd", steps=100)
+    >>> found = train(problem)
+    >>> found.record.recall_accuracy > 0.9, found.rows()[0]["lock"] < 0.5
+    (True, True)
+    """
+    if "curve_loss" not in find_part("learner", problem.learner).metrics:
+        raise ProblemError(
+            f"the learner {problem.learner} takes no steps that could be watched; "
+            "choose gd, sgd, adam, adamw, muon or polar, or use run"
+        )
+    with shown_progress(progress, f"train by {problem.learner}") as show:
+        record = run(
+            problem,
+            seed,
+            test_samples=test_samples,
+            dtype=dtype,
+            device=device,
+            embeddings=embeddings,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            watch=watch,
+            progress=show,
+        )
+    return TrainingCurve(record=record)

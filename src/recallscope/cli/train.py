@@ -1,0 +1,71 @@
+"""`recallscope train`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from recallscope.cli.execution import check_time
+from recallscope.cli.options import Device, Dtype, Seed, Yes, asks_for_a_problem, writes_results
+from recallscope.cli.output import output_from
+from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
+from recallscope.cli.tables.run import print_training
+from recallscope.common.csv_files import number_or_text
+
+
+@asks_for_a_problem(arrays=True, learner="adam")
+@writes_results()
+def train(
+    options: dict[str, Any],
+    output: dict[str, Any],
+    seed: Seed = "0",
+    test_samples: Annotated[
+        str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")
+    ] = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Resume from it, and save to it every few seconds."),
+    ] = None,
+    yes: Yes = False,
+) -> int:
+    """Train once, and watch attention and recall along the way.
+
+    \b
+    Examples:
+      recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --figure curve.png
+      recallscope train --vocab 256 --samples 2048 --dim 36 --length 16 --learner gd --steps 400
+      recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --checkpoint half
+    """
+    from recallscope.api.train import train as measure
+    from recallscope.learning.cost import predict_cost
+
+    to = output_from(output)
+    arrays, options["embedding"] = own_arrays(options["embedding"])
+    problem = problem_from(**options)
+    cost = predict_cost(problem, dtype=dtype)
+    if cost.known:
+        check_time(cost.seconds, yes, "ask for fewer steps")
+    found = measure(
+        problem,
+        seeds_from("1", seed)[1],
+        test_samples=number_or_text(test_samples),
+        dtype=dtype,
+        device=device,
+        embeddings=arrays,
+        checkpoint=checkpoint,
+        watch=_show,
+        progress=False,
+    )
+    to.show(found, print_training)
+    return 0 if found.record.status == "ok" else 1
+
+
+def _show(seen: Mapping[str, float]) -> None:
+    """One line for each look, as it is taken; standard output is for the result."""
+    told = "  ".join(f"{name} {value:.3f}" for name, value in seen.items() if name != "step")
+    print(f"step {seen['step']:7.0f}  {told}", file=sys.stderr, flush=True)

@@ -1,0 +1,132 @@
+"""One training as it went: what was seen along the way, beside what the first steps predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv  # type: ignore[import-untyped]
+
+from recallscope.learning.training.ended import Ended
+from recallscope.learning.training.grid import LOOK_SAMPLES
+from recallscope.plotting.labels import describe_common_fields
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.problem import Problem, ProblemError
+from recallscope.record import Record, Status
+from recallscope.theory.prediction import predict
+
+_ATTENTION = {
+    "lock": "highest at the mark",
+    "mass": "share at the mark",
+    "cosine": "cosine with the trigger",
+}
+_COUNTED = ("recall", "lock")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TrainingCurve(Result):
+    """The record of one training, its curves as a table and as a figure."""
+
+    record: Record
+
+    @property
+    def problem(self) -> Problem:
+        """What was learnt, and how."""
+        return self.record.problem
+
+    @property
+    def ended(self) -> Ended | None:
+        """How the training ended; None if it broke off."""
+        return (
+            None if "ended" not in self.record.metrics else Ended(int(self.record.metric("ended")))
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each step that was looked at."""
+        curves = {
+            name.removeprefix("curve_"): values
+            for name, values in self.record.metrics.items()
+            if name.startswith("curve_") and not isinstance(values, float)
+        }
+        count = len(curves.get("step", ()))
+        rows = [{name: values[place] for name, values in curves.items()} for place in range(count)]
+        return [row | {"step": round(row["step"])} for row in rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return self.record.to_dict()
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> TrainingCurve:
+        """The inverse of `to_dict`."""
+        return cls(record=Record.from_dict(told))
+
+    def _words(self) -> str:
+        record = self.record
+        if record.status is not Status.OK or self.ended is None:
+            return f"{record.status}: {record.reason}"
+        told = [f"recall {record.recall_accuracy:.4f}"]
+        if record.lock_accuracy is not None:
+            told.append(f"lock {record.lock_accuracy:.4f}")
+        told.append(f"loss {record.metric('final_loss'):.4g}")
+        if "first_lock" in record.metrics:
+            told.append(f"attention first at the mark at step {record.metric('first_lock'):.0f}")
+        steps = f"{record.metric('steps_taken'):.0f} steps of {record.problem.learner}"
+        return f"{self.ended.words} after {steps}: {', '.join(told)}"
+
+    def _drawing(self) -> Drawing:
+        rows = self.rows()
+        if len(rows) < 2:
+            raise ProblemError("a curve needs two steps at least, so there is nothing to draw")
+        # Zero has no logarithm: the start is drawn where half a step would be.
+        steps = [max(row["step"], 0.5) for row in rows]
+        early = predict(self.problem.replace(learner="three-step", regime="limit"))
+
+        def panel(title: str, names: Mapping[str, str], predicted: str) -> Panel:
+            series = [
+                _series(label, steps, [row[name] for row in rows], place, name in _COUNTED)
+                for place, (name, label) in enumerate(names.items())
+            ]
+            if early.dominant is not None:
+                value = float(getattr(early, f"{predicted}_accuracy"))
+                told = f"{names[predicted]} after three steps, closed form"
+                ends = [steps[0], steps[-1]]
+                series.append(
+                    Series(label=told, kind=Kind.THEORY, x=ends, y=[value, value], colour=0)
+                )
+            return Panel(title=title, x="step", y="share", series=series, log_x=True)
+
+        loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, False)
+        panels = [panel("recall", {"recall": "recall"}, "recall")]
+        if "lock" in rows[0]:
+            panels.append(panel("attention", _ATTENTION, "lock"))
+        panels.append(
+            Panel(title="loss", x="step", y="loss", series=[loss], log_x=True, log_y=True)
+        )
+        caption = (
+            f"{describe_common_fields([self.problem.to_dict()])}; seed {self.record.seed}. "
+            f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
+            f"{LOOK_SAMPLES} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
+        )
+        return picture_drawing(Picture(caption=caption, panels=panels))
+
+
+def _series(
+    label: str, steps: Sequence[float], values: Sequence[float], colour: int, counted: bool
+) -> Series:
+    """What was seen; a share of samples has an interval, Jeffreys'."""
+    right = LOOK_SAMPLES * np.asarray(values)
+    wrong = LOOK_SAMPLES - right
+    low, high = (betaincinv(right + 0.5, wrong + 0.5, end).tolist() for end in (0.025, 0.975))
+    return Series(
+        label=label,
+        kind=Kind.MEASURED,
+        x=steps,
+        y=values,
+        low=low if counted else None,
+        high=high if counted else None,
+        colour=colour,
+    )

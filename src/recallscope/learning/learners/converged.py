@@ -1,0 +1,56 @@
+"""The end of training without an optimiser: the minimum of a loss that is convex."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from recallscope.learning.learner import Learner, Outcome, Setup
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.learning.cost import Cost
+
+_WHERE = ("mark", "three-step", "adam")
+
+
+def _learn(setup: Setup) -> Outcome:
+    from recallscope.learning.training.end import end_of_training
+
+    return end_of_training(setup)
+
+
+def _check(problem: Problem) -> None:
+    if problem.model != "transformer":
+        raise ProblemError(
+            f"the learner converged is for the model transformer, not for {problem.model}"
+        )
+    if problem.regime != "limit":
+        raise ProblemError("the learner converged takes no steps; leave regime, eta and gamma out")
+    if math.isinf(problem.samples) and problem.attention != "mark":
+        raise ProblemError(
+            f"with attention={problem.attention} the learner converged needs a number of samples, "
+            "not inf"
+        )
+
+
+def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
+    from recallscope.learning.training.cost import convex_cost
+
+    return convex_cost(problem, dtype, test_samples)
+
+
+PART = Learner(
+    learn=_learn,
+    fields={
+        "attention": Field(
+            default="mark",
+            choices=_WHERE,
+            help="Where it looks: at the mark, as three steps left it, or as training by Adam did.",
+        )
+    },
+    check=_check,
+    cost=_cost,
+    metrics=("certified", "separable", "slope", "final_loss", "looks"),
+)

@@ -1,0 +1,25 @@
+"""Muon, as torch has it: five Newton-Schulz iterations towards the spectral step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recallscope.learning.training.learner import trained_by
+from recallscope.learning.training.options import BATCHES, MOMENTUM_OF_MUON
+from recallscope.learning.training.rates import spectral_rate
+
+if TYPE_CHECKING:
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from recallscope.problem import Problem
+
+
+def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """The optimiser of a problem over some weights."""
+    from torch.optim import Muon
+
+    return Muon(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
+
+
+PART = trained_by(optimiser, spectral_rate, {**BATCHES, "momentum": MOMENTUM_OF_MUON})

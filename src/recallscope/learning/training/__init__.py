@@ -1,0 +1,1 @@
+"""Training to the end: the loop, what is learnt, and what is seen along the way."""

@@ -1,0 +1,60 @@
+"""The samples of each step: all of them, a part in an order of its own, or new ones every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from recallscope.learning.training.options import rows_of_step
+from recallscope.tasks.random import Role, generator
+
+if TYPE_CHECKING:
+    from recallscope.learning.learner import Setup
+    from recallscope.learning.training.trainee import Samples
+
+
+class Batches:
+    """The samples of runs of one problem, step by step: a pure function of problem and seed.
+
+    `epoch` is the number of steps in which every sample is seen once.
+    """
+
+    def __init__(self, setups: Sequence[Setup]) -> None:
+        self._setups = setups
+        problem = setups[0].problem
+        self._count = int(problem.samples)
+        self._fresh = getattr(problem, "fresh", False)
+        self._size = rows_of_step(problem)
+        self.epoch = 1 if self._fresh else max(self._count // self._size, 1)
+        self._whole = None if self._fresh else self.drawn(0, self._count)
+        self._shuffled: tuple[int, torch.Tensor] | None = None
+
+    def of_step(self, step: int) -> Samples:
+        """The samples of a step; of the last of an epoch, too few to fill it, none."""
+        if self._whole is None:
+            return self.drawn(step * self._size, (step + 1) * self._size)
+        if self.epoch == 1:
+            return self._whole
+        epoch, part = divmod(step, self.epoch)
+        if self._shuffled is None or self._shuffled[0] != epoch:
+            self._shuffled = epoch, self._order(epoch)
+        order = self._shuffled[1][:, part * self._size : (part + 1) * self._size]
+        tokens, position, label = self._whole
+        rows = torch.arange(len(order), device=order.device)[:, None]
+        return tokens[rows, order], position[rows, order], label[rows, order]
+
+    def drawn(self, start: int, stop: int, split: str = "train") -> Samples:
+        """Samples start…stop−1 of each run."""
+        drawn = [setup.samples(start, stop, split) for setup in self._setups]
+        tokens, position, label = (torch.stack(each) for each in zip(*drawn, strict=True))
+        return tokens, position, label
+
+    def _order(self, epoch: int) -> torch.Tensor:
+        orders = [
+            generator(setup.seed, Role.ORDER, self._count, block=epoch).permutation(self._count)
+            for setup in self._setups
+        ]
+        return torch.from_numpy(np.stack(orders)).to(self._setups[0].device)

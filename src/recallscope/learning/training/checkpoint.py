@@ -1,0 +1,84 @@
+"""A training on disk: all that its next step depends on, in one safetensors file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from recallscope.common.given_files import open_regular
+from recallscope.common.new_files import written_beside
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.learning.training.loop import Training
+
+_FORMAT = "recallscope training 1"
+
+
+def save(training: Training, path: Path) -> None:
+    """Write down a training of one run; a file that is there is replaced in one move."""
+    tensors = {f"model.{name}": each for name, each in training.trainee.module.state_dict().items()}
+    for number, state in training.optimiser.state_dict()["state"].items():
+        for name, each in state.items():
+            if each is not None:
+                tensors[f"optimiser.{number}.{name}"] = torch.as_tensor(each)
+    run = training.runs[0]
+    told = _of(training) | {
+        "step": training.step,
+        "loss": training.loss.tolist(),
+        "lowest": run.lowest,
+        "steepest": run.steepest,
+        "curve": run.curve,
+    }
+    with written_beside(path, "checkpoint") as part:
+        contiguous = {name: each.detach().contiguous() for name, each in tensors.items()}
+        save_file(contiguous, part, metadata={"format": _FORMAT, "training": json.dumps(told)})
+
+
+def resume(training: Training, path: Path) -> None:
+    """Take a training up where a file left it; it must be of this training, and by this program."""
+    try:
+        open_regular(path).close()  # of a pipe nothing is read
+        with safe_open(path, framework="pt", device=str(training.loss.device)) as file:
+            described = file.metadata() or {}
+            if described.get("format") != _FORMAT:
+                raise ValueError("it was not written by a training of this program")
+            told = json.loads(described["training"])
+            if {name: told[name] for name in _of(training)} != _of(training):
+                raise ValueError("it is of another problem, seed or kind of numbers")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            _load(training, told, tensors)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise ProblemError(
+            f"the checkpoint {str(path)!r:.200} cannot be resumed: {error}; name another file"
+        ) from None
+
+
+def _of(training: Training) -> dict[str, Any]:
+    """What a checkpoint belongs to."""
+    setup = training.runs[0].setup
+    return {"problem": training.problem.key, "seed": setup.seed, "dtype": setup.dtype}
+
+
+def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    model, states = {}, dict[int, dict[str, torch.Tensor]]()
+    for name, each in tensors.items():
+        part, _, rest = name.partition(".")
+        if part == "model":
+            model[rest] = each
+        else:
+            number, _, called = rest.partition(".")
+            states.setdefault(int(number), {})[called] = each
+    training.trainee.module.load_state_dict(model)
+    groups = training.optimiser.state_dict()["param_groups"]
+    training.optimiser.load_state_dict({"state": states, "param_groups": groups})
+    training.step = int(told["step"])
+    training.loss = torch.tensor(told["loss"], dtype=torch.float64)
+    for run in training.runs:  # the same several times over, where a group was filled up
+        run.lowest, run.steepest = float(told["lowest"]), float(told["steepest"])
+        run.curve = {name: [*values] for name, values in told["curve"].items()}

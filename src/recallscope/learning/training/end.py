@@ -1,0 +1,127 @@
+"""The end of training where attention is given: what it reads is stored as well as can be."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.batch import Tile
+from recallscope.learning.learner import Outcome, Setup
+from recallscope.learning.learners.adam import optimiser
+from recallscope.learning.ops import attend, features, key_scores, token_read
+from recallscope.learning.threads import Threads
+from recallscope.learning.three_step import early_attention
+from recallscope.learning.training.convex import minimum
+from recallscope.learning.training.loop import Training
+from recallscope.learning.training.model import TrainedTransformer
+from recallscope.learning.training.rates import adam_rate
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int64
+
+    Attend = Callable[[Tile], tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]]
+    """The token that attention picks in each sample, and whether that is the marked one."""
+    Read = Callable[[Tile], Float[Tensor, "n d"]]
+
+_SAMPLES_AT_ONCE = 2**16
+
+
+class _Stored(NamedTuple):
+    """What the value matrix is asked to hold, and how often each of it occurs."""
+
+    reads: Float[Tensor, "n d"]
+    label: Int64[Tensor, " n"]
+    times: Float[Tensor, " n"]
+
+
+def end_of_training(setup: Setup) -> Outcome:
+    """The minimum of the loss over the value matrix, with its certificate."""
+    instance, attention = setup.instance, setup.problem.attention
+    with Threads():
+        read, stored = (_softly if attention == "adam" else _sharply)(setup)
+        outputs = instance.centred_outputs
+        found = minimum(features(instance, stored.reads), stored.label, stored.times, outputs)
+
+    def logits(tokens: Tensor, position: Tensor) -> Tensor:
+        reads = read(Tile(tokens, position, position))
+        return features(instance, reads) @ found.V.T @ outputs.T
+
+    metrics = {
+        "certified": found.certified,
+        "separable": found.separable,
+        "slope": found.slope,
+        "final_loss": found.loss,
+        "looks": found.looks,
+    }
+    return Outcome(logits=logits, metrics={name: float(each) for name, each in metrics.items()})
+
+
+def _sharply(setup: Setup) -> tuple[Read, _Stored]:
+    """Attention to one token of each sample: what is read is one of few vectors, often."""
+    instance = setup.instance
+    attended: Attend = _at_the_mark
+    if setup.problem.attention == "three-step":
+        scores, bonus = key_scores(instance, early_attention(instance))
+        attended = lambda tile: attend(scores, bonus, tile)  # noqa: E731
+
+    def kinds(tile: Tile) -> Int64[Tensor, " n"]:
+        tokens, marked = attended(tile)
+        return (tokens * 2 + marked) * instance.problem.vocab + tile.label
+
+    if math.isinf(setup.problem.samples):  # every fact, equally often
+        token = torch.arange(instance.problem.vocab, device=setup.device)
+        kind = (2 * token + 1) * instance.problem.vocab + instance.labels
+        times = torch.ones_like(kind)
+    else:
+        kind, times = _counted(setup, kinds)
+    token_marked, label = kind // instance.problem.vocab, kind % instance.problem.vocab
+    reads = token_read(instance, token_marked // 2, token_marked % 2 == 1)
+    stored = _Stored(reads, label, times.to(reads.dtype))
+    return lambda tile: token_read(instance, *attended(tile)), stored
+
+
+def _at_the_mark(tile: Tile) -> tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]:
+    tokens = tile.tokens.gather(1, tile.position[:, None])[:, 0]
+    return tokens, torch.ones_like(tokens, dtype=torch.bool)
+
+
+def _counted(
+    setup: Setup, kinds: Callable[[Tile], Int64[Tensor, " n"]]
+) -> tuple[Int64[Tensor, " k"], Int64[Tensor, " k"]]:
+    """The kinds of samples that there are, and how many of each."""
+    found = torch.zeros(0, dtype=torch.int64, device=setup.device)
+    times = found.clone()
+    samples = int(setup.problem.samples)
+    for start in range(0, samples, _SAMPLES_AT_ONCE):
+        tile = Tile(*setup.samples(start, min(start + _SAMPLES_AT_ONCE, samples)))
+        new = kinds(tile)
+        found, place = torch.cat([found, new]).unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        weights = torch.cat([times, torch.ones_like(new)])
+        times = torch.zeros_like(found).scatter_add_(0, place, weights)
+    return found, times
+
+
+def _softly(setup: Setup) -> tuple[Read, _Stored]:
+    """Attention as Adam leaves it, which reads a mixture of its own in every sample."""
+    problem = setup.problem.replace(learner="adam")
+    training = Training(
+        [dataclasses.replace(setup, problem=problem)], optimiser, adam_rate(problem)
+    )
+    (outcome,) = training.run()
+    if isinstance(outcome, OverflowError):
+        raise outcome
+    model = training.trainee.module
+    assert isinstance(model, TrainedTransformer)
+
+    def read(tile: Tile) -> Float[Tensor, "n d"]:
+        with torch.no_grad():
+            return model.read(tile.tokens[None], tile.position[None])[0]
+
+    tile = Tile(*setup.samples(0, int(problem.samples)))
+    reads = read(tile)
+    return read, _Stored(reads, tile.label, torch.ones(len(reads), dtype=reads.dtype))

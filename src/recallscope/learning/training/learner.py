@@ -1,0 +1,70 @@
+"""A learner from an optimiser: what is common to all that train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from recallscope.learning.learner import Learner, Outcome, Setup
+from recallscope.learning.training.cost import runs_at_once, training_cost
+from recallscope.learning.training.options import COMMON, check
+from recallscope.parts.field import Field
+
+if TYPE_CHECKING:
+    from recallscope.learning.training.loop import MakeOptimiser
+    from recallscope.problem import Problem
+
+METRICS = (
+    *("curve_step", "curve_loss", "curve_recall", "curve_lock", "curve_mass", "curve_cosine"),
+    *("ended", "rate_used", "steps_taken", "final_loss", "first_lock"),
+)
+
+
+def trained_by(
+    optimiser: MakeOptimiser,
+    rate: Callable[[Problem], float],
+    fields: Mapping[str, Field] | None = None,
+) -> Learner:
+    """A learner that trains with an optimiser.
+
+    Args:
+        optimiser: from what learns, the learning rate and the problem to a `torch.optim.Optimizer`.
+        rate: the learning rate for problems that give none.
+        fields: what it adds to problems beside the fields of every training.
+    """
+
+    def learn_together(setups: Sequence[Setup]) -> list[Outcome | OverflowError]:
+        from recallscope.learning.threads import Threads
+        from recallscope.learning.training.loop import Training
+
+        problem = setups[0].problem
+        # In a group that is not full some run several times over: alone or in company, it is
+        # computed in operations of one shape, which round alike.
+        filled = [*setups, *[setups[-1]] * (runs_at_once(problem) - len(setups))]
+        with Threads():  # one for each training: several would round otherwise
+            training = Training(filled, optimiser, problem.learning_rate or rate(problem))
+            return training.run()[: len(setups)]
+
+    return Learner(
+        learn=one_of(learn_together),
+        learn_together=learn_together,
+        at_once=runs_at_once,
+        fields={**COMMON, **(fields or {})},
+        check=check,
+        cost=training_cost,
+        metrics=METRICS,
+    )
+
+
+def one_of(
+    learn_together: Callable[[Sequence[Setup]], list[Outcome | OverflowError]],
+) -> Callable[[Setup], Outcome]:
+    """The same for one run alone."""
+
+    def learn(setup: Setup) -> Outcome:
+        (outcome,) = learn_together([setup])
+        if isinstance(outcome, OverflowError):
+            raise outcome
+        return outcome
+
+    return learn

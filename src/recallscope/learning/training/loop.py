@@ -1,0 +1,212 @@
+"""Training: steps of an optimiser, looked at along the way, until it converges or must stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
+from recallscope.learning.training.batches import Batches
+from recallscope.learning.training.checkpoint import resume, save
+from recallscope.learning.training.ended import Ended
+from recallscope.learning.training.grid import LOOK_SAMPLES, grid
+from recallscope.learning.training.trainee import trainee_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from recallscope.learning.training.trainee import Kept
+    from recallscope.problem import Problem
+
+    MakeOptimiser = Callable[[list[nn.Parameter], float, Problem], Optimizer]
+    """From what learns, the learning rate and the problem."""
+
+_ROWS_AT_ONCE = 2048
+_LEARNT = 0.01  # a loss below it: nothing more will change
+_FLAT = 1e-3  # the gradient, as a share of the largest there was
+_RISEN = 1.5  # the last loss, as a multiple of the lowest there was
+_WARM_UP = 0.1  # of the steps
+_SECONDS_BETWEEN_SAVES = 5.0
+
+
+@dataclass
+class _Run:
+    """What is known of one run so far."""
+
+    setup: Setup
+    lowest: float = math.inf
+    steepest: float = 0.0
+    curve: dict[str, list[float]] = field(default_factory=dict)
+    ended: Ended | None = None
+    kept: Kept | None = None
+    broken: OverflowError | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.ended is not None or self.broken is not None
+
+    def see(self, step: int, loss: float, seen: dict[str, float]) -> None:
+        for name, value in {"step": float(step), "loss": loss, **seen}.items():
+            self.curve.setdefault(name, []).append(value)
+        if self.setup.watch is not None:
+            self.setup.watch({name: values[-1] for name, values in self.curve.items()})
+
+    def how_it_ends(self, loss: float, slope: float, last: bool) -> Ended | None:
+        """How the run ends here, or None if it goes on or has ended before."""
+        if self.over:
+            return None
+        self.lowest = min(self.lowest, loss)
+        self.steepest = max(self.steepest, slope)
+        if loss < _LEARNT or slope < _FLAT * self.steepest:
+            return Ended.CONVERGED
+        if not last:
+            return None
+        first = self.curve["loss"][0] if self.curve else loss
+        risen = loss > min(first, _RISEN * self.lowest + _LEARNT)
+        return Ended.DIVERGED if risen else Ended.BUDGET
+
+    def outcome(self, rate: float) -> Outcome | OverflowError:
+        """What came of the run, tested on fresh samples; or the error that broke it off."""
+        if self.broken is not None:
+            return self.broken
+        assert self.kept is not None
+        assert self.ended is not None
+        metrics: dict[str, Any] = {f"curve_{name}": values for name, values in self.curve.items()}
+        metrics |= {
+            "ended": float(self.ended),
+            "rate_used": rate,
+            "steps_taken": self.curve["step"][-1],
+            "final_loss": self.curve["loss"][-1],
+        }
+        locks = zip(self.curve["step"], self.curve.get("lock", []), strict=False)
+        first = next((step for step, lock in locks if lock >= 0.5), None)
+        if first is not None:
+            metrics["first_lock"] = first
+        logits, attended = self.kept
+        numbers = tested(self.setup, logits)
+        if attended is not None:
+            numbers["lock_accuracy"] = share_of_tests(
+                self.setup,
+                lambda tokens, position, label: attended(tokens, position) == position,
+            )
+            numbers["trigger_cosine"] = self.curve["cosine"][-1]
+        return Outcome(logits=logits, metrics=metrics, numbers=numbers)
+
+
+class Training:
+    """Runs of one problem on their way; each is as it would be alone, to the bit."""
+
+    def __init__(self, setups: Sequence[Setup], optimiser_of: MakeOptimiser, rate: float) -> None:
+        self.problem, self.rate = setups[0].problem, rate
+        self.trainee = trainee_of(setups)
+        self.runs = [_Run(setup) for setup in setups]
+        self.batches = Batches(setups)
+        self.weights = [each for each in self.trainee.module.parameters() if each.requires_grad]
+        self.optimiser = optimiser_of(self.weights, rate, self.problem)
+        self.step = 0
+        self.loss = torch.zeros(len(setups), dtype=torch.float64)
+        self._looked_at = frozenset(grid(self.problem.steps))
+        self._tests = self.batches.drawn(0, LOOK_SAMPLES, "test")
+
+    def run(self) -> list[Outcome | OverflowError]:
+        """Train to the end of every run; one that breaks is told of in its place."""
+        progress, checkpoint = self.runs[0].setup.progress, self.runs[0].setup.checkpoint
+        if checkpoint is not None and checkpoint.exists():
+            resume(self, checkpoint)
+        elif self.problem.regime == "literal":
+            self._three_steps()
+        saved = time.monotonic()
+        while True:
+            self.optimiser.zero_grad()
+            losses = self._descend()
+            # Of a part of the samples, the mean over as many steps as there are parts.
+            self.loss += (losses - self.loss) / min(self.step + 1, self.batches.epoch)
+            self._look()
+            if all(run.over for run in self.runs):
+                return [run.outcome(self.rate) for run in self.runs]
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.rate * share_of_rate(self.problem, self.step)
+            self.optimiser.step()
+            self.step += 1
+            if progress is not None:
+                progress(self.step, self.problem.steps)
+            if checkpoint is not None and time.monotonic() > saved + _SECONDS_BETWEEN_SAVES:
+                save(self, checkpoint)
+                saved = time.monotonic()
+
+    def _descend(self) -> Float[Tensor, " runs"]:
+        """The loss of each run, its gradient left with the weights; a part of the rows at once."""
+        tokens, position, label = self.batches.of_step(self.step)
+        count = label.shape[1]
+        total = torch.zeros(len(self.runs), dtype=torch.float64)
+        for start in range(0, count, _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            part = (tokens[:, rows], position[:, rows], label[:, rows])
+            losses = self.trainee.losses(part) * (part[2].shape[1] / count)
+            losses.sum().backward()  # type: ignore[no-untyped-call]
+            total += losses.detach().cpu()
+        for run, finite in zip(self.runs, total.isfinite().tolist(), strict=True):
+            if not finite and not run.over:
+                run.broken = OverflowError(
+                    f"the loss was not finite at step {self.step}; make the learning rate smaller"
+                )
+        return total
+
+    def _look(self) -> None:
+        """Note what is seen at this step, and end the runs that end here."""
+        last = self.step == self.problem.steps
+        # What a part of the samples says of the slope is mostly noise.
+        slopes = self._slopes() if self.batches.epoch == 1 else [math.inf] * len(self.runs)
+        ends = [
+            run.how_it_ends(loss, slope, last)
+            for run, loss, slope in zip(self.runs, self.loss.tolist(), slopes, strict=True)
+        ]
+        if self.step not in self._looked_at and all(end is None for end in ends):
+            return
+        with torch.no_grad():
+            seen = {name: each.tolist() for name, each in self.trainee.look(self._tests).items()}
+        for place, (run, end) in enumerate(zip(self.runs, ends, strict=True)):
+            if run.over:
+                continue
+            loss = float(self.loss[place])
+            if end is not None or self.step in self._looked_at:
+                run.see(self.step, loss, {name: each[place] for name, each in seen.items()})
+            if end is not None:
+                run.ended, run.kept = end, self.trainee.kept(place)
+
+    def _slopes(self) -> list[float]:
+        """The norm of the gradient of each run."""
+        slopes = [each.grad for each in self.weights if each.grad is not None]
+        squares = [each.view(len(self.runs), -1).square().sum(dim=1) for each in slopes]
+        return [float(each) for each in torch.stack(squares).sum(dim=0).sqrt()]
+
+    def _three_steps(self) -> None:
+        """The steps of the paper, of the sizes that the problem gives."""
+        V, W = self.weights[:2]
+        for weight, size in (
+            (V, self.problem.eta),
+            (W, self.problem.gamma),
+            (V, self.problem.gamma),
+        ):
+            self.optimiser.zero_grad()
+            self._descend()
+            assert weight.grad is not None
+            with torch.no_grad():
+                weight.sub_(weight.grad, alpha=size)
+
+
+def share_of_rate(problem: Problem, step: int) -> float:
+    """The learning rate at a step, as a share of the one that was given."""
+    if problem.schedule == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * step / float(problem.steps)))
+    if problem.schedule == "warmup":
+        return min(1.0, (step + 1) / (_WARM_UP * float(problem.steps)))
+    return 1.0

@@ -1,0 +1,78 @@
+"""What a training is told: the fields that learners add to problems, and their rules."""
+
+from __future__ import annotations
+
+import math
+
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, ProblemError
+
+SCHEDULES = ("constant", "cosine", "warmup")
+
+LEARNING_RATE = Field(
+    default=0.0, low=0.0, help="Of the optimiser; 0 for one that is chosen from the sizes."
+)
+STEPS = Field(default=1000, low=0, high=10**7, help="The most steps; fewer if it converges before.")
+BATCH = Field(default=0, low=0, help="Samples for each step; 0, or more than there are, for all.")
+
+COMMON = {
+    "learning_rate": LEARNING_RATE,
+    "steps": STEPS,
+    "schedule": Field(
+        default="constant",
+        choices=SCHEDULES,
+        help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
+    ),
+    "weight_decay": Field(default=0.0, low=0.0, help="Of the optimiser."),
+    "start": Field(
+        default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
+    ),
+    "learn_embeddings": Field(default=False, help="Whether the embeddings of tokens learn too."),
+    "learn_mlp": Field(default=False, help="Whether the first matrix of the MLP learns too."),
+    "saturation": Field(
+        default=0.0,
+        low=0.0,
+        help="Begin with the first two of three steps, the second so large that scores of tokens "
+        "have this standard deviation; 0 to begin at the start.",
+    ),
+}
+"""Of every optimiser."""
+
+BATCHES = {
+    "batch": BATCH,
+    "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
+}
+PARTS = Field(default=256, low=0, help="Samples for each step; 0, or more than there are, for all.")
+MOMENTUM = Field(default=0.0, low=0.0, high=0.9999, help="Of the optimiser.")
+MOMENTUM_OF_MUON = Field(default=0.95, low=0.0, high=0.9999, help="Of the optimiser.")
+DECAY = Field(default=0.01, low=0.0, help="Of the optimiser.")
+
+
+def check(problem: Problem) -> None:
+    """Raise if a problem cannot be trained as it says."""
+    if math.isinf(problem.samples):
+        raise ProblemError(
+            f"the learner {problem.learner} is given samples one by one and needs a number of them,"
+            " not inf; give samples, and fresh=true for new ones at every step"
+        )
+    if problem.model != "transformer":
+        for name in ("start", "learn_embeddings", "learn_mlp", "saturation"):
+            if getattr(problem, name):
+                raise ProblemError(f"{name} is for the model transformer, not for {problem.model}")
+    if problem.learn_mlp and problem.width is None:
+        raise ProblemError("learn_mlp needs an MLP; give a width")
+    if problem.saturation and problem.regime == "literal":
+        raise ProblemError(
+            "saturation is for the limit regime; in the literal regime eta and gamma say how large "
+            "the first steps are"
+        )
+
+
+def rows_of_step(problem: Problem) -> int:
+    """How many samples each step is given.
+
+    >>> rows_of_step(Problem(vocab=8, samples=500, dim=4, length=2, learner="adam", batch=32))
+    32
+    """
+    asked, there = getattr(problem, "batch", 0), int(problem.samples)
+    return asked if asked and (asked < there or problem.fresh) else there

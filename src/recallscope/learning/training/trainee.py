@@ -1,0 +1,146 @@
+"""What is trained: runs of the paper's model, or a module of somebody else's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recallscope.learning.three_step import early_attention
+from recallscope.learning.training.model import TrainedTransformer
+from recallscope.tasks.random import Role, generator
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+    from recallscope.learning.learner import Logits, Setup
+    from recallscope.models.instance import Instance
+
+    Samples = tuple[Int64[Tensor, "runs n L"], Int64[Tensor, "runs n"], Int64[Tensor, "runs n"]]
+    """Tokens, marked positions and labels of each run."""
+
+
+class Trainee(Protocol):
+    """Runs of one problem that are trained together."""
+
+    @property
+    def module(self) -> nn.Module:
+        """What learns."""
+
+    def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
+        """The mean loss of each run over its samples."""
+
+    def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
+        """What is seen of each run on its samples."""
+
+    def kept(self, run: int) -> Kept:
+        """What a run has learnt so far: a copy, which is tested alone."""
+
+
+class Kept(NamedTuple):
+    """What was learnt: logits, and for the paper's model the position that is attended to."""
+
+    logits: Logits
+    attended: Callable[[Tensor, Tensor], Tensor] | None = None
+
+
+def trainee_of(setups: Sequence[Setup]) -> Trainee:
+    """The models of some runs of one problem, as they are before the first step."""
+    if setups[0].problem.model == "transformer":
+        return _Paper(setups)
+    return _Other(setups[0])
+
+
+class _Paper:
+    def __init__(self, setups: Sequence[Setup]) -> None:
+        self._setups = setups
+        self.module = self._model(setups)
+        problem = setups[0].problem
+        with torch.no_grad():
+            for run, setup in enumerate(setups):
+                weights = (self.module.V, self.module.W)
+                V, W = (each.view(len(setups), problem.dim, -1)[run] for each in weights)
+                if problem.start:
+                    _start(setup, V, W)
+                if problem.saturation:
+                    _saturate(setup.instance, W)
+
+    def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
+        return self.module.losses(*samples)
+
+    def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
+        tokens, position, label = samples
+        attention = self.module.attention(tokens, position)
+        seen = {
+            "recall": self.module(tokens, position).argmax(dim=2) == label,
+            "lock": attention.argmax(dim=2) == position,
+            "mass": attention.gather(2, position[:, :, None])[:, :, 0],
+        }
+        asked = self.module.attention_vector()[:, :, 0].double()
+        cosine = functional.cosine_similarity(asked, self.module.trigger.double(), dim=1)
+        return {name: each.double().mean(dim=1) for name, each in seen.items()} | {"cosine": cosine}
+
+    def kept(self, run: int) -> Kept:
+        model = self._model([self._setups[run]])
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                every = self.module.get_parameter(name)
+                weight.copy_(every.view(len(self._setups), *weight.shape)[run])
+
+        def logits(tokens: Tensor, position: Tensor) -> Tensor:
+            found: Tensor = model(tokens[None], position[None])[0]
+            return found
+
+        def attended(tokens: Tensor, position: Tensor) -> Tensor:
+            return model.attention(tokens[None], position[None])[0].argmax(dim=1)
+
+        return Kept(logits, attended)
+
+    def _model(self, setups: Sequence[Setup]) -> TrainedTransformer:
+        problem = setups[0].problem
+        learnt = ("tokens", "outputs") * problem.learn_embeddings
+        learnt += ("hidden_weights",) * problem.learn_mlp
+        return TrainedTransformer([setup.instance for setup in setups], learnt)
+
+
+class _Other:
+    def __init__(self, setup: Setup) -> None:
+        self.module = setup.model()
+
+    def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
+        tokens, position, label = samples
+        self.module.train()
+        return functional.cross_entropy(self.module(tokens[0], position[0]), label[0])[None]
+
+    def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
+        tokens, position, label = samples
+        self.module.eval()
+        right = self.module(tokens[0], position[0]).argmax(dim=1) == label[0]
+        return {"recall": right.double().mean()[None]}
+
+    def kept(self, run: int) -> Kept:
+        return Kept(copy.deepcopy(self.module))
+
+
+def _start(setup: Setup, V: Tensor, W: Tensor) -> None:
+    """Random first weights, from the seed alone."""
+    problem = setup.problem
+    for block, weight in enumerate((V, W)):
+        source = generator(setup.seed, Role.START, problem.dim, problem.hidden, block=block)
+        drawn = problem.start * source.standard_normal(tuple(weight.shape))
+        weight.copy_(torch.from_numpy(drawn))
+
+
+def _saturate(instance: Instance, W: Tensor) -> None:
+    """The second of three steps, so large that the scores of tokens vary by what is asked for.
+
+    The first is infinitely small beside it: only its direction matters, and V stays as it was.
+    """
+    alpha = early_attention(instance)
+    spread = (instance.tokens @ alpha).std()
+    size = instance.problem.saturation / spread
+    W.copy_(size * torch.outer(alpha, instance.end) / (instance.end @ instance.end))

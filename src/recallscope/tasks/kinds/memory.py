@@ -1,0 +1,41 @@
+"""Facts alone: one token to a sequence, its image to be answered, every fact equally often.
+
+This is the associative memory of published results, linear or with an MLP: attention has nothing to
+find, and no fact is met more often than another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.kind import TaskKind
+from recallscope.tasks.recall import Samples, Task, check_split
+
+
+class Memory(Task):
+    """The facts one after another, over and over; tests ask for the same facts.
+
+    >>> task = Memory(vocab=4, length=1, seed=0)
+    >>> sorted(task.draw(0, 8).tokens[:, 0].tolist())
+    [0, 0, 1, 1, 2, 2, 3, 3]
+    """
+
+    def draw(self, start: int, stop: int, split: str = "train") -> Samples:
+        """Samples start…stop−1, the same to train on and to test."""
+        check_split(split)
+        tokens = np.arange(start, stop, dtype=np.int64) % self.vocab
+        return Samples(tokens[:, None], np.zeros_like(tokens), self.permutation[tokens])
+
+
+def _check(problem: Problem) -> None:
+    if problem.length != 1:
+        raise ProblemError(
+            f"the task memory has one token to a sequence, but length is {problem.length}; "
+            "give length=1"
+        )
+
+
+PART = TaskKind(
+    make=lambda problem, seed: Memory(problem.vocab, problem.length, seed), check=_check
+)
