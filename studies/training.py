@@ -60,8 +60,8 @@ def ends() -> Iterator[dict[str, object]]:
         yield measured("ends", problem.replace(learner="converged"), number, "float64")
         for learner, steps, more in (
             ("gd", 20_000, {"momentum": 0.97}),
-            ("adam", 6000, {"schedule": "cosine"}),
-            ("muon", 6000, {"schedule": "cosine"}),
+            ("adam", 2000, {"schedule": "cosine"}),
+            ("muon", 2000, {"schedule": "cosine"}),
         ):
             longer = problem.replace(learner=learner, steps=steps, **more)
             yield measured("ends", longer, number, "float64")

@@ -23,6 +23,7 @@ from proc import listening, living, tree
 from recallscope.executors.base import Done
 from recallscope.executors.ray import RayExecutor
 from recallscope.executors.ray_guard import cluster_processes
+from test_strangers import SWEEP, results
 
 UNAUTHENTICATED = "16"
 
@@ -193,6 +194,18 @@ def test_two_workers_are_as_fast_as_two_bare_processes(ray: RayExecutor) -> None
             ratios.append(bare / (time.monotonic() - start))
     print(f"as fast as bare processes: {ratios}")
     assert max(ratios) > 0.85
+
+
+def test_parts_of_strangers_and_trainings_have_the_same_bits(ray: RayExecutor, tmp_path) -> None:
+    (tmp_path / "strange.toml").write_text(SWEEP)
+    tiny = {"vocab": 16, "samples": 40, "dim": 8, "length": 3, "learner": "adam", "steps": 20}
+    trainings = [(recallscope.Problem(**tiny), seed) for seed in range(20)]
+    for executor, place in (("serial", tmp_path / "here"), (ray, tmp_path / "there")):
+        how = {"executor": executor, "progress": False}
+        recallscope.sweep(tmp_path / "strange.toml", place, **how)
+        recallscope.sweep(trainings, place, test_samples=64, **how)
+    assert results(tmp_path / "here") == results(tmp_path / "there")
+    assert len(results(tmp_path / "here")) == 36
 
 
 def test_the_token_is_ours_alone(ray: RayExecutor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,8 @@ class Minimum:
         separable: whether every label that was stored has more than half of the mass, so that it is
             the answer. The loss has no minimum then: it falls to zero as V grows, and the answers
             stay.
+        certified: whether this is the end: all that was stored is separable, or the gradient is
+            zero, to the precision of its numbers.
         looks: how often loss and gradient were computed.
     """
 
@@ -40,12 +42,8 @@ class Minimum:
     loss: float
     slope: float
     separable: bool
+    certified: bool
     looks: int
-
-    @property
-    def certified(self) -> bool:
-        """Whether this is the end: everything stored is separated, or the gradient is zero."""
-        return self.separable or self.slope <= _FLAT[self.V.dtype]
 
 
 class _Certified(Exception):  # noqa: N818  # no error: the way out of the minimiser
@@ -62,49 +60,80 @@ def minimum(
 
     The loss is convex in V, so that the end of training does not depend on how it is reached; its
     certificate is a gradient of zero, or that all labels are right by then. Logits are made block
-    by block: memory is that of the features and of V.
+    by block: memory is that of the features and of V. Where float32 is too coarse to come to the
+    end, float64 goes on.
 
     >>> minimum(torch.eye(3), torch.arange(3), torch.ones(3), torch.eye(3)).separable
     True
     """
-    weight = weight / weight.sum()
-    stored = (outputs[label] * weight[:, None]).T @ features  # what the labels pull V towards
-    # In these units logits of order one are steps of order one, of which a search makes its first.
-    unit = 1 / float(features.norm(dim=1).max() * outputs.norm(dim=1).max())
-    found: Minimum | None = None
-    at_zero = math.nan
+    dtype, flat = features.dtype, _FLAT[features.dtype]
+    start = np.zeros(outputs.shape[1] * features.shape[1])
+    looks = 0
+    for kind in (dtype, torch.float64):
+        loss = _Loss(features.to(kind), label, weight.to(kind), outputs.to(kind), flat)
+        found = loss.descended(start)
+        looks += found.looks
+        if found.certified:
+            break
+        start = found.V.double().flatten().numpy() / loss.unit
+    return replace(found, V=found.V.to(dtype), looks=looks)
 
-    def look(point: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal found, at_zero
-        V = torch.from_numpy(unit * point).to(stored.dtype).view(stored.shape)
-        slope, loss, surprise = -stored, 0.0, 0.0
-        for start in range(0, len(features), _ROWS_AT_ONCE):
+
+class _Loss:
+    """The loss and its gradient, which notes the last place that it was asked for."""
+
+    def __init__(
+        self,
+        features: Float[Tensor, "n m"],
+        label: Int64[Tensor, " n"],
+        weight: Float[Tensor, " n"],
+        outputs: Float[Tensor, "V d"],
+        flat: float,
+    ) -> None:
+        self._features, self._label, self._outputs, self._flat = features, label, outputs, flat
+        self._weight = weight / weight.sum()
+        # What the labels pull V towards, and the mean guess, from which they do at zero.
+        own = (outputs[label] * self._weight[:, None]).T @ features
+        guess = outputs.mean(dim=0)[:, None] * (self._weight @ features)
+        self._stored, self._at_zero = own, float((own - guess).norm()) or 1.0
+        # Steps of order one, as searches make their first, are logits of order one in this unit.
+        self.unit = 1 / float(features.norm(dim=1).max() * outputs.norm(dim=1).max())
+        self._found: Minimum | None = None
+
+    def descended(self, start: np.ndarray) -> Minimum:
+        """Where descent from a point ends."""
+        limits: dict[str, float] = {"maxiter": _MOST_LOOKS, "maxfun": _MOST_LOOKS, "maxcor": 20}
+        limits |= {"ftol": 0.0, "gtol": 0.0}  # it ends where it is certified
+        try:
+            end = minimize(self._look, start, jac=True, method="L-BFGS-B", options=limits)
+            self._look(end.x)  # the last look was not always the best
+        except _Certified:
+            pass
+        assert self._found is not None
+        return self._found
+
+    def _look(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        V = torch.from_numpy(self.unit * point).to(self._stored.dtype).view(self._stored.shape)
+        slope, loss, surprise = -self._stored, 0.0, 0.0
+        for start in range(0, len(self._features), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
-            hidden = features[rows] @ V.T
-            mean, log_sum = mean_outputs(hidden, outputs)
-            surprises = log_sum - (hidden * outputs[label[rows]]).sum(dim=1)
-            loss += float(weight[rows] @ surprises)
+            features, weight = self._features[rows], self._weight[rows]
+            hidden = features @ V.T
+            mean, log_sum = mean_outputs(hidden, self._outputs)
+            surprises = log_sum - (hidden * self._outputs[self._label[rows]]).sum(dim=1)
+            loss += float(weight @ surprises)
             surprise = max(surprise, float(surprises.max()))
-            slope += (mean * weight[rows, None]).T @ features[rows]
-        norm = float(slope.norm())
-        if found is None:
-            at_zero = norm or 1.0
-        found = Minimum(
+            slope += (mean * weight[:, None]).T @ features
+        share = float(slope.norm()) / self._at_zero
+        separable = surprise < _HALF
+        self._found = Minimum(
             V=V,
             loss=loss,
-            slope=norm / at_zero,
-            separable=surprise < _HALF,
-            looks=1 if found is None else found.looks + 1,
+            slope=share,
+            separable=separable,
+            certified=separable or share <= self._flat,
+            looks=1 if self._found is None else self._found.looks + 1,
         )
-        if found.certified:
+        if self._found.certified:
             raise _Certified
-        return loss, unit * slope.double().flatten().numpy()
-
-    limits = {"maxiter": _MOST_LOOKS, "maxfun": _MOST_LOOKS, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
-    try:
-        end = minimize(look, np.zeros(stored.numel()), jac=True, method="L-BFGS-B", options=limits)
-        look(end.x)  # the last look was not always the best
-    except _Certified:
-        pass
-    assert found is not None
-    return found
+        return loss, self.unit * slope.double().flatten().numpy()

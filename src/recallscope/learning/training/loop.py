@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change
-_FLAT = 1e-3  # the gradient, as a share of the largest there was
+_FLAT = 3e-4  # the gradient, as a share of the largest there was
 _RISEN = 1.5  # the last loss, as a multiple of the lowest there was
 _WARM_UP = 0.1  # of the steps
 _SECONDS_BETWEEN_SAVES = 5.0

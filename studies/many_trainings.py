@@ -1,0 +1,169 @@
+"""Two thousand small trainings in one sweep, killed and resumed; searches of trained models on Ray.
+
+    python studies/many_trainings.py [--csv studies/many_trainings.csv]
+
+The sweep is started by the command line, killed with its workers three times, and then run to its
+end; a sample of its records is compared with the same trainings run alone in this process. A search, a
+phase diagram and a law of trained models are run on Ray, killed, and resumed from their stores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from recallscope import Store, run
+
+DIMS = [*range(8, 33)]
+SWEEP = f"""
+seeds = 16
+
+[problem]
+vocab = 64
+length = 4
+learner = "adam"
+steps = 300
+
+[grid]
+dim = {DIMS}
+samples = [64, 96, 128, 192, 256]
+"""
+COMMON = ["--vocab", "64", "--samples", "512", "--dim", "16", "--length", "4"]
+TRAINED = ["--learner", "adam", "--steps", "200", "--executor", "ray", "--workers", "2"]
+COMMANDS = {
+    "critical": ["critical", "--for", "dim", "--target", "0.99", "--budget", "24"],
+    "phase": ["phase", "--x", "dim=12:24:4", "--y", "samples=64:256:3", "--seeds", "4"],
+    "fit": ["fit", "--for", "dim", "--target", "0.9", "--vary", "vocab=32,48,64", "--budget", "12"],
+}
+SAMPLE = 60
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of this very package."""
+    return [sys.executable, "-m", "recallscope", *arguments]
+
+
+def killed(arguments: list[str], seconds: float, folder: Path) -> None:
+    """Start a command, and kill it with all that it has started."""
+    child = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(seconds)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def many(folder: Path) -> dict[str, object]:
+    """The sweep: killed three times, then run to its end."""
+    (folder / "many.toml").write_text(SWEEP)
+    arguments = [
+        "sweep",
+        "many.toml",
+        "--store",
+        "many",
+        "--executor",
+        "processes",
+        "--workers",
+        "2",
+    ]
+    source = random.Random(0)
+    started = time.monotonic()
+    kept = []
+    for _ in range(3):
+        killed(arguments, source.uniform(10, 25), folder)
+        kept.append(sum(1 for _ in Store(folder / "many").records()))
+    done = subprocess.run(command(*arguments), cwd=folder, capture_output=True, text=True)
+    seconds = time.monotonic() - started
+    store = Store(folder / "many")
+    records = list(store.records())
+    cells = {(record.problem.key, record.seed) for record in records}
+    again = source.sample(records, SAMPLE)
+    equal = sum(run(each.problem, each.seed).result() == each.result() for each in again)
+    return {
+        "what": "sweep",
+        "exit": done.returncode,
+        "records": len(records),
+        "different": len(cells),
+        "ok": sum(record.status == "ok" for record in records),
+        "kept_at_kills": " ".join(map(str, kept)),
+        "sound": store.verify().sound,
+        "compared": SAMPLE,
+        "equal": equal,
+        "seconds": round(seconds),
+        "training_seconds": round(sum(each.provenance.elapsed_seconds for each in records)),
+    }
+
+
+def measured(name: str, folder: Path) -> dict[str, object]:
+    """A command on Ray: killed, resumed, and run once more from its store alone."""
+    varied = {word.split("=")[0] for word in COMMANDS[name] if "=" in word}
+    varied |= {"dim"} if "--for" in COMMANDS[name] else set()
+    sizes = [
+        part
+        for size, value in zip(COMMON[::2], COMMON[1::2], strict=True)
+        for part in (size, value)
+        if size.removeprefix("--") not in varied
+    ]
+    arguments = [*COMMANDS[name], *sizes, *TRAINED, "--store", name, "--json"]
+    started = time.monotonic()
+    killed(arguments, 25, folder)
+    before = sum(1 for _ in Store(folder / name).records()) if (folder / name).exists() else 0
+    first = subprocess.run(command(*arguments), cwd=folder, capture_output=True, text=True)
+    seconds = time.monotonic() - started
+    records = list(Store(folder / name).records())
+    second = subprocess.run(command(*arguments), cwd=folder, capture_output=True, text=True)
+    again = random.Random(1).sample(records, min(len(records), 10))
+    equal = sum(run(each.problem, each.seed).result() == each.result() for each in again)
+    same = json.loads(first.stdout) == json.loads(second.stdout)
+    print(first.stdout[:300], first.stderr[-300:])
+    return {
+        "what": name,
+        "exit": first.returncode,
+        "records": len(records),
+        "different": len({(record.problem.key, record.seed) for record in records}),
+        "ok": sum(record.status == "ok" for record in records),
+        "kept_at_kills": str(before),
+        "sound": Store(folder / name).verify().sound and same,
+        "compared": len(again),
+        "equal": equal,
+        "seconds": round(seconds),
+        "training_seconds": round(sum(each.provenance.elapsed_seconds for each in records)),
+    }
+
+
+def main() -> None:
+    """Everything, one after another."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--csv", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = []
+        for make in (
+            many,
+            *(lambda folder, name=name: measured(name, folder) for name in COMMANDS),
+        ):
+            rows.append(make(folder))
+            print(rows[-1], flush=True)
+    if asked.csv:
+        with asked.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
