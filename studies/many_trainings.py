@@ -3,8 +3,8 @@
     python studies/many_trainings.py [--csv studies/many_trainings.csv]
 
 The sweep is started by the command line, killed with its workers three times, and then run to its
-end; a sample of its records is compared with the same trainings run alone in this process. A search, a
-phase diagram and a law of trained models are run on Ray, killed, and resumed from their stores.
+end; a sample of its records is compared with the same trainings run alone in this process. A
+search, a phase diagram and a law of trained models are run on Ray, killed, and resumed.
 """
 
 from __future__ import annotations
