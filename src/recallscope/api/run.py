@@ -7,8 +7,9 @@ from typing import Any, Unpack, overload
 
 from recallscope.api.how_to_run import DEFAULTS, HowToRun, runner, takes_how_to_run
 from recallscope.common.progress_bar import shown_progress
-from recallscope.experiment.run import run as run_once
+from recallscope.experiment.run import run_together
 from recallscope.measurement.run_result import RunResult
+from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record
 
@@ -79,14 +80,18 @@ def _one_by_one(problem: Problem, numbers: Sequence[int], given: HowToRun) -> li
     with shown_progress(how["progress"], "run") as show:
 
         def update(done: float, total: float) -> None:
-            one = len(numbers) == 1  # whose own counts are told as they are
-            show(*((done, total) if one else (len(records) + done / total, len(numbers))))
+            if len(numbers) == 1:  # whose own counts are told as they are
+                show(done, total)
+            else:
+                show(len(records) + len(together) * done / total, len(numbers))
 
-        for number in numbers:
-            record = run_once(
-                problem, number, progress=update, **{name: how[name] for name in _OF_ONE}
+        most = find_part("learner", problem.learner).at_once(problem)
+        for first in range(0, len(numbers), most):
+            together = numbers[first : first + most]
+            made = run_together(
+                problem, together, progress=update, **{name: how[name] for name in _OF_ONE}
             )
-            if how["callback"] is not None:
+            for record in made if how["callback"] is not None else ():
                 how["callback"](record)
-            records.append(record)
+            records += made
     return records

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
+from recallscope.learning.training.ended import how_many_ended
 
 if TYPE_CHECKING:
     from recallscope.experiment.bench import BenchResult
     from recallscope.experiment.training_curve import TrainingCurve
     from recallscope.measurement.run_result import RunResult
+    from recallscope.record import Record
 
 
 def print_run(found: RunResult) -> None:
@@ -44,17 +47,29 @@ def print_run(found: RunResult) -> None:
             f"{name.replace('_', ' '):18} {mean.mean:.4f}  "
             f"(95 % interval {mean.low:.4f} to {mean.high:.4f})"
         )
-    for name in dict.fromkeys(name for record in records for name in record.metrics):
-        values = [record.metrics[name] for record in records if name in record.metrics]
-        numbers = [value for value in values if isinstance(value, (int, float))]
-        told = f"{sum(numbers) / len(numbers):.4g}" if numbers else "a list of numbers; see --json"
-        print(f"{name:18} {told}")
+    _print_metrics(records)
     if tested:
         seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
         print(
             f"Intervals are for the mean over all seeds, from {seeds} "
             f"tested on {tested[0].test_samples} fresh samples each."
         )
+
+
+def _print_metrics(records: Sequence[Record]) -> None:
+    """Means of numbers; of lists that there are any."""
+    lists = []
+    for name in dict.fromkeys(name for record in records for name in record.metrics):
+        values = [record.metrics[name] for record in records if name in record.metrics]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        if name == "ended":
+            print(f"{name:18} {how_many_ended(numbers)}")
+        elif numbers:
+            print(f"{name:18} {sum(numbers) / len(numbers):.4g}")
+        else:
+            lists.append(name)
+    if lists:
+        print(f"Lists of numbers, with --json: {', '.join(lists)}.")
 
 
 def print_training(found: TrainingCurve) -> None:
