@@ -15,9 +15,11 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import json
 import math
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -106,17 +108,24 @@ def simulate(study: str, index: int, problem: Problem) -> list[dict[str, float]]
         wanted += wanted // 2
 
 
-def run_study(study: str, processes: int) -> None:
+def run_study(study: str, processes: int, kept: Path) -> None:
+    """Simulate what is not among the runs kept from before; some problems take ten minutes."""
     problems, _ = load_predictions(study)
-    rows: dict[int, list[dict[str, float]]] = {}
-    with ProcessPoolExecutor(processes) as pool:
-        futures = [
-            pool.submit(simulate, study, index, problem) for index, problem in enumerate(problems)
-        ]
-        for index, future in enumerate(futures):
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    rows: dict[int, list[dict[str, float]]] = dict(json.loads(line) for line in lines)
+    with ProcessPoolExecutor(processes) as pool, kept.open("a") as file:
+        futures = {
+            pool.submit(simulate, study, index, problem): index
+            for index, problem in enumerate(problems)
+            if index not in rows
+        }
+        for future in as_completed(futures):
+            index = futures[future]
             rows[index] = future.result()
-            print(f"{index + 1} of {len(problems)}: {len(rows[index])} seeds", flush=True)
-    summarise(study, problems, rows)
+            file.write(json.dumps([index, rows[index]]) + "\n")
+            file.flush()
+            print(f"{len(rows)} of {len(problems)}: {len(rows[index])} seeds", flush=True)
+    summarise(study, problems, dict(sorted(rows.items())))
 
 
 def judge(study: str) -> None:
@@ -146,13 +155,14 @@ def main() -> None:
     parser.add_argument("what", choices=("predict", "run", "report"))
     parser.add_argument("study", nargs="?", choices=DRAWN_FROM)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--kept", type=Path, help="runs so far, to be resumed")
     arguments = parser.parse_args()
     for study in [arguments.study] if arguments.study else DRAWN_FROM:
         if arguments.what == "predict":
             predict(study)
             continue
         if arguments.what == "run":
-            run_study(study, arguments.processes)
+            run_study(study, arguments.processes, arguments.kept or Path(f"{study}-runs.jsonl"))
         judge(study)
         report(study)
 

@@ -186,7 +186,7 @@ def test_the_population_is_stored_equally():
 
 @pytest.mark.parametrize("learner", OPTIMISERS)
 def test_every_optimiser_learns(learner):
-    problem = Problem(vocab=32, samples=300, dim=24, length=4, learner=learner, steps=300)
+    problem = Problem(vocab=32, samples=600, dim=24, length=4, learner=learner, steps=200)
     found = run(problem)
     assert found.recall_accuracy > 0.95
     assert found.lock_accuracy > 0.95
@@ -218,7 +218,7 @@ def test_every_optimiser_learns(learner):
     ids=str,
 )
 def test_every_way_to_train_learns(change):
-    problem = Problem(vocab=32, samples=300, dim=24, length=4, learner="adam", steps=200)
+    problem = Problem(vocab=32, samples=600, dim=24, length=4, learner="adam", steps=150)
     assert run(problem.replace(**change)).recall_accuracy > 0.9
 
 
