@@ -16,12 +16,12 @@ _TINY_READ = 2**15  # and numbers read of the table
 _EACH_FOR_ITSELF = ("muon", "polar")  # what they do to a matrix is no operation on each number
 
 # Seconds in float64, of one core of a server of 2023.
-_STEP = 6e-4
-_MULTIPLY_ADD = 5e-11
-_LOGIT = 4e-9
-_POSITION = 6e-8
-_POSITION_NUMBER = 6e-10
-_LOOKS = 60  # at loss and gradient, of the search for a minimum
+_STEP = 1.2e-3
+_MULTIPLY_ADD = 7e-11
+_LOGIT = 6e-9
+_POSITION = 1e-7
+_POSITION_NUMBER = 1e-9
+_LOOKS = 40  # at loss and gradient, of the search for a minimum
 
 
 def runs_at_once(problem: Problem) -> int:
