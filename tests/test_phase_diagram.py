@@ -350,7 +350,7 @@ def test_an_interrupt_stops_the_command(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "run", interrupted)
+    monkeypatch.setattr(jobs, "run_together", interrupted)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL])
     with pytest.raises(SystemExit) as stopped:
         cli.main()
@@ -362,12 +362,14 @@ def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
     from recallscope.cli import main as cli
     from recallscope.sweeps import jobs
 
-    whole = jobs.run
+    whole = jobs.run_together
 
-    def breaks(problem, seed, **how):
-        return broken(problem, seed, Status.FAILED) if seed == 3 else whole(problem, seed, **how)
+    def breaks(problem, seeds, **how):
+        if seeds == [3]:
+            return [broken(problem, 3, Status.FAILED)]
+        return whole(problem, seeds, **how)
 
-    monkeypatch.setattr(jobs, "run", breaks)
+    monkeypatch.setattr(jobs, "run_together", breaks)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL, "--seeds", "1", "--json"])
     with pytest.raises(SystemExit) as stopped:
         cli.main()

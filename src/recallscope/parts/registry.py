@@ -70,8 +70,8 @@ def comes_along(kind: str, name: str) -> bool:
 def names(kind: str) -> list[str]:
     """The names of all parts of a kind, ours first.
 
-    >>> names("learner")[0]
-    'three-step'
+    >>> names("metric")[0]
+    'recall-at-k'
     """
     return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 
