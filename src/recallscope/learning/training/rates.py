@@ -13,14 +13,14 @@ import math
 from recallscope.problem import Problem
 from recallscope.theory.hermite import features
 
-_DESCENT, _ADAM, _MUON = 1.0, 0.02, 0.05
+_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
 
 
 def descent_rate(problem: Problem) -> float:
-    """Half of the largest stable step of gradient descent, at zero and with attention on the mark.
+    """A quarter of the largest stable step of descent, at zero and with attention on the mark.
 
     >>> round(descent_rate(Problem(vocab=512, samples=1, dim=64, length=8)))
-    1220
+    610
     """
     edge = (1 + math.sqrt(problem.dim / problem.vocab)) ** 2 / problem.dim
     if problem.width is None:
