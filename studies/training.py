@@ -21,7 +21,6 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.rates import descent_rate
 
 SEED = 18
@@ -68,7 +67,7 @@ def ends() -> Iterator[dict[str, object]]:
 
 
 def stable() -> Iterator[dict[str, object]]:
-    """The largest step after which the loss of the last steps is not above that before."""
+    """The largest step after which the last loss is not 2 % above the lowest that was seen."""
     for sizes in (
         {"vocab": 512, "samples": 2048, "dim": 48, "length": 16},
         {"vocab": 256, "samples": 2048, "dim": 36, "length": 16},
@@ -80,7 +79,8 @@ def stable() -> Iterator[dict[str, object]]:
             middle = math.sqrt(low * high)
             rate = middle * descent_rate(problem)
             found = run(problem.replace(learning_rate=rate), 0)
-            calm = found.status == "ok" and found.metrics["ended"] != Ended.DIVERGED
+            losses = found.metrics.get("curve_loss", [math.inf])
+            calm = found.status == "ok" and losses[-1] <= 1.02 * min(losses)
             low, high = (middle, high) if calm else (low, middle)
         for share in (low, 4 * high):
             row = measured(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change
 _FLAT = 3e-4  # the gradient, as a share of the largest there was
-_RISEN = 1.5  # the last loss, as a multiple of the lowest there was
+_RISEN, _AT_LEAST = 1.2, 0.05  # the last loss: this multiple of the lowest there was, and more
 _WARM_UP = 0.1  # of the steps
 _SECONDS_BETWEEN_SAVES = 5.0
 
@@ -70,7 +70,7 @@ class _Run:
         if not last:
             return None
         first = self.curve["loss"][0] if self.curve else loss
-        risen = loss > min(first, _RISEN * self.lowest + _LEARNT)
+        risen = loss > min(first, _RISEN * self.lowest + _AT_LEAST)
         return Ended.DIVERGED if risen else Ended.BUDGET
 
     def outcome(self, rate: float) -> Outcome | OverflowError:
