@@ -28,13 +28,13 @@ from recallscope.learning.training.rates import adam_rate
 from recallscope.parts.naming import find_part
 
 TURNS = 10
-STEPS = 30
+STEPS = 60
 PROBLEMS = [
     Problem(vocab=512, samples=8192, dim=64, length=32, learner="adam", steps=STEPS),
     Problem(vocab=256, samples=1024, dim=48, length=64, learner="adam", steps=5 * STEPS),
     Problem(vocab=1024, samples=4096, dim=96, length=8, width=384, learner="adam", steps=STEPS),
 ]
-TINY = Problem(vocab=64, samples=256, dim=16, length=4, learner="adam", steps=200)
+TINY = Problem(vocab=64, samples=256, dim=16, length=4, learner="adam", steps=400)
 
 
 def bare_loop(problem: Problem, seed: int) -> Tensor:
