@@ -52,8 +52,13 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "recallscope", *arguments]
 
 
-def killed(arguments: list[str], seconds: float, folder: Path) -> None:
-    """Start a command, and kill it with all that it has started."""
+def records_in(place: Path) -> int:
+    """How many there are so far."""
+    return sum(1 for _ in Store(place).records()) if place.exists() else 0
+
+
+def killed(arguments: list[str], seconds: float, folder: Path, store: Path | None = None) -> None:
+    """Start a command, and kill it and all that it has started: after a while, or a few records."""
     child = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -61,7 +66,9 @@ def killed(arguments: list[str], seconds: float, folder: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(seconds)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and (store is None or records_in(store) < 4):
+        time.sleep(0.1)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
 
@@ -91,7 +98,7 @@ def many(folder: Path) -> dict[str, object]:
     kept = []
     for _ in range(3):
         killed(arguments, source.uniform(10, 25), folder)
-        kept.append(sum(1 for _ in Store(folder / "many").records()))
+        kept.append(records_in(folder / "many"))
     done = subprocess.run(command(*arguments), cwd=folder, capture_output=True, text=True)
     seconds = time.monotonic() - started
     store = Store(folder / "many")
@@ -116,18 +123,17 @@ def many(folder: Path) -> dict[str, object]:
 
 def measured(name: str, folder: Path) -> dict[str, object]:
     """A command on Ray: killed, resumed, and run once more from its store alone."""
-    varied = {word.split("=")[0] for word in COMMANDS[name] if "=" in word}
-    varied |= {"dim"} if "--for" in COMMANDS[name] else set()
+    sought = {"critical": ["--dim"], "fit": ["--dim"], "phase": ["--dim", "--samples"]}[name]
     sizes = [
         part
         for size, value in zip(COMMON[::2], COMMON[1::2], strict=True)
         for part in (size, value)
-        if size.removeprefix("--") not in varied
+        if size not in sought
     ]
     arguments = [*COMMANDS[name], *sizes, *TRAINED, "--store", name, "--json"]
     started = time.monotonic()
-    killed(arguments, 25, folder)
-    before = sum(1 for _ in Store(folder / name).records()) if (folder / name).exists() else 0
+    killed(arguments, 120, folder, folder / name)
+    before = records_in(folder / name)
     first = subprocess.run(command(*arguments), cwd=folder, capture_output=True, text=True)
     seconds = time.monotonic() - started
     records = list(Store(folder / name).records())
