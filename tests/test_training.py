@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import recallscope
 from recallscope import Problem, ProblemError, run
 from recallscope.experiment import run as module
 from recallscope.experiment.run import run_together
@@ -22,6 +23,7 @@ from recallscope.learning.training.loop import Ended, Training
 from recallscope.learning.training.model import TrainedTransformer, cross_entropy
 from recallscope.models.instance import Instance
 from recallscope.models.transformer import Transformer
+from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS
 
 SMALL = Problem(vocab=48, samples=200, dim=12, length=5)
@@ -249,6 +251,9 @@ def test_what_cannot_be_trained_is_refused():
 
 def test_no_bit_depends_on_company():
     assert runs_at_once(TINY) == RUNS_AT_ONCE
+    for learner, at_once in (("gd", RUNS_AT_ONCE), ("muon", 1), ("polar", 1)):
+        problem = TINY.replace(learner=learner)
+        assert find_part("learner", learner).at_once(problem) == at_once
     alone = [run(TINY, seed).result() for seed in (5, 6, 7)]
     together = [record.result() for record in run_together(TINY, range(16))]
     assert alone == together[5:8]
@@ -294,6 +299,11 @@ def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
     )
     assert steps[0] == 40  # the last that was saved is done again
     assert again.result() == whole
+
+
+def test_a_checkpoint_without_a_folder_is_refused_before_training(tmp_path):
+    with pytest.raises(ProblemError, match="there is no folder"):
+        recallscope.train(SMALL.replace(learner="gd"), checkpoint=tmp_path / "no" / "half")
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path, monkeypatch):

@@ -49,6 +49,8 @@ def train(
             f"the learner {problem.learner} takes no steps that could be watched; "
             "choose gd, sgd, adam, adamw, muon or polar, or use run"
         )
+    if checkpoint is not None and not Path(checkpoint).absolute().parent.is_dir():
+        raise ProblemError(f"there is no folder for the checkpoint {str(checkpoint)!r:.200}")
     with shown_progress(progress, f"train by {problem.learner}") as show:
         record = run(
             problem,

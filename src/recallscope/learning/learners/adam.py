@@ -22,4 +22,4 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     return Adam(weights, lr=rate, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(optimiser, adam_rate, BATCHES)
+PART = trained_by(optimiser, adam_rate, BATCHES, by_weight=True)

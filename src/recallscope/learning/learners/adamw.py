@@ -22,4 +22,4 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     return AdamW(weights, lr=rate, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(optimiser, adam_rate, {**BATCHES, "weight_decay": DECAY})
+PART = trained_by(optimiser, adam_rate, {**BATCHES, "weight_decay": DECAY}, by_weight=True)

@@ -22,4 +22,6 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     return SGD(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(optimiser, descent_rate, {**BATCHES, "batch": PARTS, "momentum": MOMENTUM})
+PART = trained_by(
+    optimiser, descent_rate, {**BATCHES, "batch": PARTS, "momentum": MOMENTUM}, by_weight=True
+)

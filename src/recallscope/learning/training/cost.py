@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 RUNS_AT_ONCE = 16
 _TINY = 2**14  # logits of one step: up to here, starting an operation costs more than doing it
 _TINY_READ = 2**15  # and numbers read of the table
-_EACH_FOR_ITSELF = ("muon", "polar")  # what they do to a matrix is no operation on each number
 
 # Seconds in float64, of one core of a server of 2023.
 _STEP = 1.2e-3
@@ -27,6 +26,8 @@ _LOOKS = 40  # at loss and gradient, of the search for a minimum
 def runs_at_once(problem: Problem) -> int:
     """How many runs of a problem are trained in one operation: it depends on the problem alone.
 
+    That is for optimisers that treat each weight by itself: others see one matrix for each run.
+
     >>> from recallscope.problem import Problem
     >>> tiny = Problem(vocab=64, samples=256, dim=16, length=4, learner="adam")
     >>> runs_at_once(tiny), runs_at_once(tiny.replace(vocab=512))
@@ -34,11 +35,18 @@ def runs_at_once(problem: Problem) -> int:
     """
     rows = rows_of_step(problem)
     tiny = rows * problem.vocab <= _TINY and rows * problem.length * problem.dim <= _TINY_READ
-    alone = problem.learner in _EACH_FOR_ITSELF or problem.model != "transformer"
-    return RUNS_AT_ONCE if tiny and problem.width is None and not alone else 1
+    plain = problem.width is None and problem.model == "transformer"
+    return RUNS_AT_ONCE if tiny and plain else 1
 
 
-def training_cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
+def one_at_a_time(problem: Problem) -> int:
+    """The same for all other optimisers."""
+    return 1
+
+
+def training_cost(
+    problem: Problem, engine: str, dtype: str, test_samples: int, *, at_once: int = 1
+) -> Cost:
     """Of all steps that a problem allows, and of looking at them along the way."""
     from recallscope.learning.cost import Cost, unknown_cost
 
@@ -52,7 +60,7 @@ def training_cost(problem: Problem, engine: str, dtype: str, test_samples: int) 
     products = 2.0 * V * d + 3.0 * d * m * (1 + (problem.width is not None))
     seconds = _MULTIPLY_ADD * products + _LOGIT * V + L * (_POSITION + _POSITION_NUMBER * d)
     seconds = work * seconds * (0.5 if dtype == "float32" else 1)
-    seconds += problem.steps * _STEP / (4 if runs_at_once(problem) > 1 else 1)
+    seconds += problem.steps * _STEP / (4 if at_once > 1 else 1)
     held = 8 * problem.samples * (L + 2) if not getattr(problem, "fresh", False) else 0.0
     graph = number * min(rows, 2048) * (8 * L + 8 * d + 4 * m + min(V, 2048))
     weights = 8 * number * d * (m + d) + number * 4 * V * d * (1 + 4 * problem.learn_embeddings)
@@ -60,7 +68,7 @@ def training_cost(problem: Problem, engine: str, dtype: str, test_samples: int) 
     return Cost(
         engine=problem.learner,
         multiply_adds=work * products,
-        memory_bytes=350 * 2**20 + held + graph + runs_at_once(problem) * weights + tests,
+        memory_bytes=350 * 2**20 + held + graph + at_once * weights + tests,
         seconds=0.01 + seconds,
     )
 

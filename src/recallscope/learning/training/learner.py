@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
-from recallscope.learning.training.cost import runs_at_once, training_cost
+from recallscope.learning.training.cost import one_at_a_time, runs_at_once, training_cost
 from recallscope.learning.training.options import COMMON, check
 from recallscope.parts.field import Field
 
 if TYPE_CHECKING:
+    from recallscope.learning.cost import Cost
     from recallscope.learning.training.loop import MakeOptimiser
     from recallscope.problem import Problem
 
@@ -24,6 +25,8 @@ def trained_by(
     optimiser: MakeOptimiser,
     rate: Callable[[Problem], float],
     fields: Mapping[str, Field] | None = None,
+    *,
+    by_weight: bool = False,
 ) -> Learner:
     """A learner that trains with an optimiser.
 
@@ -31,7 +34,14 @@ def trained_by(
         optimiser: from what learns, the learning rate and the problem to a `torch.optim.Optimizer`.
         rate: the learning rate for problems that give none.
         fields: what it adds to problems beside the fields of every training.
+        by_weight: whether it treats each weight by itself, so that tiny runs can be trained in one
+            tensor; an optimiser of matrices does not.
     """
+
+    at_once = runs_at_once if by_weight else one_at_a_time
+
+    def cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
+        return training_cost(problem, engine, dtype, test_samples, at_once=at_once(problem))
 
     def learn_together(setups: Sequence[Setup]) -> list[Outcome | OverflowError]:
         from recallscope.learning.threads import Threads
@@ -40,7 +50,7 @@ def trained_by(
         problem = setups[0].problem
         # In a group that is not full some run several times over: alone or in company, it is
         # computed in operations of one shape, which round alike.
-        filled = [*setups, *[setups[-1]] * (runs_at_once(problem) - len(setups))]
+        filled = [*setups, *[setups[-1]] * (at_once(problem) - len(setups))]
         with Threads():  # one for each training: several would round otherwise
             training = Training(filled, optimiser, problem.learning_rate or rate(problem))
             return training.run()[: len(setups)]
@@ -48,10 +58,10 @@ def trained_by(
     return Learner(
         learn=one_of(learn_together),
         learn_together=learn_together,
-        at_once=runs_at_once,
+        at_once=at_once,
         fields={**COMMON, **(fields or {})},
         check=check,
-        cost=training_cost,
+        cost=cost,
         metrics=METRICS,
     )
 
