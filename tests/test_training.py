@@ -260,6 +260,16 @@ def test_no_bit_depends_on_company():
     assert [record.result() for record in run_together(TINY, (7, 5))] == [alone[2], alone[0]]
 
 
+def test_a_tiny_training_is_watched_once_and_drawn_without_closed_forms(tmp_path):
+    """Alone it fills a group with copies of itself, which nobody sees."""
+    seen = []
+    facts = TINY.replace(task="memory", length=1)
+    found = recallscope.train(facts, watch=seen.append, progress=False)
+    assert [round(each["step"]) for each in seen] == [row["step"] for row in found.rows()]
+    assert found.early is None
+    found.save(tmp_path / "curve.png")
+
+
 def test_a_run_that_breaks_breaks_alone():
     problem = TINY.replace(learner="gd", learning_rate=1e30)
     good, *_ = run_together(TINY, (1, 2))

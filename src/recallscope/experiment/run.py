@@ -140,11 +140,7 @@ def run_together(
             outcomes = [learner.learn(setups[0])]
         else:
             outcomes = learner.learn_together(setups)
-    except ProblemError as error:
-        if not isinstance(error, InfeasibleError):
-            raise
-        outcomes = [error] * len(setups)
-    except Exception as error:  # a crash is a status of its own, never a data point
+    except Exception as error:  # of all of them; what it means is looked at below
         outcomes = [error] * len(setups)
     if broken:
         raise broken[0]
@@ -173,7 +169,7 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
         return {"status": Status.INFEASIBLE, "reason": str(error)}
     except ProblemError:
         raise
-    except Exception as error:
+    except Exception as error:  # a crash is a status of its own, never a data point
         return {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
     return {"status": Status.OK, "metrics": metrics, **numbers}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
-from recallscope.theory.prediction import predict
+from recallscope.theory.prediction import Prediction, predict
 
 _ATTENTION = {
     "lock": "highest at the mark",
@@ -43,6 +44,14 @@ class TrainingCurve(Result):
         return (
             None if "ended" not in self.record.metrics else Ended(int(self.record.metric("ended")))
         )
+
+    @cached_property
+    def early(self) -> Prediction | None:
+        """What closed forms predict of three steps from the same samples, if there are any."""
+        if self.problem.task != "recall" or self.problem.model != "transformer":
+            return None
+        found = predict(self.problem.replace(learner="three-step", regime="limit"))
+        return None if found.dominant is None else found
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each step that was looked at."""
@@ -83,14 +92,14 @@ class TrainingCurve(Result):
             raise ProblemError("a curve needs two steps at least, so there is nothing to draw")
         # Zero has no logarithm: the start is drawn where half a step would be.
         steps = [max(row["step"], 0.5) for row in rows]
-        early = predict(self.problem.replace(learner="three-step", regime="limit"))
+        early = self.early
 
         def panel(title: str, names: Mapping[str, str], predicted: str) -> Panel:
             series = [
                 _series(label, steps, [row[name] for row in rows], place, name in _COUNTED)
                 for place, (name, label) in enumerate(names.items())
             ]
-            if early.dominant is not None:
+            if early is not None:
                 value = float(getattr(early, f"{predicted}_accuracy"))
                 told = f"{names[predicted]} after three steps, closed form"
                 ends = [steps[0], steps[-1]]

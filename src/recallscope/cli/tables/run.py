@@ -74,15 +74,12 @@ def _print_metrics(records: Sequence[Record]) -> None:
 
 def print_training(found: TrainingCurve) -> None:
     """How it ended, and what the first steps would have predicted."""
-    from recallscope.theory.prediction import predict
-
     print_problem(found.problem)
     print(found)
-    early = predict(found.problem.replace(learner="three-step", regime="limit"))
-    if early.dominant is not None:
+    if found.early is not None:
         print(
-            f"After three steps, by closed forms: recall {early.recall_accuracy:.4f}, "
-            f"lock {early.lock_accuracy:.4f}."
+            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
+            f"lock {found.early.lock_accuracy:.4f}."
         )
 
 

@@ -27,7 +27,7 @@ def save(training: Training, path: Path) -> None:
         for name, each in state.items():
             if each is not None:
                 tensors[f"optimiser.{number}.{name}"] = torch.as_tensor(each)
-    run = training.runs[0]
+    (run,) = training.runs
     told = _of(training) | {
         "step": training.step,
         "loss": training.loss.tolist(),
@@ -79,6 +79,6 @@ def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Ten
     training.optimiser.load_state_dict({"state": states, "param_groups": groups})
     training.step = int(told["step"])
     training.loss = torch.tensor(told["loss"], dtype=torch.float64)
-    for run in training.runs:  # the same several times over, where a group was filled up
-        run.lowest, run.steepest = float(told["lowest"]), float(told["steepest"])
-        run.curve = {name: [*values] for name, values in told["curve"].items()}
+    (run,) = training.runs
+    run.lowest, run.steepest = float(told["lowest"]), float(told["steepest"])
+    run.curve = told["curve"]

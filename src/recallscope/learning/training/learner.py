@@ -37,7 +37,6 @@ def trained_by(
         by_weight: whether it treats each weight by itself, so that tiny runs can be trained in one
             tensor; an optimiser of matrices does not.
     """
-
     at_once = runs_at_once if by_weight else one_at_a_time
 
     def cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
@@ -48,12 +47,9 @@ def trained_by(
         from recallscope.learning.training.loop import Training
 
         problem = setups[0].problem
-        # In a group that is not full some run several times over: alone or in company, it is
-        # computed in operations of one shape, which round alike.
-        filled = [*setups, *[setups[-1]] * (at_once(problem) - len(setups))]
+        chosen = problem.learning_rate or rate(problem)
         with Threads():  # one for each training: several would round otherwise
-            training = Training(filled, optimiser, problem.learning_rate or rate(problem))
-            return training.run()[: len(setups)]
+            return Training(setups, optimiser, chosen, at_once(problem)).run()
 
     return Learner(
         learn=one_of(learn_together),

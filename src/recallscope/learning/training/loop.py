@@ -102,17 +102,24 @@ class _Run:
 
 
 class Training:
-    """Runs of one problem on their way; each is as it would be alone, to the bit."""
+    """Runs of one problem on their way; each is as it would be alone, to the bit.
 
-    def __init__(self, setups: Sequence[Setup], optimiser_of: MakeOptimiser, rate: float) -> None:
+    A group of fewer than `at_once` is filled up with copies of its last run, which nobody looks at:
+    alone or in company, a run is computed in operations of one shape, which round alike.
+    """
+
+    def __init__(
+        self, setups: Sequence[Setup], optimiser_of: MakeOptimiser, rate: float, at_once: int = 1
+    ) -> None:
         self.problem, self.rate = setups[0].problem, rate
-        self.trainee = trainee_of(setups)
         self.runs = [_Run(setup) for setup in setups]
-        self.batches = Batches(setups)
+        filled = [*setups, *[setups[-1]] * (at_once - len(setups))]
+        self.trainee = trainee_of(filled)
+        self.batches = Batches(filled)
         self.weights = [each for each in self.trainee.module.parameters() if each.requires_grad]
         self.optimiser = optimiser_of(self.weights, rate, self.problem)
         self.step = 0
-        self.loss = torch.zeros(len(setups), dtype=torch.float64)
+        self.loss = torch.zeros(len(filled), dtype=torch.float64)
         self._looked_at = frozenset(grid(self.problem.steps))
         self._tests = self.batches.drawn(0, LOOK_SAMPLES, "test")
 
@@ -146,14 +153,14 @@ class Training:
         """The loss of each run, its gradient left with the weights; a part of the rows at once."""
         tokens, position, label = self.batches.of_step(self.step)
         count = label.shape[1]
-        total = torch.zeros(len(self.runs), dtype=torch.float64)
+        total = torch.zeros_like(self.loss)
         for start in range(0, count, _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             part = (tokens[:, rows], position[:, rows], label[:, rows])
             losses = self.trainee.losses(part) * (part[2].shape[1] / count)
             losses.sum().backward()  # type: ignore[no-untyped-call]
             total += losses.detach().cpu()
-        for run, finite in zip(self.runs, total.isfinite().tolist(), strict=True):
+        for run, finite in zip(self.runs, total.isfinite().tolist(), strict=False):
             if not finite and not run.over:
                 run.broken = OverflowError(
                     f"the loss was not finite at step {self.step}; make the learning rate smaller"
@@ -164,10 +171,10 @@ class Training:
         """Note what is seen at this step, and end the runs that end here."""
         last = self.step == self.problem.steps
         # What a part of the samples says of the slope is mostly noise.
-        slopes = self._slopes() if self.batches.epoch == 1 else [math.inf] * len(self.runs)
+        slopes = self._slopes() if self.batches.epoch == 1 else [math.inf] * len(self.loss)
         ends = [
             run.how_it_ends(loss, slope, last)
-            for run, loss, slope in zip(self.runs, self.loss.tolist(), slopes, strict=True)
+            for run, loss, slope in zip(self.runs, self.loss.tolist(), slopes, strict=False)
         ]
         if self.step not in self._looked_at and all(end is None for end in ends):
             return
@@ -185,7 +192,7 @@ class Training:
     def _slopes(self) -> list[float]:
         """The norm of the gradient of each run."""
         slopes = [each.grad for each in self.weights if each.grad is not None]
-        squares = [each.view(len(self.runs), -1).square().sum(dim=1) for each in slopes]
+        squares = [each.view(len(self.loss), -1).square().sum(dim=1) for each in slopes]
         return [float(each) for each in torch.stack(squares).sum(dim=0).sqrt()]
 
     def _three_steps(self) -> None:

@@ -59,6 +59,11 @@ def check(problem: Problem) -> None:
         for name in ("start", "learn_embeddings", "learn_mlp", "saturation"):
             if getattr(problem, name):
                 raise ProblemError(f"{name} is for the model transformer, not for {problem.model}")
+        if problem.regime == "literal":
+            raise ProblemError(
+                f"three literal steps are for the model transformer, not for {problem.model}; "
+                "leave regime, eta and gamma out"
+            )
     if problem.learn_mlp and problem.width is None:
         raise ProblemError("learn_mlp needs an MLP; give a width")
     if problem.saturation and problem.regime == "literal":
