@@ -1,0 +1,232 @@
+"""How many parameters a trained memory needs: predictions first, then the edge by its minimum.
+
+    python studies/memory_edge.py predict    # studies/memory-edge-predictions.csv, to be committed
+    python studies/memory_edge.py run linear # every fact equally often, attention given
+    python studies/memory_edge.py run mlp    # over a frozen random MLP of relu units
+    python studies/memory_edge.py run reach  # what optimisers reach of it in 10,000 steps
+    python studies/memory_edge.py report     # c = parameters/(V ln V) with 95 % intervals
+
+`linear` and `mlp` are the minimum of the loss, by the learner converged. Seeds come from the hash
+of the file of predictions. Runs are kept as they come in studies/memory-edge.jsonl, and resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.optimize import brentq
+
+from recallscope import Problem, run
+from recallscope.theory.memory_edge import edge
+from recallscope.theory.memory_recall import Facts, memory_recall
+
+HERE = Path(__file__).parent
+PREDICTIONS = HERE / "memory-edge-predictions.csv"
+KEPT = HERE / "memory-edge.jsonl"
+TABLE = HERE / "memory-edge.csv"
+TARGETS = (0.5, 0.99)
+SEEDS = {64: 60, 128: 60, 256: 40, 512: 24, 1024: 12, 2048: 6, 4096: 3}
+RATIOS = (1, 2, 4, 8)
+MLP_SEEDS = {256: 16, 512: 8}
+OPTIMISERS = ("gd", "adam", "muon", "polar")
+REACH_SEEDS = {128: 4, 512: 2}
+STEPS = (101, 1024, 10_000)  # looks of a training near 100 and 1,000 steps, and its last
+
+Task = tuple[str, Problem, int]
+
+
+def predict() -> None:
+    """Parameters at which recall is expected to cross each target."""
+    with PREDICTIONS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["vocab", "target", "dim", "dim_if_independent"])
+        for vocab in SEEDS:
+            every = Facts(np.array([float(vocab)]), np.array([1.0]))
+            full = edge(vocab, vocab)
+            for target in TARGETS:
+
+                def missing(parameters: float, target=target, vocab=vocab, every=every) -> float:
+                    return memory_recall(vocab, parameters, every) - target
+
+                low, high = 0.5 * full.parameters, full.parameters + 4 * full.spread
+                found = brentq(missing, low, high, xtol=1e-3 * full.parameters)
+                row = [vocab, target, math.sqrt(found), math.sqrt(full.independent)]
+                writer.writerow([f"{each:.6g}" for each in row])
+
+
+def first_seed() -> int:
+    """Nobody could know it before the predictions were made."""
+    return int(hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()[:10], 16)
+
+
+def facts_of(vocab: int, dim: int, **more: object) -> Problem:
+    """Every fact once, one token to a sequence."""
+    return Problem(vocab=vocab, samples=vocab, dim=dim, length=1, task="memory", **more)
+
+
+def linear() -> Iterator[Task]:
+    """Dimensions around the edge, one by one where that is fine enough."""
+    for vocab, seeds in SEEDS.items():
+        at = math.sqrt(edge(vocab, vocab).parameters)
+        apart = max(1, round(at / 80))
+        first = math.floor(0.955 * at - 1)
+        for dim in range(first, math.ceil(at + 3 * apart) + 1, apart):
+            problem = facts_of(vocab, dim, learner="converged")
+            yield from (("linear", problem, seed) for seed in range(seeds))
+
+
+def mlp() -> Iterator[Task]:
+    """Widths around the edge, at the dimension that makes m/d what it should be."""
+    for vocab, seeds in MLP_SEEDS.items():
+        at = edge(vocab, vocab).parameters
+        for ratio in RATIOS:
+            dim = round(math.sqrt(at / ratio))
+            for share in (0.86, 0.9, 0.94, 0.98, 1.02, 1.06, 1.1, 1.15, 1.2):
+                width = round(share * at / dim)
+                problem = facts_of(vocab, dim, width=width, activation="relu", learner="converged")
+                yield from (("mlp", problem, seed) for seed in range(seeds))
+
+
+def reach() -> Iterator[Task]:
+    """Trainings from below the edge to where a hundred steps suffice."""
+    for vocab, seeds in REACH_SEEDS.items():
+        at = math.sqrt(edge(vocab, vocab).parameters)
+        for share in (0.92, 1.0, 1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 2.6):
+            for learner in OPTIMISERS:
+                problem = facts_of(vocab, round(share * at), learner=learner, steps=STEPS[-1])
+                yield from (("reach", problem, seed) for seed in range(seeds))
+
+
+def measured(task: Task) -> dict[str, object]:
+    """One run, as a row."""
+    torch.set_num_threads(1)
+    study, problem, number = task
+    seed = first_seed() + number
+    record = run(problem, seed, test_samples=problem.vocab)
+    if record.status != "ok":
+        raise RuntimeError(f"{problem}: {record.reason}")
+    row = {
+        "study": study,
+        **{name: getattr(problem, name) for name in ("vocab", "dim", "width", "learner")},
+        "number": number,
+        "seed": seed,
+        "recall": record.recall_accuracy,
+        "certified": record.metrics.get("certified"),
+        "separable": record.metrics.get("separable"),
+        "steps": record.metrics.get("steps_taken"),
+        "seconds": round(record.provenance.elapsed_seconds, 2),
+    }
+    steps, recalls = (record.metrics.get(name) for name in ("curve_step", "curve_recall"))
+    for step in STEPS[:-1]:
+        # A training that ended before stays as it is.
+        row[f"recall_{step}"] = (
+            None
+            if steps is None
+            else recalls[max(place for place, each in enumerate(steps) if each <= step)]
+        )
+    return row
+
+
+STUDIES = {"linear": linear, "mlp": mlp, "reach": reach}
+KEY = ("study", "vocab", "dim", "width", "learner", "number")
+
+
+def key_of(task: Task) -> tuple[object, ...]:
+    """What tells a run from others."""
+    study, problem, number = task
+    return (study, *(getattr(problem, name) for name in KEY[1:-1]), number)
+
+
+def run_study(name: str, processes: int) -> None:
+    """Run what is not among the runs kept from before."""
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    done = {tuple(row[each] for each in KEY) for row in map(json.loads, lines)}
+    tasks = [task for task in STUDIES[name]() if key_of(task) not in done]
+    with ProcessPoolExecutor(processes) as pool, KEPT.open("a") as file:
+        for number, future in enumerate(as_completed(pool.submit(measured, t) for t in tasks)):
+            file.write(json.dumps(future.result()) + "\n")
+            file.flush()
+            print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
+    rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
+    rows.sort(key=lambda row: [str(row[each]).zfill(8) for each in KEY])
+    with TABLE.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def crossing(by_size: dict[float, list[float]], target: float) -> tuple[float, float, float]:
+    """Where the mean over seeds crosses a target, with a 95 % interval by drawing seeds again."""
+    rng = np.random.default_rng(0)
+    sizes = sorted(by_size)
+
+    def cross(means: list[float]) -> float:
+        rising = np.maximum.accumulate(means)
+        return float(np.interp(target, rising, sizes, left=math.nan, right=math.inf))
+
+    drawn = [
+        cross([float(rng.choice(by_size[size], len(by_size[size])).mean()) for size in sizes])
+        for _ in range(2000)
+    ]
+    low, high = np.nanquantile(drawn, [0.025, 0.975], method="nearest")
+    return cross([float(np.mean(by_size[size])) for size in sizes]), float(low), float(high)
+
+
+def report() -> None:
+    """c at each target, beside what was predicted."""
+    with TABLE.open() as file:
+        rows = list(csv.DictReader(file))
+    with PREDICTIONS.open() as file:
+        predicted = {(int(row["vocab"]), float(row["target"])): row for row in csv.DictReader(file)}
+    groups: dict[tuple[str, int, str, str], dict[float, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for row in rows:
+        vocab, dim = int(row["vocab"]), int(row["dim"])
+        parameters = dim * int(row["width"] or dim)
+        if row["study"] == "reach":
+            for step in STEPS:
+                recall = row["recall"] if step == STEPS[-1] else row[f"recall_{step}"]
+                groups["reach", vocab, row["learner"], str(step)][parameters].append(float(recall))
+        else:
+            ratio = f"m/d={round(int(row['width']) / dim)}" if row["width"] else ""
+            groups[row["study"], vocab, ratio, ""][parameters].append(float(row["recall"]))
+    for (study, vocab, kind, step), by_size in groups.items():
+        unit = vocab * math.log(vocab)
+        shown = []
+        for target in TARGETS:
+            at, low, high = (each / unit for each in crossing(by_size, target))
+            shown.append(f"{target:g}: {at:.3f} ({low:.3f} to {high:.3f})")
+            if study == "linear":
+                guess = predicted[vocab, target]
+                shown.append(f"predicted {float(guess['dim']) ** 2 / unit:.3f}")
+        print(study, vocab, kind, step, *shown)
+
+
+def main() -> None:
+    """Do what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("predict", "run", "report"))
+    parser.add_argument("study", nargs="?", choices=STUDIES)
+    parser.add_argument("--processes", type=int, default=1)
+    asked = parser.parse_args()
+    if asked.what == "predict":
+        predict()
+    elif asked.what == "run":
+        run_study(asked.study, asked.processes)
+    else:
+        report()
+
+
+if __name__ == "__main__":
+    main()
