@@ -264,7 +264,7 @@ def test_sensible_far_outside() -> None:
 def test_predictions_are_fast() -> None:
     """A prediction costs less than a thousand evaluations of Φ, timed in the same run."""
     rng = np.random.default_rng(0)
-    count = 50_000
+    count = 10_000
     vocab = rng.integers(256, 4096, count)
     many = problem_arrays(
         vocab=vocab,
@@ -277,16 +277,14 @@ def test_predictions_are_fast() -> None:
     x = rng.standard_normal(10**6)
 
     def seconds(work) -> float:
-        best = math.inf
-        for _ in range(3):
-            started = time.perf_counter()
-            work()
-            best = min(best, time.perf_counter() - started)
-        return best
+        started = time.process_time()
+        work()
+        return time.process_time() - started
 
-    one_phi = seconds(lambda: ndtr(x)) / len(x)
-    one_prediction = seconds(lambda: accuracies(many)) / count
-    assert one_prediction < 1000 * one_phi
+    # In turns, and the best of them: another test beside this one slows both down, or neither.
+    turns = [(seconds(lambda: ndtr(x)), seconds(lambda: accuracies(many))) for _ in range(5)]
+    one_phi, one_prediction = (min(each) for each in zip(*turns, strict=True))
+    assert one_prediction / count < 1000 * one_phi / len(x)
 
 
 def test_hermite_coefficients_give_the_kernel() -> None:
