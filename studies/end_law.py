@@ -1,6 +1,7 @@
 """The law of the end of training, found on problems drawn at random and judged on others.
 
     python studies/end_law.py run open        # 120 problems that the law may be found with
+    python studies/end_law.py run few         # 48 more, long sequences and few samples
     python studies/end_law.py predict sealed  # 60 others: the law's predictions, to be committed
     python studies/end_law.py run sealed      # train them; the seeds come from the predictions
     python studies/end_law.py report          # errors of both
@@ -25,13 +26,15 @@ import torch
 
 from recallscope import Problem, run
 from recallscope.tasks.kind import samples_of
+from recallscope.theory.end_law import end_of_training
 
 HERE = Path(__file__).parent
-DRAWN_FROM = {"open": 20261116, "sealed": 20261119}
-COUNT = {"open": 120, "sealed": 60}
+PREDICTIONS = HERE / "end-law-predictions.csv"
+DRAWN_FROM = {"open": 20261116, "few": 20261117, "sealed": 20261119}
+COUNT = {"open": 120, "few": 48, "sealed": 60}
 LEARNERS = ("gd", "adam", "muon")
-SECONDS_FOR_SEEDS = 5.0
-MOST_SEEDS = 4
+SECONDS_FOR_SEEDS = {"open": 5.0, "few": 20.0, "sealed": 15.0}
+MOST_SEEDS = {"open": 4, "few": 6, "sealed": 6}
 SIZES = ("vocab", "samples", "dim", "length", "learner")
 
 
@@ -44,9 +47,10 @@ def draw(study: str) -> list[Problem]:
     """The problems of a study, the same every time."""
     rng = np.random.default_rng(DRAWN_FROM[study])
     problems = []
+    few = study == "few"
     for index in range(COUNT[study]):
-        vocab = round(between(rng, 64, 512))
-        per_fact = between(rng, 0.25, 32)
+        vocab = round(between(rng, 64, 192 if few else 512))
+        per_fact = between(rng, 0.25, 2 if few else 32)
         # Roughly where a memory of the facts seen is full; the law has it exactly.
         edge = math.sqrt(1.05 * vocab * -math.expm1(-per_fact) * math.log(vocab))
         around, below = rng.uniform(0.6, 1.1), rng.uniform(0.35, 0.6)
@@ -57,7 +61,7 @@ def draw(study: str) -> list[Problem]:
                 vocab=vocab,
                 samples=max(8, round(vocab * per_fact)),
                 dim=min(max(4, round(share * edge)), vocab - 1),
-                length=round(between(rng, 2, 128)),
+                length=round(between(rng, 12 if few else 2, 128)),
                 learner=LEARNERS[index // 2 % 3],
             )
         )
@@ -66,10 +70,9 @@ def draw(study: str) -> list[Problem]:
 
 def first_seed(study: str) -> int:
     """Of sealed runs nobody could know it before the predictions were made."""
-    if study == "open":
+    if study != "sealed":
         return 0
-    content = (HERE / "end-law-predictions.csv").read_bytes()
-    return int(hashlib.sha256(content).hexdigest()[:10], 16)
+    return int(hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()[:10], 16)
 
 
 def trained(study: str, index: int, problem: Problem) -> list[dict[str, object]]:
@@ -77,7 +80,7 @@ def trained(study: str, index: int, problem: Problem) -> list[dict[str, object]]
     torch.set_num_threads(1)
     rows: list[dict[str, object]] = []
     seconds = 0.0
-    while len(rows) < MOST_SEEDS and seconds < SECONDS_FOR_SEEDS:
+    while len(rows) < MOST_SEEDS[study] and seconds < SECONDS_FOR_SEEDS[study]:
         seed = first_seed(study) + len(rows)
         record = run(problem, seed, test_samples=2048)
         if record.status != "ok":
@@ -132,6 +135,17 @@ def run_study(study: str, processes: int) -> None:
         writer.writerows(runs)
 
 
+def predict(study: str) -> None:
+    """What the law says of problems that were not trained yet."""
+    with PREDICTIONS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["problem", *SIZES, "predicted", "facts_seen"])
+        for index, problem in enumerate(draw(study)):
+            end = end_of_training(problem)
+            sizes = [getattr(problem, name) for name in SIZES]
+            writer.writerow([index, *sizes, f"{end.recall:.4f}", f"{end.facts_seen:.4f}"])
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -141,6 +155,8 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "run":
         run_study(asked.study, asked.processes)
+    elif asked.what == "predict":
+        predict(asked.study)
 
 
 if __name__ == "__main__":

@@ -15,20 +15,28 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import root  # type: ignore[import-untyped]
-from scipy.special import ndtr, ndtri, wrightomega  # type: ignore[import-untyped]
+from scipy.special import (  # type: ignore[import-untyped]
+    ndtr,
+    ndtri,
+    ndtri_exp,
+    wrightomega,
+)
 from scipy.stats import poisson  # type: ignore[import-untyped]
+from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
 
 from recallscope.theory.memory_edge import edge
 
-_OWN, _OWN_WEIGHT = np.polynomial.hermite_e.hermegauss(16)
-_OWN_WEIGHT = _OWN_WEIGHT / _OWN_WEIGHT.sum()
-_TOP, _TOP_WEIGHT = (each / 2 for each in np.polynomial.legendre.leggauss(8))
-_TOP = _TOP + 0.5
-_REST, _REST_WEIGHT = np.polynomial.legendre.leggauss(24)
+_LABEL, _LABEL_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
+_LABEL_WEIGHT = _LABEL_WEIGHT / _LABEL_WEIGHT.sum()
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _LOWEST = -5.5
-_MOST_CLASSES = 6
-_FULL = 0.91  # of the edge of independent scores: the equations are steep beyond it
-_NEARER = 0.98
+_TOP = 8
+_LOG_DRAWS = 7
+_MOST_STEPS = 60
+_MOST_CLASSES = 4
+_NEAR = 6  # measured: a power of the share of the edge
+_FULL = 0.98  # of the edge of independent scores: the equations are steep beyond it
+_NEARER = 0.97
 
 
 class Facts(NamedTuple):
@@ -64,19 +72,24 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     return Facts(vocab * number, times)
 
 
-def memory_recall(vocab: int, parameters: float, facts: Facts) -> float:
+def memory_recall(vocab: int, parameters: float, facts: Facts, blur: float = 1.0) -> float:
     """The share of the facts seen that a memory recalls at the end of training.
+
+    With a blur above one the edge is that many times as wide.
 
     >>> every = Facts(np.array([1024.0]), np.array([1.0]))
     >>> [round(memory_recall(1024, dim**2, every), 2) for dim in (60, 80, 96)]
-    [0.1, 0.3, 1.0]
+    [0.1, 0.31, 1.0]
     """
     seen = float(facts.number.sum())
     full = edge(vocab, seen)
-    held = full.share_that_hold(parameters)
-    if held > 1 - 1e-6:
+    held = full._replace(spread=blur * full.spread).share_that_hold(parameters)
+    if held > 0.99:
         return held
-    below = min(parameters, _FULL * full.independent)
+    # That the edge is earlier than that of independent scores is felt near it.
+    share = min(parameters / full.parameters, 1)
+    below = parameters + share**_NEAR * (full.independent - full.parameters)
+    below = min(below, _FULL * full.independent)
     while (recalled := _unfinished(vocab, below, facts)) is None:
         below *= _NEARER
     return held + (1 - held) * recalled
@@ -102,22 +115,31 @@ def _unfinished(vocab: int, parameters: float, facts: Facts) -> float | None:
         return None
     spread, stiffness = np.exp(found.x)
     signal = stiffness / spread * facts.times
-    right = ndtr(_OWN + signal[:, None]) ** (vocab - 1) @ _OWN_WEIGHT
+    right = ndtr(_LABEL + signal[:, None]) ** (vocab - 1) @ _LABEL_WEIGHT
     return float(facts.number @ right / facts.number.sum())
 
 
 class _Rivals:
-    """Nodes to integrate over the scores of a label, of its highest rival and of all others."""
+    """Draws of the scores of a label and of its highest rivals, and nodes for all others.
+
+    The highest rivals decide, and vary most: they are drawn. The rest, of which there are many, is
+    its mean below the last of them.
+    """
 
     def __init__(self, vocab: int) -> None:
-        self.top = ndtri(np.exp(np.log(_TOP) / (vocab - 1)))
-        half = (self.top - _LOWEST)[:, None] / 2
-        self.rest = _LOWEST + half * (_REST + 1)
-        weight = half * _REST_WEIGHT * np.exp(-(self.rest**2) / 2)
-        self.number = weight * ((vocab - 2) / weight.sum(axis=1, keepdims=True))
+        top = min(_TOP, vocab - 1)
+        drawn = Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
+        self.own = ndtri(drawn[:, 0])
+        # The highest of n uniform numbers is one uniform number to the power of 1/n.
+        left = vocab - 1 - np.arange(top)
+        self.top = ndtri_exp(np.cumsum(np.log(drawn[:, 1:]) / left, axis=1))
+        half = (self.top[:, -1:] - _LOWEST) / 2
+        self.rest = _LOWEST + half * (_NODES + 1)
+        weight = half * _WEIGHTS * np.exp(-(self.rest**2) / 2)
+        self.number = weight * ((vocab - 1 - top) / weight.sum(axis=1, keepdims=True))
 
     @staticmethod
-    @lru_cache(maxsize=256)
+    @lru_cache(maxsize=64)
     def of(vocab: int) -> _Rivals:
         return _Rivals(vocab)
 
@@ -125,36 +147,28 @@ class _Rivals:
         """The mean square of a fact's slope over all labels, and the parameters that it takes.
 
         Scores z are those of the fact left out, z₀, and what it adds: z = z₀ + pull (1[label] − p),
-        p their softmax. At a given log-partition λ each is found by itself, pull·p being Wright's
-        ω; λ is found by Newton's rule, so that all p add up to one.
+        p their softmax. At a given log-partition each p is found by itself, pull·p being Wright's
+        ω; the partition is found by Newton's rule, so that all p add up to one.
         """
-        own = (spread * _OWN + pull)[:, None] + math.log(pull)
-        top = spread * self.top[None, :] + math.log(pull)
-        rest = spread * self.rest[None] + math.log(pull)
-        peak = rest.max(axis=-1)
-        others = peak + np.log((self.number * np.exp(rest - peak[..., None])).sum(axis=-1))
-        partition = np.logaddexp(np.logaddexp(own, top), others) - math.log(pull)
-        for _ in range(40):
-            p = [
-                wrightomega(own - partition) / pull,
-                wrightomega(top - partition) / pull,
-                wrightomega(rest - partition[..., None]) / pull,
-            ]
+        scores = [spread * self.own[:, None] + pull, spread * self.top, spread * self.rest]
+        shifted = [each + math.log(pull) for each in scores]
+        peak = np.maximum(scores[0], scores[1][:, :1])
+        partition = peak + np.log(self._sum([np.exp(each - peak) for each in scores]))
+        for _ in range(_MOST_STEPS):
+            p = [wrightomega(each - partition) / pull for each in shifted]
+            soft = [each / (1 + pull * each) for each in p]
             total = self._sum(p)
-            fall = self._sum([each / (1 + pull * each) for each in p])
-            step = np.log(total) * total / fall
+            step = np.log(total) * total / self._sum(soft)
             partition = partition + step
             if np.abs(step).max() < 1e-8:
                 break
-        weight = _OWN_WEIGHT[:, None] * _TOP_WEIGHT
         slope = self._sum([each**2 for each in p]) + 1 - 2 * p[0]
-        soft = [each / (1 + pull * each) for each in p]
-        taken = pull * (
-            self._sum(soft)
-            - self._sum([each**2 for each in soft])
-            / (1 - pull * self._sum([a * b for a, b in zip(p, soft, strict=True)]))
-        )
-        return float((weight * slope).sum()), float((weight * taken).sum())
+        softer = 1 - pull * self._sum([a * b for a, b in zip(p, soft, strict=True)])
+        taken = pull * (self._sum(soft) - self._sum([each**2 for each in soft]) / softer)
+        return float(slope.mean()), float(taken.mean())
 
     def _sum(self, parts: list[np.ndarray]) -> np.ndarray:
-        return parts[0] + parts[1] + (self.number * parts[2]).sum(axis=-1)
+        own, top, rest = parts
+        return (
+            own + top.sum(axis=1, keepdims=True) + (self.number * rest).sum(axis=1, keepdims=True)
+        )

@@ -1,0 +1,84 @@
+"""The law of the end: what recall comes to if the model is trained until it learns no more.
+
+Recall = attention × facts seen × memory. The memory is derived (`memory_recall`); how often
+attention finds the mark is measured, as a function of how clearly the first steps point to it.
+docs/end-of-training.md has both, and how they were judged.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit  # type: ignore[import-untyped]
+
+from recallscope.problem import Problem
+from recallscope.theory.locking import locking
+from recallscope.theory.memory_edge import Edge, edge
+from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
+from recallscope.theory.problem_arrays import problem_arrays
+from recallscope.theory.readout import means
+
+TRAINED = ("converged", "gd", "adam", "muon")
+"""The learners that the law is about."""
+
+_FOUND = {"gd": (-0.2, 0.2), "adam": (0.7, 0.4), "muon": (0.5, 0.3)}
+"""Measured (studies/end_law.py): the clarity at which attention finds the mark in half of all
+cases, and the scale on which that changes."""
+
+_BLUR = 2.5
+"""Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
+
+
+class End(NamedTuple):
+    """What recall at the end is the product of, and where the memory is full."""
+
+    lock: float
+    facts_seen: float
+    memory: float
+    parameters: int
+    edge: Edge
+
+    @property
+    def recall(self) -> float:
+        """The three together."""
+        return self.lock * self.facts_seen * self.memory
+
+
+def clarity(problem: Problem) -> float:
+    """How clearly the first steps point to the mark: the trigger's score, in its deviations.
+
+    >>> round(clarity(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
+    3.4
+    """
+    sizes = ("vocab", "samples", "dim", "length")
+    s = problem_arrays(**{name: getattr(problem, name) for name in sizes})
+    scores = locking(s, means(s))
+    return float(scores.signal[0] / np.sqrt(scores.trigger_variance[0]))
+
+
+def end_of_training(problem: Problem) -> End:
+    """The law for one problem that it is about.
+
+    >>> end = end_of_training(Problem(vocab=256, samples=1024, dim=48, length=16, learner="gd"))
+    >>> round(end.facts_seen, 2), round(end.recall, 2)
+    (0.98, 0.98)
+    """
+    facts = _facts(problem)
+    seen = float(facts.number.sum())
+    parameters = problem.dim * (problem.width or problem.dim)
+    lock, blur = 1.0, 1.0
+    if problem.learner != "converged":
+        middle, scale = _FOUND[problem.learner]
+        lock, blur = float(expit((clarity(problem) - middle) / scale)), _BLUR
+    # A fact that attention does not find takes no room.
+    found = Facts(lock * facts.number, facts.times)
+    memory = memory_recall(problem.vocab, parameters, found, blur)
+    return End(lock, seen / problem.vocab, memory, parameters, edge(problem.vocab, seen))
+
+
+def _facts(problem: Problem) -> Facts:
+    if problem.task == "memory":  # one after another
+        seen = min(problem.samples, problem.vocab)
+        return Facts(np.array([float(seen)]), np.array([1.0]))
+    return facts_seen(problem.vocab, problem.samples)
