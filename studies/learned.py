@@ -45,9 +45,9 @@ def measured(task: Task) -> dict[str, object]:
     """One run, as a row."""
     torch.set_num_threads(1)
     study, dim, vocab, number = task
-    problem = Problem(vocab=vocab, samples=vocab, dim=dim, length=1, task="memory")
     learned = {"learner": "adam", "learn_embeddings": True, "steps": STEPS.get(study, 0)}
-    problem = problem.replace(**(learned if study in STEPS else {"learner": "converged"}))
+    how = learned if study in STEPS else {"learner": "converged"}
+    problem = Problem(vocab=vocab, samples=vocab, dim=dim, length=1, task="memory", **how)
     record = run(problem, number, test_samples=vocab)
     if record.status != "ok":
         raise RuntimeError(f"{problem}: {record.reason}")
@@ -83,7 +83,7 @@ class Runs:
 
     def of(self, study: str, dim: int, vocab: int) -> list[float]:
         """Recall of every seed."""
-        seeds = SEEDS if vocab < MANY else SEEDS_OF_MANY
+        seeds = SEEDS if vocab < MANY and study != "longer" else SEEDS_OF_MANY
         tasks = [(study, dim, vocab, number) for number in range(seeds)]
         missing = [task for task in tasks if task not in self.recall]
         with KEPT.open("a") as file:

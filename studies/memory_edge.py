@@ -26,7 +26,8 @@ import numpy as np
 import torch
 from scipy.optimize import brentq
 
-from recallscope import Problem, run
+from recallscope import Problem, Record
+from recallscope.experiment.run import run_together
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import Facts, memory_recall
 
@@ -39,10 +40,11 @@ SEEDS = {64: 60, 128: 60, 256: 40, 512: 24, 1024: 12, 2048: 6, 4096: 3}
 RATIOS = (1, 2, 4, 8)
 MLP_SEEDS = {256: 16, 512: 8}
 OPTIMISERS = ("gd", "adam", "muon", "polar")
-REACH_SEEDS = {128: 4, 512: 2}
+REACH_SEEDS = {128: 4, 512: 1}
 STEPS = (101, 1024, 10_000)  # looks of a training near 100 and 1,000 steps, and its last
 
-Task = tuple[str, Problem, int]
+Task = tuple[str, Problem, tuple[int, ...]]
+"""A study, a problem, and the numbers of its seeds: tiny trainings take no longer together."""
 
 
 def predict() -> None:
@@ -82,7 +84,7 @@ def linear() -> Iterator[Task]:
         first = math.floor(0.955 * at - 1)
         for dim in range(first, math.ceil(at + 3 * apart) + 1, apart):
             problem = facts_of(vocab, dim, learner="converged")
-            yield from (("linear", problem, seed) for seed in range(seeds))
+            yield from (("linear", problem, (seed,)) for seed in range(seeds))
 
 
 def mlp() -> Iterator[Task]:
@@ -94,32 +96,40 @@ def mlp() -> Iterator[Task]:
             for share in (0.86, 0.9, 0.94, 0.98, 1.02, 1.06, 1.1, 1.15, 1.2):
                 width = round(share * at / dim)
                 problem = facts_of(vocab, dim, width=width, activation="relu", learner="converged")
-                yield from (("mlp", problem, seed) for seed in range(seeds))
+                yield from (("mlp", problem, (seed,)) for seed in range(seeds))
 
 
 def reach() -> Iterator[Task]:
     """Trainings from below the edge to where a hundred steps suffice."""
     for vocab, seeds in REACH_SEEDS.items():
         at = math.sqrt(edge(vocab, vocab).parameters)
-        for share in (0.92, 1.0, 1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 2.6):
+        for share in (1.0, 1.05, 1.1, 1.2, 1.4, 1.8, 2.4):
             for learner in OPTIMISERS:
                 problem = facts_of(vocab, round(share * at), learner=learner, steps=STEPS[-1])
-                yield from (("reach", problem, seed) for seed in range(seeds))
+                yield "reach", problem, tuple(range(seeds))
 
 
-def measured(task: Task) -> dict[str, object]:
-    """One run, as a row."""
+def measured(task: Task) -> list[dict[str, object]]:
+    """Some runs, as rows."""
     torch.set_num_threads(1)
-    study, problem, number = task
-    seed = first_seed() + number
-    record = run(problem, seed, test_samples=problem.vocab)
+    study, problem, numbers = task
+    seeds = [first_seed() + number for number in numbers]
+    records = run_together(problem, seeds, test_samples=problem.vocab)
+    return [
+        row_of(study, problem, number, record)
+        for number, record in zip(numbers, records, strict=True)
+    ]
+
+
+def row_of(study: str, problem: Problem, number: int, record: Record) -> dict[str, object]:
+    """One run, as a row."""
     if record.status != "ok":
         raise RuntimeError(f"{problem}: {record.reason}")
     row = {
         "study": study,
         **{name: getattr(problem, name) for name in ("vocab", "dim", "width", "learner")},
         "number": number,
-        "seed": seed,
+        "seed": record.seed,
         "recall": record.recall_accuracy,
         "certified": record.metrics.get("certified"),
         "separable": record.metrics.get("separable"),
@@ -141,20 +151,22 @@ STUDIES = {"linear": linear, "mlp": mlp, "reach": reach}
 KEY = ("study", "vocab", "dim", "width", "learner", "number")
 
 
-def key_of(task: Task) -> tuple[object, ...]:
-    """What tells a run from others."""
-    study, problem, number = task
-    return (study, *(getattr(problem, name) for name in KEY[1:-1]), number)
+def keys_of(task: Task) -> list[tuple[object, ...]]:
+    """What tells runs from others."""
+    study, problem, numbers = task
+    sizes = [getattr(problem, name) for name in KEY[1:-1]]
+    return [(study, *sizes, number) for number in numbers]
 
 
 def run_study(name: str, processes: int) -> None:
     """Run what is not among the runs kept from before."""
     lines = KEPT.read_text().splitlines() if KEPT.exists() else []
     done = {tuple(row[each] for each in KEY) for row in map(json.loads, lines)}
-    tasks = [task for task in STUDIES[name]() if key_of(task) not in done]
+    tasks = [task for task in STUDIES[name]() if not done.issuperset(keys_of(task))]
     with ProcessPoolExecutor(processes) as pool, KEPT.open("a") as file:
         for number, future in enumerate(as_completed(pool.submit(measured, t) for t in tasks)):
-            file.write(json.dumps(future.result()) + "\n")
+            new = [row for row in future.result() if tuple(row[each] for each in KEY) not in done]
+            file.write("".join(json.dumps(row) + "\n" for row in new))
             file.flush()
             print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
     rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
@@ -199,7 +211,10 @@ def report() -> None:
                 recall = row["recall"] if step == STEPS[-1] else row[f"recall_{step}"]
                 groups["reach", vocab, row["learner"], str(step)][parameters].append(float(recall))
         else:
-            ratio = f"m/d={round(int(row['width']) / dim)}" if row["width"] else ""
+            ratio = ""
+            if row["width"]:  # the one of the ratios that the dimension was chosen for
+                at = edge(vocab, vocab).parameters / dim**2
+                ratio = f"m/d={min(RATIOS, key=lambda each: abs(math.log(at / each)))}"
             groups[row["study"], vocab, ratio, ""][parameters].append(float(row["recall"]))
     for (study, vocab, kind, step), by_size in groups.items():
         unit = vocab * math.log(vocab)

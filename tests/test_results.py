@@ -37,6 +37,7 @@ def sweep_result(folder) -> Result:
 # One of each kind, small.
 MADE = {
     "predict": lambda _: recallscope.predict(PROBLEM),
+    "predict trained": lambda _: recallscope.predict(PROBLEM.replace(learner="gd")),
     "predict many": lambda _: recallscope.predict([PROBLEM, PROBLEM.replace(samples=math.inf)]),
     "predict sizes": lambda _: recallscope.predict(
         vocab=512, samples=[[1e3], [1e4]], dim=[32, 64], length=8, width=256, activation="tanh"

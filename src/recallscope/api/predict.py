@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from recallscope.problem import Problem, ProblemError
+from recallscope.theory.end_law import TRAINED
+from recallscope.theory.end_prediction import EndPrediction, predict_end
 from recallscope.theory.prediction import Prediction
 from recallscope.theory.prediction import predict as predict_one
 from recallscope.theory.predictions import Predictions, predict_all, predict_sizes
 
 
 @overload
-def predict(problem: Problem) -> Prediction: ...
+def predict(problem: Problem) -> Prediction | EndPrediction: ...
 
 
 @overload
@@ -25,10 +27,12 @@ def predict(problem: None = None, **sizes: Any) -> Predictions: ...
 
 def predict(
     problem: Problem | Iterable[Problem] | None = None, **sizes: Any
-) -> Prediction | Predictions:
+) -> Prediction | EndPrediction | Predictions:
     """Lock, recall and one-step accuracy, and what limits them, without simulation.
 
-    Where there is no closed form the prediction says so as its reason, and has no numbers.
+    Of three steps by closed forms. A problem with the learner converged, gd, adam or muon is
+    predicted at the end of its training: by a law that is partly derived and partly measured.
+    Where there is no prediction it says so as its reason, and has no numbers.
 
     Args:
         problem: one, or a list of them.
@@ -39,6 +43,8 @@ def predict(
     (0.32, ('recall', 'interference'))
     >>> predict(vocab=512, samples=[1024, 8192], dim=64, length=32).recall_accuracy.round(2)
     array([0.28, 0.32])
+    >>> predict(Problem(vocab=512, samples=8192, dim=64, length=32, learner="adam"))
+    predicted recall after training 0.9...
     """
     if problem is None:
         missing = [name for name in ("vocab", "samples", "dim", "length") if name not in sizes]
@@ -48,7 +54,7 @@ def predict(
     if sizes:
         raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")
     if isinstance(problem, Problem):
-        return predict_one(problem)
+        return predict_end(problem) if problem.learner in TRAINED else predict_one(problem)
     try:
         many = list(problem)
     except TypeError:

@@ -17,6 +17,7 @@ from recallscope.cli.parsing import closed_form_problem, fill_in, own_arrays, pr
 from recallscope.cli.tables.theory import (
     print_bound,
     print_check,
+    print_end,
     print_prediction,
     print_solution,
 )
@@ -29,16 +30,24 @@ from recallscope.problem import whole_number
 def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
     """Predict the accuracies from closed forms, and say which noise binds.
 
+    With --learner trained (or converged, gd, adam, muon) recall at the end of training, by the law
+    that was found for it; trained is as adam.
+
     \b
     Examples:
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
+      recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32 --learner trained
       recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
     """
     from recallscope.api.predict import predict as find
+    from recallscope.theory.prediction import Prediction
 
     to = output_from(output)
     _, options["embedding"] = own_arrays(options["embedding"])
-    to.show(find(problem_from(**options)), print_prediction)
+    if options["learner"] == "trained":
+        options["learner"] = "adam"
+    found = find(problem_from(**options))
+    to.show(found, print_prediction if isinstance(found, Prediction) else print_end)
 
 
 @asks_for_a_problem()

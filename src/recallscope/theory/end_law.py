@@ -7,6 +7,7 @@ docs/end-of-training.md has both, and how they were judged.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,9 @@ from recallscope.theory.readout import means
 TRAINED = ("converged", "gd", "adam", "muon")
 """The learners that the law is about."""
 
-_FOUND = {"gd": (-0.2, 0.2), "adam": (0.7, 0.4), "muon": (0.5, 0.3)}
-"""Measured (studies/end_law.py): the clarity at which attention finds the mark in half of all
-cases, and the scale on which that changes."""
+_FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
+"""Measured (studies/end_law.py): how often attention finds the mark, as the logistic function of a
+constant, of the logarithm of the clarity and of that of the samples for each fact."""
 
 _BLUR = 2.5
 """Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
@@ -68,9 +69,11 @@ def end_of_training(problem: Problem) -> End:
     seen = float(facts.number.sum())
     parameters = problem.dim * (problem.width or problem.dim)
     lock, blur = 1.0, 1.0
-    if problem.learner != "converged":
-        middle, scale = _FOUND[problem.learner]
-        lock, blur = float(expit((clarity(problem) - middle) / scale)), _BLUR
+    if problem.learner != "converged" and problem.task != "memory":
+        constant, of_clarity, of_samples = _FOUND[problem.learner]
+        per_fact = problem.samples / problem.vocab
+        odds = of_clarity * math.log(clarity(problem)) + of_samples * math.log(per_fact)
+        lock, blur = float(expit(constant + odds)), _BLUR
     # A fact that attention does not find takes no room.
     found = Facts(lock * facts.number, facts.times)
     memory = memory_recall(problem.vocab, parameters, found, blur)

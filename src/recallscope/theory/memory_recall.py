@@ -14,15 +14,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import root  # type: ignore[import-untyped]
 from scipy.special import (  # type: ignore[import-untyped]
+    gammaln,
     ndtr,
     ndtri,
     ndtri_exp,
     wrightomega,
 )
-from scipy.stats import poisson  # type: ignore[import-untyped]
-from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
 
 from recallscope.theory.memory_edge import edge
 
@@ -30,13 +28,13 @@ _LABEL, _LABEL_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
 _LABEL_WEIGHT = _LABEL_WEIGHT / _LABEL_WEIGHT.sum()
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _LOWEST = -5.5
-_TOP = 8
+_TOP = 16
 _LOG_DRAWS = 7
 _MOST_STEPS = 60
 _MOST_CLASSES = 4
 _NEAR = 6  # measured: a power of the share of the edge
-_FULL = 0.98  # of the edge of independent scores: the equations are steep beyond it
-_NEARER = 0.97
+_FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
+_FAR, _APART = 0.8, 0.05
 
 
 class Facts(NamedTuple):
@@ -56,9 +54,9 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     if math.isinf(samples):
         return Facts(np.array([float(vocab)]), np.array([1.0]))
     mean = samples / vocab
-    law = poisson(mean)
-    counts = np.arange(max(1, law.ppf(1e-6)), law.ppf(1 - 1e-6) + 1)
-    share = law.pmf(counts)
+    wide = 5 * math.sqrt(mean) + 5
+    counts = np.arange(max(1, math.floor(mean - wide)), math.ceil(mean + wide) + 1)
+    share = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1))
     if len(counts) > _MOST_CLASSES:
         # Classes of equal numbers of facts, but that rare ones are few.
         place = np.minimum(
@@ -89,17 +87,21 @@ def memory_recall(vocab: int, parameters: float, facts: Facts, blur: float = 1.0
     # That the edge is earlier than that of independent scores is felt near it.
     share = min(parameters / full.parameters, 1)
     below = parameters + share**_NEAR * (full.independent - full.parameters)
-    below = min(below, _FULL * full.independent)
-    while (recalled := _unfinished(vocab, below, facts)) is None:
-        below *= _NEARER
+    recalled = _unfinished(vocab, min(below / full.independent, _FULL), facts)
     return held + (1 - held) * recalled
 
 
-def _unfinished(vocab: int, parameters: float, facts: Facts) -> float | None:
-    """Of the facts seen, where the loss has a minimum; none if it was not found."""
-    rivals = _Rivals.of(vocab)
+def _unfinished(vocab: int, share: float, facts: Facts) -> float:
+    """Of the facts seen, where the loss has a minimum: at a share of the edge below one.
 
-    def equations(point: np.ndarray) -> list[float]:
+    The nearer to the edge the larger both numbers are, and the steeper the equations: they are
+    solved from further away on.
+    """
+    from scipy.optimize import root  # type: ignore[import-untyped]
+
+    rivals, seen = _Rivals.of(vocab), float(facts.number.sum())
+
+    def equations(point: np.ndarray, parameters: float) -> list[float]:
         spread, stiffness = np.exp(point)
         noise = used = 0.0
         for number, times in zip(*facts, strict=True):
@@ -108,12 +110,14 @@ def _unfinished(vocab: int, parameters: float, facts: Facts) -> float | None:
             used += number * taken
         return [math.log(noise / parameters) - 2 * point[0], math.log(used / parameters)]
 
-    share = parameters / (edge(vocab, float(facts.number.sum())).independent)
-    start = [1.0 * share, 2.0 * share - math.log(float(facts.times.mean()))]
-    found = root(equations, start)
-    if not found.success:
-        return None
-    spread, stiffness = np.exp(found.x)
+    first = min(share, _FAR)
+    point = np.array([1.0, 2.0]) * first - [0, math.log(float(facts.times.mean()))]
+    for each in np.linspace(first, share, 1 + math.ceil((share - first) / _APART)):
+        found = root(equations, point, args=(each * seen * rivals.pool,))
+        if not found.success:
+            break
+        point = found.x
+    spread, stiffness = np.exp(point)
     signal = stiffness / spread * facts.times
     right = ndtr(_LABEL + signal[:, None]) ** (vocab - 1) @ _LABEL_WEIGHT
     return float(facts.number @ right / facts.number.sum())
@@ -127,6 +131,8 @@ class _Rivals:
     """
 
     def __init__(self, vocab: int) -> None:
+        from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
+
         top = min(_TOP, vocab - 1)
         drawn = Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
         self.own = ndtri(drawn[:, 0])
@@ -137,6 +143,19 @@ class _Rivals:
         self.rest = _LOWEST + half * (_NODES + 1)
         weight = half * _WEIGHTS * np.exp(-(self.rest**2) / 2)
         self.number = weight * ((vocab - 1 - top) / weight.sum(axis=1, keepdims=True))
+        self.pool = self._mean_pool()
+
+    def _mean_pool(self) -> float:
+        """As `memory_edge.pool`, of these draws: their squared distance from the cone."""
+        own, zero = self.own[:, None], np.zeros_like(self.own[:, None])
+        low, high = own, np.maximum(own, self.top[:, :1])
+        for _ in range(40):
+            level = (low + high) / 2
+            above = [np.maximum(each - level, 0) for each in (self.top, self.rest)]
+            too_low = own + self._sum([zero, *above]) > level
+            low, high = np.where(too_low, level, low), np.where(too_low, high, level)
+        squares = [(level - own) ** 2, *(each**2 for each in above)]
+        return float(self._sum(squares).mean())
 
     @staticmethod
     @lru_cache(maxsize=64)
@@ -163,8 +182,8 @@ class _Rivals:
             if np.abs(step).max() < 1e-8:
                 break
         slope = self._sum([each**2 for each in p]) + 1 - 2 * p[0]
-        softer = 1 - pull * self._sum([a * b for a, b in zip(p, soft, strict=True)])
-        taken = pull * (self._sum(soft) - self._sum([each**2 for each in soft]) / softer)
+        # tr (I − ∂z/∂z₀), as diag(1 + pull·p) − pull·p pᵀ is inverted by hand.
+        taken = pull * (self._sum(soft) - self._sum([each**2 for each in soft]) / self._sum(soft))
         return float(slope.mean()), float(taken.mean())
 
     def _sum(self, parts: list[np.ndarray]) -> np.ndarray:

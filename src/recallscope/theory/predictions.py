@@ -13,6 +13,8 @@ from recallscope.plotting.panels import Kind, Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
+from recallscope.theory.end_law import TRAINED
+from recallscope.theory.end_prediction import predict_end
 from recallscope.theory.problem_arrays import (
     ProblemArrays,
     arrays_of,
@@ -104,20 +106,30 @@ class Predictions(Result):
 def predict_all(problems: Iterable[Problem]) -> Predictions:
     """Predict many problems; the accuracies of those without a closed form are NaN.
 
+    Trained ones are predicted by the law of the end, which has no one-step accuracy.
+
     >>> base = Problem(vocab=512, samples=1024, dim=64, length=32)
     >>> len(predict_all([base, base.replace(samples=2048)]))
     2
     """
     listed = list(problems)
-    reasons = {
-        place: sentence for place, each in enumerate(listed) if (sentence := no_closed_form(each))
-    }
-    known = [each for place, each in enumerate(listed) if place not in reasons]
     numbers = np.full((3, len(listed)), np.nan)
+    reasons = {}
+    for place, each in enumerate(listed):
+        if each.learner in TRAINED:
+            end = predict_end(each)
+            if end.reason is None:
+                numbers[:2, place] = end.lock_accuracy, end.recall_accuracy
+            else:
+                reasons[place] = end.reason
+        elif sentence := no_closed_form(each):
+            reasons[place] = sentence
+    of_three_steps = [
+        place not in reasons and each.learner not in TRAINED for place, each in enumerate(listed)
+    ]
+    known = [each for each, chosen in zip(listed, of_three_steps, strict=True) if chosen]
     if known:
-        numbers[:, [place not in reasons for place in range(len(listed))]] = accuracies(
-            arrays_of(known)
-        )
+        numbers[:, of_three_steps] = accuracies(arrays_of(known))
     rows = [each.to_row() for each in listed]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(

@@ -41,17 +41,17 @@ def extrapolated(problem: Problem) -> list[str]:
         if size is None or smallest <= size <= largest:
             continue
         end = f"< {smallest}" if size < smallest else f"> {largest}"
-        found.append(f"{name} {_short(size)} {end}")
+        found.append(f"{name} {shown_size(size)} {end}")
     if problem.embedding not in _EMBEDDINGS:
         found.append(f"embedding {problem.embedding}")
     elif problem.dim >= problem.vocab:
-        found.append(f"dim {_short(problem.dim)} >= vocab {_short(problem.vocab)}")
+        found.append(f"dim {shown_size(problem.dim)} >= vocab {shown_size(problem.vocab)}")
     if problem.activation not in _ACTIVATIONS:
         found.append(f"activation {problem.activation}")
     return found
 
 
-def _short(size: float) -> str:
+def shown_size(size: float) -> str:
     """A size as it was given, or to six digits if it is not whole."""
     whole = math.isfinite(size) and float(size).is_integer()
     return str(int(size)) if whole else f"{size:.6g}"

@@ -13,6 +13,7 @@ from recallscope.theory.tested_range import say_extrapolated
 
 if TYPE_CHECKING:
     from recallscope.theory.capacity import Solution
+    from recallscope.theory.end_prediction import EndPrediction
     from recallscope.theory.lower_bound import Bound
     from recallscope.theory.prediction import Prediction
     from recallscope.validation.check import CheckReport
@@ -60,6 +61,34 @@ def print_prediction(found: Prediction) -> None:
         " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
         " label, by how often its fact happened to be seen. What binds: "
         f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
+    )
+
+
+def print_end(found: EndPrediction) -> None:
+    print_problem(found.problem)
+    if found.parameters is None or found.edge is None:
+        print(f"There is {found.reason}.")
+        return
+    error = found.recorded_error
+    learns = found.problem.learner != "converged" and found.problem.task != "memory"
+    rows = [
+        [
+            "attention finds the mark",
+            f"{found.lock_accuracy:.3f}",
+            "measured law" if learns else "given",
+        ],
+        ["facts seen", f"{found.facts_seen:.3f}", "how often facts are drawn"],
+        ["memory", f"{found.memory_accuracy:.3f}", "derived; its edge measured to 3 %"],
+        None,
+        ["recall after training", f"{found.recall_accuracy:.3f}", "their product"],
+    ]
+    print(f"{scope(found.problem)} At the end of training, by a law:")
+    print_table(("", "share", "from"), rows, slice(1, 2))
+    full = "more" if found.parameters > found.edge else "fewer"
+    print(
+        f"{exposures(found.problem)}. The memory has {found.parameters} parameters, {full} than "
+        f"the {found.edge:.0f} that hold every fact seen. Error of recall at the {error.problems} "
+        f"trainings nearest to this one: {error.mean:.3f} on average, 90 % within {error.most:.3f}."
     )
 
 

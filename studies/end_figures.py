@@ -1,0 +1,285 @@
+"""The figures of docs/end-of-training.md, from the tables of its studies.
+
+python studies/end_figures.py
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import memory_edge
+import numpy as np
+import saturation
+from learned import parameters, stored_facts
+
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.style import save
+from recallscope.theory.memory_edge import edge, pool
+from recallscope.theory.memory_recall import Facts, memory_recall
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs"
+
+
+def table(name: str) -> list[dict[str, str]]:
+    """The rows of a study."""
+    with (HERE / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def draw(name: str, picture: Picture) -> None:
+    """Save a picture for the page, which has its caption."""
+    save(picture_figure(picture, "", width=6.75, caption=False), DOCS / name)
+
+
+def edge_picture() -> None:
+    """c(V) of a linear memory, and recall around the edge."""
+    rows = [row for row in table("memory-edge.csv") if row["study"] == "linear"]
+    by_vocab: dict[int, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        by_vocab[int(row["vocab"])][float(row["dim"]) ** 2].append(float(row["recall"]))
+    constants = []
+    for target in memory_edge.TARGETS:
+        found = {
+            vocab: [each / (vocab * math.log(vocab)) for each in memory_edge.crossing(by, target)]
+            for vocab, by in by_vocab.items()
+        }
+        found = {vocab: each for vocab, each in found.items() if math.isfinite(each[0])}
+        constants.append(
+            Series(
+                label=f"measured, recall {target:g}",
+                kind=Kind.MEASURED,
+                x=list(found),
+                y=[each[0] for each in found.values()],
+                low=[each[1] for each in found.values()],
+                high=[each[2] for each in found.values()],
+            )
+        )
+    fine = np.unique(np.geomspace(32, 65536, 25).round()).astype(int)
+    independent = [pool(int(v)).mean / math.log(v) for v in fine]
+    with_shift = [edge(int(v), v).parameters / (v * math.log(v)) for v in fine]
+    published = [fine[0], fine[-1]]
+    constants += [
+        Series(label="derived", kind=Kind.THEORY, x=fine.tolist(), y=with_shift),
+        Series(
+            label="derived, independent scores",
+            kind=Kind.REFERENCE,
+            x=fine.tolist(),
+            y=independent,
+        ),
+        Series(label="published: 1.3 at 0.99", kind=Kind.REFERENCE, x=published, y=[1.3, 1.3]),
+    ]
+    around = []
+    for colour, vocab in enumerate((64, 512, 4096)):
+        by = by_vocab[vocab]
+        full = edge(vocab, vocab).parameters
+        sizes = sorted(by)
+        means = [float(np.mean(by[size])) for size in sizes]
+        errors = [1.96 * float(np.std(by[size])) / math.sqrt(len(by[size])) for size in sizes]
+        around.append(
+            Series(
+                label=f"V={vocab}, measured",
+                kind=Kind.MEASURED,
+                x=[size / full for size in sizes],
+                y=means,
+                low=[m - e for m, e in zip(means, errors, strict=True)],
+                high=[m + e for m, e in zip(means, errors, strict=True)],
+                colour=colour,
+            )
+        )
+        every = Facts(np.array([float(vocab)]), np.array([1.0]))
+        shares = np.linspace(0.8, 1.12, 17)
+        around.append(
+            Series(
+                label=f"V={vocab}, derived",
+                kind=Kind.THEORY,
+                x=shares.tolist(),
+                y=[memory_recall(vocab, share * full, every) for share in shares],
+                colour=colour,
+            )
+        )
+    panels = [
+        Panel(
+            title="the edge",
+            x="facts V",
+            y="c = d²/(V ln V)",
+            series=constants,
+            log_x=True,
+        ),
+        Panel(title="around it", x="parameters/edge", y="recall", series=around),
+    ]
+    draw("end-edge.png", Picture(caption="", panels=panels))
+
+
+def law_picture() -> None:
+    """What was predicted, what was trained; and the facts seen."""
+    with (HERE.parent / "src/recallscope/theory/trained.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["study"] == "sealed"]
+    panels = []
+    for title, guess in (("the law", "predicted"), ("baseline: facts seen", "facts_seen")):
+        series: list[Series] = []
+        for learner in ("gd", "adam", "muon"):
+            mine = [row for row in rows if row["learner"] == learner]
+            recall = [float(row["recall"]) for row in mine]
+            error = [
+                float(row["spread"]) / math.sqrt(max(int(row["seeds"]) - 1, 1)) for row in mine
+            ]
+            series.append(
+                Series(
+                    label=learner,
+                    kind=Kind.MEASURED,
+                    x=[float(row[guess]) for row in mine],
+                    y=recall,
+                    low=[r - e for r, e in zip(recall, error, strict=True)],
+                    high=[r + e for r, e in zip(recall, error, strict=True)],
+                )
+            )
+        series.append(Series(label="equal", kind=Kind.REFERENCE, x=[0, 1], y=[0, 1]))
+        panels.append(
+            Panel(title=title, x="predicted recall", y="recall after training", series=series)
+        )
+    draw("end-law.png", Picture(caption="", panels=panels))
+
+
+def samples_picture() -> None:
+    """Critical samples of three steps and after training, along each size."""
+    rows = [row for row in table("after-training.csv") if row["scale"] == "large"]
+    base = {"vocab": "256", "dim": "96", "length": "32"}
+    panels = []
+    for name, label in (("vocab", "facts V"), ("dim", "dimension d"), ("length", "length L")):
+        series = []
+        for learner in ("three-step", "adam"):
+            mine = [
+                row
+                for row in rows
+                if row["learner"] == learner
+                and all(row[other] == base[other] for other in base if other != name)
+            ]
+            mine.sort(key=lambda row: int(row[name]))
+            series.append(
+                Series(
+                    label={"three-step": "three steps", "adam": "trained"}[learner],
+                    kind=Kind.MEASURED,
+                    x=[float(row[name]) for row in mine],
+                    y=[float(row["value"]) for row in mine],
+                    low=[float(row["low"]) for row in mine],
+                    high=[float(row["high"]) for row in mine],
+                )
+            )
+        panels.append(
+            Panel(
+                title=f"along {name}",
+                x=label,
+                y="critical samples",
+                series=series,
+                log_x=True,
+                log_y=True,
+            )
+        )
+    draw("end-samples.png", Picture(caption="", panels=panels))
+
+
+def learned_picture() -> None:
+    """Facts stored at 0.9 by learned and by frozen embeddings."""
+    found = list(stored_facts())
+
+    def series(study: str, label: str, x: list[float]) -> Series:
+        mine = [each for each in found if each[0] == study]
+        return Series(
+            label=label,
+            kind=Kind.MEASURED,
+            x=x,
+            y=[each[2] for each in mine],
+            low=[each[3] for each in mine],
+            high=[each[4] for each in mine],
+        )
+
+    dims = {
+        study: [float(each[1]) for each in found if each[0] == study]
+        for study in ("learned", "frozen", "equal")
+    }
+    trained = [parameters(each[2], each[1]) for each in found if each[0] == "learned"]
+    panels = [
+        Panel(
+            title="at equal d",
+            x="dimension d",
+            y="facts stored at 0.9",
+            log_y=True,
+            series=[
+                series("learned", "learned, 100 steps", dims["learned"]),
+                series("frozen", "frozen, minimum", dims["frozen"]),
+            ],
+        ),
+        Panel(
+            title="at equal trained parameters",
+            x="trained parameters",
+            y="facts stored at 0.9",
+            log_x=True,
+            log_y=True,
+            series=[
+                series("learned", "learned, 100 steps", trained),
+                series("equal", "frozen, minimum", [dim**2 for dim in dims["equal"]]),
+            ],
+        ),
+    ]
+    draw("end-learned.png", Picture(caption="", panels=panels))
+
+
+def saturation_picture() -> None:
+    """What later steps add, and what the first ones tell."""
+    rows = [{name: float(value) for name, value in row.items()} for row in table("saturation.csv")]
+    rng = np.random.default_rng(0)
+    gains, areas = [], []
+    for samples in sorted({row["samples"] for row in rows}):
+        points: dict[str, list[tuple[float, float, float, float]]] = {"gain": [], "area": []}
+        for s in saturation.SATURATIONS:
+            chosen = [row for row in rows if (row["samples"], row["saturation"]) == (samples, s)]
+            early, late, cosine = (
+                np.array([row[name] for row in chosen])
+                for name in ("early_lock", "late_lock", "early_cosine")
+            )
+            drawn = [rng.integers(len(chosen), size=len(chosen)) for _ in range(1000)]
+            gain = saturation.interval([float((late - early)[each].mean()) for each in drawn])
+            points["gain"].append((s, float((late - early).mean()), *gain))
+            found = late > 0.5
+            if found.sum() >= 3 and (~found).sum() >= 3:
+                area = saturation.interval(
+                    [saturation.area(cosine[each], found[each]) for each in drawn]
+                )
+                points["area"].append((s, saturation.area(cosine, found), *area))
+        for name, into in (("gain", gains), ("area", areas)):
+            if points[name]:
+                x, y, low, high = map(list, zip(*points[name], strict=True))
+                into.append(
+                    Series(label=f"N={samples:g}", kind=Kind.MEASURED, x=x, y=y, low=low, high=high)
+                )
+    ends = [saturation.SATURATIONS[0], saturation.SATURATIONS[-1]]
+    panels = [
+        Panel(
+            title="later steps",
+            x="saturation s",
+            y="lock gained later",
+            series=[*gains, Series(label="none", kind=Kind.REFERENCE, x=ends, y=[0, 0])],
+            log_x=True,
+        ),
+        Panel(
+            title="first steps",
+            x="saturation s",
+            y="AUC of early cosine",
+            series=[*areas, Series(label="chance", kind=Kind.REFERENCE, x=ends, y=[0.5, 0.5])],
+            log_x=True,
+        ),
+    ]
+    draw("end-saturation.png", Picture(caption="", panels=panels))
+
+
+if __name__ == "__main__":
+    edge_picture()
+    law_picture()
+    samples_picture()
+    learned_picture()
+    saturation_picture()

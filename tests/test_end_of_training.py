@@ -1,0 +1,172 @@
+"""The edge of a trained memory, what it recalls below it, and the law of the end of training."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import recallscope
+from recallscope import Problem
+from recallscope.cli.main import app
+from recallscope.theory.end_law import TRAINED, clarity, end_of_training
+from recallscope.theory.end_prediction import EndPrediction, predict_end
+from recallscope.theory.memory_edge import edge, pool
+from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
+
+ROOT = Path(__file__).parents[1]
+
+
+def drawn_pools(vocab: int, count: int, seed: int) -> np.ndarray:
+    """Rivals that are pooled with a label, for normal scores projected on its cone."""
+    rng = np.random.default_rng(seed)
+    rivals = -np.sort(-rng.standard_normal((count, vocab - 1)), axis=1)
+    own = rng.standard_normal((count, 1))
+    number = np.arange(1, vocab)
+    level = (own + np.cumsum(rivals, axis=1)) / (number + 1)
+    below = np.concatenate([rivals[:, 1:], np.full((count, 1), -np.inf)], axis=1)
+    return np.where((level < rivals) & (level >= below), number, 0).sum(axis=1)
+
+
+def test_small_pools_are_known_exactly():
+    assert pool(2).mean == pytest.approx(1 / 2, abs=1e-9)
+    assert pool(3).mean == pytest.approx(5 / 6, abs=1e-9)
+
+
+@pytest.mark.parametrize("vocab", [4, 32, 300])
+def test_pools_are_those_of_drawn_scores(vocab):
+    drawn = drawn_pools(vocab, 20_000, vocab)
+    found = pool(vocab)
+    assert abs(drawn.mean() - found.mean) < 4 * drawn.std() / math.sqrt(len(drawn))
+    assert drawn.var() == pytest.approx(found.variance, rel=0.05)
+
+
+def test_the_constant_of_the_edge_drifts_towards_two():
+    constants = [pool(2**power).mean / (power * math.log(2)) for power in range(6, 43, 12)]
+    assert np.all(np.diff(constants) > 0)
+    assert 1.0 < constants[0] < 1.02
+    assert 1.6 < constants[-1] < 2
+
+
+@pytest.mark.parametrize(
+    ("vocab", "dim", "width"), [(128, 18, None), (256, 34, None), (128, 12, 24), (96, 24, None)]
+)
+def test_recall_of_the_minimum_is_as_derived(vocab, dim, width):
+    """Away from the edge, the mean of a few seeds."""
+    sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1, "width": width}
+    problem = Problem(**sizes, task="memory", learner="converged")
+    found = [
+        recallscope.run(problem, seed, test_samples=vocab).recall_accuracy for seed in range(6)
+    ]
+    assert np.mean(found) == pytest.approx(predict_end(problem).recall_accuracy, abs=0.05)
+
+
+def test_facts_seen_add_up():
+    for samples in (16, 64, 256, 4096):
+        facts = facts_seen(64, samples)
+        assert facts.number.sum() == pytest.approx(64 * -math.expm1(-samples / 64), rel=1e-3)
+        assert facts.number @ facts.times == pytest.approx(samples, rel=1e-3)
+
+
+def test_a_memory_recalls_more_with_more_parameters():
+    facts = facts_seen(128, 200)
+    sizes = np.linspace(0.1, 1.5, 7) * edge(128, float(facts.number.sum())).parameters
+    recalls = [memory_recall(128, size, facts) for size in sizes]
+    assert np.all(np.diff(recalls) > -1e-3)
+    assert recalls[0] < 0.1
+    assert recalls[-1] == pytest.approx(1)
+
+
+def test_recall_is_never_above_the_facts_seen():
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        vocab = int(rng.integers(64, 513))
+        problem = Problem(
+            vocab=vocab,
+            samples=int(vocab * np.exp(rng.uniform(math.log(0.25), math.log(32)))),
+            dim=int(rng.integers(4, 64)),
+            length=int(rng.integers(2, 129)),
+            learner=str(rng.choice(TRAINED)),
+        )
+        found = predict_end(problem)
+        assert 0 <= found.recall_accuracy <= found.facts_seen <= 1
+
+
+def test_attention_is_given_or_learnt():
+    few = Problem(vocab=128, samples=64, dim=32, length=64, learner="converged")
+    assert end_of_training(few).lock == 1
+    locks = [end_of_training(few.replace(learner=each)).lock for each in ("gd", "adam")]
+    assert 1 > locks[0] > locks[1] > 0
+    many = few.replace(samples=4096, learner="adam")
+    assert clarity(many) > clarity(few)
+    assert end_of_training(many).lock > 0.99
+
+
+def test_a_prediction_of_the_end_is_one_line_of_python():
+    problem = Problem(vocab=256, samples=256, dim=48, length=16, learner="muon")
+    found = recallscope.predict(problem)
+    assert isinstance(found, EndPrediction)
+    product = found.lock_accuracy * found.facts_seen * found.memory_accuracy
+    assert found.recall_accuracy == pytest.approx(product)
+    again = EndPrediction.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again == found
+    many = recallscope.predict([problem, problem.replace(learner="three-step")])
+    assert many.recall_accuracy[0] == pytest.approx(found.recall_accuracy)
+    assert math.isnan(many.one_step_accuracy[0])
+    assert many.recall_accuracy[1] < many.recall_accuracy[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"vocab": 1024}, "vocab 1024 > 512"),
+        ({"length": 500}, "length 500 > 128"),
+        ({"samples": 10**5}, "samples per fact 390.625 > 32"),
+        ({"steps": 10}, "steps 10"),
+        ({"learn_embeddings": True}, "learn_embeddings True"),
+        ({"width": 64, "activation": "relu"}, "width 64"),
+        ({"embedding": "gaussian"}, "embedding gaussian"),
+    ],
+)
+def test_the_law_is_silent_where_it_was_not_measured(changes, word):
+    problem = Problem(vocab=256, samples=512, dim=48, length=16, learner="adam")
+    found = recallscope.predict(problem.replace(**changes))
+    assert found.recall_accuracy is None
+    assert word in found.reason
+    assert EndPrediction.from_dict(found.to_dict()) == found
+
+
+def test_the_command_says_what_is_derived_and_what_is_measured():
+    sizes = "--vocab 128 --samples 256 --dim 20 --length 16"
+    shown = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "trained"])
+    assert shown.exit_code == 0, shown.output
+    for word in ("learner=adam", "measured law", "derived", "90 % within"):
+        assert word in shown.output
+    other = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "sgd"])
+    assert "no closed form for the learner sgd" in other.output
+
+
+def test_the_table_of_trainings_is_that_of_the_committed_predictions():
+    """What comes with the package: sealed predictions as committed, others as the law is today."""
+    with (ROOT / "src/recallscope/theory/trained.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (ROOT / "studies/end-law-predictions.csv").open() as file:
+        told = list(csv.DictReader(file))
+    sealed = [row for row in rows if row["study"] == "sealed"]
+    assert [row["predicted"] for row in sealed] == [f"{float(row['predicted']):g}" for row in told]
+    for row in [row for row in rows if row["study"] == "open"][::20]:
+        sizes = {name: int(row[name]) for name in ("vocab", "samples", "dim", "length")}
+        found = end_of_training(Problem(**sizes, learner=row["learner"]))
+        assert found.recall == pytest.approx(float(row["predicted"]), abs=2e-3)
+
+
+def test_facts_of_no_weight_take_no_room():
+    one = Facts(np.array([64.0]), np.array([1.0]))
+    often = Facts(np.array([64.0]), np.array([7.0]))
+    # How often all are seen does not matter, only how much more often than others.
+    assert memory_recall(128, 200, one) == pytest.approx(memory_recall(128, 200, often), abs=2e-3)
