@@ -18,7 +18,7 @@ from learned import parameters, stored_facts
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.pictures import picture_figure
 from recallscope.plotting.style import save
-from recallscope.theory.memory_edge import edge, pool
+from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import Facts, memory_recall
 
 HERE = Path(__file__).parent
@@ -57,22 +57,25 @@ def edge_picture() -> None:
                 y=[each[0] for each in found.values()],
                 low=[each[1] for each in found.values()],
                 high=[each[2] for each in found.values()],
+                colour=len(constants),
             )
         )
-    fine = np.unique(np.geomspace(32, 65536, 25).round()).astype(int)
-    independent = [pool(int(v)).mean / math.log(v) for v in fine]
-    with_shift = [edge(int(v), v).parameters / (v * math.log(v)) for v in fine]
-    published = [fine[0], fine[-1]]
-    constants += [
-        Series(label="derived", kind=Kind.THEORY, x=fine.tolist(), y=with_shift),
-        Series(
-            label="derived, independent scores",
-            kind=Kind.REFERENCE,
-            x=fine.tolist(),
-            y=independent,
-        ),
-        Series(label="published: 1.3 at 0.99", kind=Kind.REFERENCE, x=published, y=[1.3, 1.3]),
-    ]
+    fine = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
+    for colour, target in enumerate(memory_edge.TARGETS):
+        derived = [memory_edge.at_target(v, target) / (v * math.log(v)) for v in fine]
+        constants.append(
+            Series(
+                label=f"derived, recall {target:g}",
+                kind=Kind.THEORY,
+                x=fine,
+                y=derived,
+                colour=colour,
+            )
+        )
+    ends = [fine[0], fine[-1]]
+    constants.append(
+        Series(label="published: 1.3 at 0.99", kind=Kind.REFERENCE, x=ends, y=[1.3, 1.3])
+    )
     around = []
     for colour, vocab in enumerate((64, 512, 4096)):
         by = by_vocab[vocab]

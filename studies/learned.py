@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 KEPT, TABLE = HERE / "learned.jsonl", HERE / "learned.csv"
 DIMS = (2, 3, 4, 5, 6)
 TARGET, ENOUGH = 0.9, 0.7
-SEEDS, SEEDS_OF_MANY = 12, 4
+SEEDS, SEEDS_OF_MANY = 12, 2
 MANY, MOST, MOST_LONGER = 1000, 4096, 512
 STEPS = {"learned": 100, "longer": 2000}
 KEY = ("study", "dim", "vocab", "number")
@@ -118,7 +118,7 @@ def run_study(processes: int) -> None:
             runs.stored("frozen", dim, 2)
             if dim <= 3:
                 runs.stored("longer", dim, 32)
-            facts = runs.stored("learned", dim, 4)
+            facts = runs.stored("learned", dim, 4 if dim <= 4 else MOST // 2)
             if facts < math.inf:
                 equal = round(math.sqrt(parameters(facts, dim)))
                 runs.stored("equal", equal, round(0.8 * facts_at_the_edge(equal)))
