@@ -155,10 +155,10 @@ def test_the_table_of_trainings_is_that_of_the_committed_predictions():
     """What comes with the package: sealed predictions as committed, others as the law is today."""
     with (ROOT / "src/recallscope/theory/trained.csv").open() as file:
         rows = list(csv.DictReader(file))
-    with (ROOT / "studies/end-law-predictions.csv").open() as file:
-        told = list(csv.DictReader(file))
-    sealed = [row for row in rows if row["study"] == "sealed"]
-    assert [row["predicted"] for row in sealed] == [f"{float(row['predicted']):g}" for row in told]
+    for study, name in (("sealed", "end-law"),):
+        with (ROOT / f"studies/{name}-predictions.csv").open() as file:
+            told = [float(row["predicted"]) for row in csv.DictReader(file)]
+        assert [float(row["predicted"]) for row in rows if row["study"] == study] == told
     for row in [row for row in rows if row["study"] == "open"][::20]:
         sizes = {name: int(row[name]) for name in ("vocab", "samples", "dim", "length")}
         found = end_of_training(Problem(**sizes, learner=row["learner"]))
