@@ -121,7 +121,7 @@ def edge_picture() -> None:
 def law_picture() -> None:
     """What was predicted, what was trained; and the facts seen."""
     with (HERE.parent / "src/recallscope/theory/trained.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["study"] == "sealed"]
+        rows = [row for row in csv.DictReader(file) if row["study"] == "again"]
     panels = []
     for title, guess in (("the law", "predicted"), ("baseline: facts seen", "facts_seen")):
         series: list[Series] = []
@@ -203,9 +203,9 @@ def learned_picture() -> None:
 
     dims = {
         study: [float(each[1]) for each in found if each[0] == study]
-        for study in ("learned", "frozen", "equal")
+        for study in ("quick", "frozen", "equal")
     }
-    trained = [parameters(each[2], each[1]) for each in found if each[0] == "learned"]
+    trained = [parameters(each[2], each[1]) for each in found if each[0] == "quick"]
     panels = [
         Panel(
             title="at equal d",
@@ -213,7 +213,7 @@ def learned_picture() -> None:
             y="facts stored at 0.9",
             log_y=True,
             series=[
-                series("learned", "learned, 100 steps", dims["learned"]),
+                series("quick", "learned, 30 steps", dims["quick"]),
                 series("frozen", "frozen, minimum", dims["frozen"]),
             ],
         ),
@@ -224,7 +224,7 @@ def learned_picture() -> None:
             log_x=True,
             log_y=True,
             series=[
-                series("learned", "learned, 100 steps", trained),
+                series("quick", "learned, 30 steps", trained),
                 series("equal", "frozen, minimum", [dim**2 for dim in dims["equal"]]),
             ],
         ),
