@@ -110,7 +110,7 @@ def reach() -> Iterator[Task]:
     """Trainings from below the edge to where a hundred steps suffice."""
     for vocab, seeds in REACH_SEEDS.items():
         at = math.sqrt(edge(vocab, vocab).parameters)
-        for share in (1.0, 1.1, 1.3, 1.8) if vocab == 128 else (1.1, 1.3, 1.8):
+        for share in (1.0, 1.1, 1.3, 1.8):
             for learner in OPTIMISERS:
                 problem = facts_of(vocab, round(share * at), learner=learner, steps=STEPS[-1])
                 together = seeds if learner in ("gd", "adam") else 1
