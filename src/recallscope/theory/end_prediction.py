@@ -48,7 +48,7 @@ class EndPrediction(Result):
 
     >>> from recallscope.theory.end_prediction import predict_end
     >>> predict_end(Problem(vocab=256, samples=512, dim=48, length=8, learner="adam"))
-    predicted recall after training 0.86...: attention finds the mark 1.000 × ...
+    predicted recall after training 0.86...: attention finds the mark 0.99... × ...
     """
 
     problem: Problem
