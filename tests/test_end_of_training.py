@@ -89,9 +89,9 @@ def test_recall_is_never_above_the_facts_seen():
         problem = Problem(
             vocab=vocab,
             samples=int(vocab * np.exp(rng.uniform(math.log(0.25), math.log(32)))),
-            dim=int(rng.integers(4, 64)),
+            dim=int(rng.integers(5, 60)),
             length=int(rng.integers(2, 129)),
-            learner=str(rng.choice(TRAINED)),
+            learner=str(rng.choice(sorted(TRAINED))),
         )
         found = predict_end(problem)
         assert 0 <= found.recall_accuracy <= found.facts_seen <= 1
@@ -131,6 +131,7 @@ def test_a_prediction_of_the_end_is_one_line_of_python():
         ({"learn_embeddings": True}, "learn_embeddings True"),
         ({"width": 64, "activation": "relu"}, "width 64"),
         ({"embedding": "gaussian"}, "embedding gaussian"),
+        ({"task": "memory", "length": 1}, "task memory"),
     ],
 )
 def test_the_law_is_silent_where_it_was_not_measured(changes, word):

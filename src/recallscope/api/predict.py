@@ -50,6 +50,8 @@ def predict(
         missing = [name for name in ("vocab", "samples", "dim", "length") if name not in sizes]
         if missing:
             raise ProblemError(f"predict needs a problem, or sizes by name; give {missing[0]}")
+        if "learner" in sizes:
+            raise ProblemError("arrays of sizes are for three steps; give a Problem with a learner")
         return predict_sizes(**sizes)
     if sizes:
         raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")

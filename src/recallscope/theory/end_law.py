@@ -20,19 +20,19 @@ from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import problem_arrays
 from recallscope.theory.readout import means
 
-TRAINED = ("converged", "gd", "adam", "muon")
+TRAINED = frozenset({"converged", "gd", "adam", "muon"})
 """The learners that the law is about."""
 
 _FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
 """Measured (studies/end_law.py): how often attention finds the mark, as the logistic function of a
 constant, of the logarithm of the clarity and of that of the samples for each fact."""
 
-_BLUR = 2.5
+BLUR = 2.5
 """Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
 
 
 class End(NamedTuple):
-    """What recall at the end is the product of, and where the memory is full."""
+    """What recall at the end is the product of, and where a memory of the facts found is full."""
 
     lock: float
     facts_seen: float
@@ -69,15 +69,15 @@ def end_of_training(problem: Problem) -> End:
     seen = float(facts.number.sum())
     parameters = problem.dim * (problem.width or problem.dim)
     lock, blur = 1.0, 1.0
-    if problem.learner != "converged" and problem.task != "memory":
+    if problem.learner != "converged":
         constant, of_clarity, of_samples = _FOUND[problem.learner]
         per_fact = problem.samples / problem.vocab
         odds = of_clarity * math.log(clarity(problem)) + of_samples * math.log(per_fact)
-        lock, blur = float(expit(constant + odds)), _BLUR
+        lock, blur = float(expit(constant + odds)), BLUR
     # A fact that attention does not find takes no room.
     found = Facts(lock * facts.number, facts.times)
     memory = memory_recall(problem.vocab, parameters, found, blur)
-    return End(lock, seen / problem.vocab, memory, parameters, edge(problem.vocab, seen))
+    return End(lock, seen / problem.vocab, memory, parameters, edge(problem.vocab, lock * seen))
 
 
 def _facts(problem: Problem) -> Facts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,14 +23,16 @@ from recallscope.theory.tested_range import shown_size
 
 MEASURED = {
     "vocab": (64, 512),
-    "dim": (4, 512),
+    "dim": (5, 125),
     "length": (2, 128),
     "samples per fact": (0.25, 32),
 }
-"""Where the law was found and judged; with attention given and every fact seen, to V = 4096."""
+"""Where the law of gd, adam and muon was found and judged, with d below V."""
 
-_MOST_VOCAB_OF_A_MEMORY = 4096
-_NEAREST = 40
+MEMORY = {"vocab": (64, 4096), "dim": (5, 512), "width per dim": (0.8, 9)}
+"""Where the minimum was, of facts that are all seen."""
+
+_NEAREST = 30
 _NUMBERS = ("lock_accuracy", "facts_seen", "memory_accuracy", "recall_accuracy")
 
 
@@ -43,7 +46,7 @@ class EndPrediction(Result):
         facts_seen: the share of facts that are in the batch at all.
         memory_accuracy: the share of those that the memory recalls: derived.
         parameters: of the memory: d², or m·d with an MLP.
-        edge: parameters with which it would hold every fact seen, half of the time.
+        edge: parameters with which it would hold every fact that attention finds, half of the time.
         reason: why there is no prediction: then the rest is None.
 
     >>> from recallscope.theory.end_prediction import predict_end
@@ -112,9 +115,10 @@ class EndPrediction(Result):
             low=[max(y - w, 0) for y, w in zip(values.values(), wide, strict=True)],
             high=[min(y + w, 1) for y, w in zip(values.values(), wide, strict=True)],
         )
+        attention = "given" if self.problem.learner == "converged" else "a measured law"
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}. After training: recall is the "
-            "product of the other three. The memory is derived, attention is a measured law."
+            f"product of the other three. The memory is derived, attention is {attention}."
         )
         panel = Panel(title="end of training", x="", y="predicted share", series=[series])
         return picture_drawing(Picture(caption=caption, panels=[panel]))
@@ -154,18 +158,21 @@ def _outside(problem: Problem) -> list[str]:
         "dim": problem.dim,
         "length": problem.length,
         "samples per fact": problem.samples / problem.vocab,
+        "width per dim": (problem.width or problem.dim) / problem.dim,
     }
     ranges: dict[str, tuple[float, float]] = dict(MEASURED)
-    if problem.learner == "converged" or problem.task == "memory":
-        del ranges["length"]  # attention is given
-        ranges["samples per fact"] = (0.25, float("inf"))
     if problem.learner == "converged":
-        ranges["vocab"] = (64, _MOST_VOCAB_OF_A_MEMORY)
+        ranges = dict(MEMORY)
+        if sizes["samples per fact"] < 1 or problem.task == "recall":
+            ranges["vocab"] = MEASURED["vocab"]
+            ranges["samples per fact"] = (0.25, math.inf)
     found = []
     for name, (low, high) in ranges.items():
         if not low <= sizes[name] <= high:
             end = f"< {low:g}" if sizes[name] < low else f"> {high:g}"
             found.append(f"{name} {shown_size(sizes[name])} {end}")
+    if problem.dim >= problem.vocab:
+        found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
     return found
 
 
@@ -176,7 +183,7 @@ def _other_options(problem: Problem) -> list[str]:
     fields = find_part("learner", problem.learner).fields
     found = [name for name in same if getattr(problem, name) != getattr(plain, name)]
     found += [name for name, field in fields.items() if getattr(problem, name) != field.default]
-    if problem.task not in ("recall", "memory"):
+    if problem.task != "recall" and (problem.task, problem.learner) != ("memory", "converged"):
         found.append("task")
     if problem.width is not None and problem.learner != "converged":
         found.append("width")
@@ -186,23 +193,23 @@ def _other_options(problem: Problem) -> list[str]:
 
 
 def _recorded_error(problem: Problem, expected: float) -> RecordedError:
-    """At the trained problems whose sizes, and whose predicted recall, are nearest."""
-    known, predicted, error = _trained()
+    """At the trainings by the same learner whose sizes, and whose predicted recall, are nearest."""
+    rows = [row for row in _trained() if row["learner"] == problem.learner]
     samples = min(problem.samples, MEASURED["samples per fact"][1] * problem.vocab)
     here = np.log([problem.vocab, samples, problem.dim, problem.length])
+    names = ("vocab", "samples", "dim", "length")
+    known = np.log([[float(row[name]) for name in names] for row in rows])
+    predicted, recall = (
+        np.array([float(row[name]) for row in rows]) for name in ("predicted", "recall")
+    )
     # A factor of e in every size weighs as much as 0.2 in recall.
     distance = ((predicted - expected) / 0.2) ** 2 + np.mean((known - here) ** 2, axis=1)
-    nearest = error[np.argsort(distance)[:_NEAREST]]
+    nearest = np.abs(predicted - recall)[np.argsort(distance)[:_NEAREST]]
     return RecordedError(len(nearest), float(nearest.mean()), float(np.quantile(nearest, 0.9)))
 
 
 @cache
-def _trained() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Logarithms of the sizes of all trained problems, what was predicted, and its error."""
+def _trained() -> list[dict[str, str]]:
+    """The trainings that the law as it is was compared with: not those of the first law."""
     with files("recallscope.theory").joinpath("trained.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    sizes = [[float(row[name]) for name in ("vocab", "samples", "dim", "length")] for row in rows]
-    predicted, trained = (
-        np.array([float(row[name]) for row in rows]) for name in ("predicted", "recall")
-    )
-    return np.log(sizes), predicted, np.abs(predicted - trained)
+        return [row for row in csv.DictReader(file) if row["study"] != "sealed"]

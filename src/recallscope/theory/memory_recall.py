@@ -32,6 +32,7 @@ _TOP = 16
 _LOG_DRAWS = 7
 _MOST_STEPS = 60
 _MOST_CLASSES = 4
+_EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
 _NEAR = 6  # measured: a power of the share of the edge
 _FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
 _FAR, _APART = 0.8, 0.05
@@ -51,7 +52,7 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     >>> round(float(seen.number.sum())), seen.times.round(2).tolist()
     (162, [1.0, 2.39])
     """
-    if math.isinf(samples):
+    if samples > _EQUALLY * vocab:
         return Facts(np.array([float(vocab)]), np.array([1.0]))
     mean = samples / vocab
     wide = 5 * math.sqrt(mean) + 5

@@ -87,7 +87,7 @@ class Predictions(Result):
     def _words(self) -> str:
         known = self.recall_accuracy[~np.isnan(self.recall_accuracy)]
         if not len(known):
-            return f"predictions of {len(self)} problems, of which none has a closed form"
+            return f"predictions of {len(self)} problems, of which none is known"
         return (
             f"predictions of {len(self)} problems: recall accuracy from {known.min():.4f} to "
             f"{known.max():.4f}"
@@ -98,8 +98,12 @@ class Predictions(Result):
         from recallscope.plotting.labels import describe_common_fields
 
         rows = self.rows()
-        panels = [curves_panel(rows, name, kind=Kind.THEORY) for name in Accuracies._fields]
-        caption = f"{describe_common_fields(rows)}. Closed forms, nothing fitted."
+        names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]
+        panels = [curves_panel(rows, name, kind=Kind.THEORY) for name in names]
+        how = "Closed forms, nothing fitted."
+        if not TRAINED.isdisjoint(self.columns.get("learner", [])):
+            how = "Trained: the law of the end, partly derived and partly measured."
+        caption = f"{describe_common_fields(rows)}. {how}"
         return picture_drawing(Picture(caption=caption, panels=panels))
 
 

@@ -70,7 +70,7 @@ def print_end(found: EndPrediction) -> None:
         print(f"There is {found.reason}.")
         return
     error = found.recorded_error
-    learns = found.problem.learner != "converged" and found.problem.task != "memory"
+    learns = found.problem.learner != "converged"
     rows = [
         [
             "attention finds the mark",
@@ -78,7 +78,7 @@ def print_end(found: EndPrediction) -> None:
             "measured law" if learns else "given",
         ],
         ["facts seen", f"{found.facts_seen:.3f}", "how often facts are drawn"],
-        ["memory", f"{found.memory_accuracy:.3f}", "derived; its edge measured to 3 %"],
+        ["memory", f"{found.memory_accuracy:.3f}", "derived; its edge is right to a few per cent"],
         None,
         ["recall after training", f"{found.recall_accuracy:.3f}", "their product"],
     ]
@@ -87,8 +87,9 @@ def print_end(found: EndPrediction) -> None:
     full = "more" if found.parameters > found.edge else "fewer"
     print(
         f"{exposures(found.problem)}. The memory has {found.parameters} parameters, {full} than "
-        f"the {found.edge:.0f} that hold every fact seen. Error of recall at the {error.problems} "
-        f"trainings nearest to this one: {error.mean:.3f} on average, 90 % within {error.most:.3f}."
+        f"the {found.edge:.0f} that hold every fact that attention finds. Error of recall at the "
+        f"{error.problems} trainings nearest to this one: {error.mean:.3f} on average, 90 % within "
+        f"{error.most:.3f}."
     )
 
 
