@@ -16,7 +16,7 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from recallscope.problem import Problem
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
-from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
+from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import problem_arrays
 from recallscope.theory.readout import means
 
@@ -82,6 +82,5 @@ def end_of_training(problem: Problem) -> End:
 
 def _facts(problem: Problem) -> Facts:
     if problem.task == "memory":  # one after another
-        seen = min(problem.samples, problem.vocab)
-        return Facts(np.array([float(seen)]), np.array([1.0]))
+        return equally_often(min(problem.samples, problem.vocab))
     return facts_seen(problem.vocab, problem.samples)

@@ -18,8 +18,8 @@ from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.end_law import TRAINED, end_of_training
-from recallscope.theory.recorded_error import RecordedError
-from recallscope.theory.tested_range import shown_size
+from recallscope.theory.recorded_error import RecordedError, error_of_nearest
+from recallscope.theory.tested_range import outside
 
 MEASURED = {
     "vocab": (64, 512),
@@ -32,7 +32,6 @@ MEASURED = {
 MEMORY = {"vocab": (64, 4096), "dim": (5, 512), "width per dim": (0.8, 9)}
 """Where the minimum was, of facts that are all seen."""
 
-_NEAREST = 30
 _NUMBERS = ("lock_accuracy", "facts_seen", "memory_accuracy", "recall_accuracy")
 
 
@@ -148,11 +147,12 @@ def no_law(problem: Problem) -> str | None:
     """Why the law says nothing of a problem; None if it does."""
     if problem.learner not in TRAINED:
         return f"no law of training for the learner {problem.learner}"
-    outside = [*_outside(problem), *_other_options(problem)]
-    return f"no law of training at {'; '.join(outside)}" if outside else None
+    other = [*_other_sizes(problem), *_other_options(problem)]
+    return f"no law of training at {'; '.join(other)}" if other else None
 
 
-def _outside(problem: Problem) -> list[str]:
+def _other_sizes(problem: Problem) -> list[str]:
+    """Sizes at which the law was not measured."""
     sizes = {
         "vocab": problem.vocab,
         "dim": problem.dim,
@@ -166,11 +166,7 @@ def _outside(problem: Problem) -> list[str]:
         if sizes["samples per fact"] < 1 or problem.task == "recall":
             ranges["vocab"] = MEASURED["vocab"]
             ranges["samples per fact"] = (0.25, math.inf)
-    found = []
-    for name, (low, high) in ranges.items():
-        if not low <= sizes[name] <= high:
-            end = f"< {low:g}" if sizes[name] < low else f"> {high:g}"
-            found.append(f"{name} {shown_size(sizes[name])} {end}")
+    found = outside(sizes, ranges)
     if problem.dim >= problem.vocab:
         found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
     return found
@@ -204,8 +200,7 @@ def _recorded_error(problem: Problem, expected: float) -> RecordedError:
     )
     # A factor of e in every size weighs as much as 0.2 in recall.
     distance = ((predicted - expected) / 0.2) ** 2 + np.mean((known - here) ** 2, axis=1)
-    nearest = np.abs(predicted - recall)[np.argsort(distance)[:_NEAREST]]
-    return RecordedError(len(nearest), float(nearest.mean()), float(np.quantile(nearest, 0.9)))
+    return error_of_nearest(distance, predicted - recall)
 
 
 @cache

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
-    gammaln,
     ndtr,
     ndtri,
     ndtri_exp,
     wrightomega,
 )
 
+from recallscope.theory.few_samples import poisson
 from recallscope.theory.memory_edge import edge
 
 _LABEL, _LABEL_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
@@ -45,6 +45,11 @@ class Facts(NamedTuple):
     times: np.ndarray
 
 
+def equally_often(number: float) -> Facts:
+    """So many facts, none seen more often than another."""
+    return Facts(np.array([float(number)]), np.array([1.0]))
+
+
 def facts_seen(vocab: int, samples: float) -> Facts:
     """Facts of a batch of independent samples: Poisson numbers, in a few classes of like ones.
 
@@ -53,11 +58,10 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     (162, [1.0, 2.39])
     """
     if samples > _EQUALLY * vocab:
-        return Facts(np.array([float(vocab)]), np.array([1.0]))
+        return equally_often(vocab)
     mean = samples / vocab
-    wide = 5 * math.sqrt(mean) + 5
-    counts = np.arange(max(1, math.floor(mean - wide)), math.ceil(mean + wide) + 1)
-    share = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1))
+    counts = np.arange(math.ceil(mean + 5 * math.sqrt(mean) + 5) + 1)
+    counts, share = counts[1:], poisson(counts, np.array(mean))[1:]
     if len(counts) > _MOST_CLASSES:
         # Classes of equal numbers of facts, but that rare ones are few.
         place = np.minimum(
@@ -76,7 +80,7 @@ def memory_recall(vocab: int, parameters: float, facts: Facts, blur: float = 1.0
 
     With a blur above one the edge is that many times as wide.
 
-    >>> every = Facts(np.array([1024.0]), np.array([1.0]))
+    >>> every = equally_often(1024)
     >>> [round(memory_recall(1024, dim**2, every), 2) for dim in (60, 80, 96)]
     [0.1, 0.31, 1.0]
     """

@@ -52,9 +52,19 @@ def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> Recor
         if np.isfinite(mine):
             distance = distance + np.where(alike, np.log(theirs / mine) ** 2 / len(_SIZES), 0)
     distance = np.where(alike, distance, np.inf)
-    nearest = np.argsort(distance)[:_NEAREST]
-    error = np.abs(getattr(predicted, accuracy) - getattr(simulated, accuracy))[nearest]
-    return RecordedError(len(nearest), float(error.mean()), float(np.quantile(error, 0.9)))
+    return error_of_nearest(distance, getattr(predicted, accuracy) - getattr(simulated, accuracy))
+
+
+def error_of_nearest(
+    distance: Float[np.ndarray, " n"], error: Float[np.ndarray, " n"]
+) -> RecordedError:
+    """What the errors of the nearest of all problems come to.
+
+    >>> error_of_nearest(np.arange(4.0), np.array([0.1, -0.1, 0.1, -0.1]))
+    RecordedError(problems=4, mean=0.1, most=0.1)
+    """
+    nearest = np.abs(error)[np.argsort(distance)[:_NEAREST]]
+    return RecordedError(len(nearest), float(nearest.mean()), float(np.quantile(nearest, 0.9)))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from recallscope.problem import Problem
 
@@ -35,23 +35,35 @@ def extrapolated(problem: Problem) -> list[str]:
         "samples per fact": problem.samples / problem.vocab,
         "width": problem.width,
     }
-    found = []
-    for name, (smallest, largest) in TESTED.items():
-        size = sizes[name]
-        if size is None or smallest <= size <= largest:
-            continue
-        end = f"< {smallest}" if size < smallest else f"> {largest}"
-        found.append(f"{name} {shown_size(size)} {end}")
+    found = outside(sizes, TESTED)
     if problem.embedding not in _EMBEDDINGS:
         found.append(f"embedding {problem.embedding}")
     elif problem.dim >= problem.vocab:
-        found.append(f"dim {shown_size(problem.dim)} >= vocab {shown_size(problem.vocab)}")
+        found.append(f"dim {_short(problem.dim)} >= vocab {_short(problem.vocab)}")
     if problem.activation not in _ACTIVATIONS:
         found.append(f"activation {problem.activation}")
     return found
 
 
-def shown_size(size: float) -> str:
+def outside(
+    sizes: Mapping[str, float | None], ranges: Mapping[str, tuple[float, float]]
+) -> list[str]:
+    """The sizes that are not in their range, each with the end that it is beyond.
+
+    >>> outside({"dim": 8, "length": 4, "width": None}, {"dim": (16, 512), "width": (64, 4096)})
+    ['dim 8 < 16']
+    """
+    found = []
+    for name, (smallest, largest) in ranges.items():
+        size = sizes[name]
+        if size is None or smallest <= size <= largest:
+            continue
+        end = f"< {smallest:g}" if size < smallest else f"> {largest:g}"
+        found.append(f"{name} {_short(size)} {end}")
+    return found
+
+
+def _short(size: float) -> str:
     """A size as it was given, or to six digits if it is not whole."""
     whole = math.isfinite(size) and float(size).is_integer()
     return str(int(size)) if whole else f"{size:.6g}"
