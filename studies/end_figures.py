@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import math
-from collections import defaultdict
 from pathlib import Path
 
 import memory_edge
@@ -19,7 +18,6 @@ from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.pictures import picture_figure
 from recallscope.plotting.style import save
 from recallscope.theory.memory_edge import edge
-from recallscope.theory.memory_recall import Facts, memory_recall
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -36,12 +34,18 @@ def draw(name: str, picture: Picture) -> None:
     save(picture_figure(picture, "", width=6.75, caption=False), DOCS / name)
 
 
+def with_bars(label: str, points: list[tuple[float, float, float, float]]) -> Series:
+    """Measured points: where, what, and from where to where."""
+    x, y, low, high = map(list, zip(*points, strict=True))
+    return Series(label=label, kind=Kind.MEASURED, x=x, y=y, low=low, high=high)
+
+
 def edge_picture() -> None:
     """c(V) of a linear memory, and recall around the edge."""
-    rows = [row for row in table("memory-edge.csv") if row["study"] == "linear"]
-    by_vocab: dict[int, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        by_vocab[int(row["vocab"])][float(row["dim"]) ** 2].append(float(row["recall"]))
+    by_vocab = {
+        vocab: {float(dim) ** 2: recalls for dim, recalls in by_dim.items()}
+        for vocab, by_dim in memory_edge.linear_recalls().items()
+    }
     constants = []
     for target in memory_edge.TARGETS:
         found = {
@@ -94,14 +98,13 @@ def edge_picture() -> None:
                 colour=colour,
             )
         )
-        every = Facts(np.array([float(vocab)]), np.array([1.0]))
         shares = np.linspace(0.8, 1.12, 17)
         around.append(
             Series(
                 label=f"V={vocab}, derived",
                 kind=Kind.THEORY,
                 x=shares.tolist(),
-                y=[memory_recall(vocab, share * full, every) for share in shares],
+                y=[memory_edge.derived(vocab, share * full) for share in shares],
                 colour=colour,
             )
         )
@@ -163,16 +166,10 @@ def samples_picture() -> None:
                 and all(row[other] == base[other] for other in base if other != name)
             ]
             mine.sort(key=lambda row: int(row[name]))
-            series.append(
-                Series(
-                    label={"three-step": "three steps", "adam": "trained"}[learner],
-                    kind=Kind.MEASURED,
-                    x=[float(row[name]) for row in mine],
-                    y=[float(row["value"]) for row in mine],
-                    low=[float(row["low"]) for row in mine],
-                    high=[float(row["high"]) for row in mine],
-                )
-            )
+            called = {"three-step": "three steps", "adam": "trained"}[learner]
+            columns = (name, "value", "low", "high")
+            points = [tuple(float(row[each]) for each in columns) for row in mine]
+            series.append(with_bars(called, points))
         panels.append(
             Panel(
                 title=f"along {name}",
@@ -191,15 +188,8 @@ def learned_picture() -> None:
     found = list(stored_facts())
 
     def series(study: str, label: str, x: list[float]) -> Series:
-        mine = [each for each in found if each[0] == study]
-        return Series(
-            label=label,
-            kind=Kind.MEASURED,
-            x=x,
-            y=[each[2] for each in mine],
-            low=[each[3] for each in mine],
-            high=[each[4] for each in mine],
-        )
+        mine = [each[2:] for each in found if each[0] == study]
+        return with_bars(label, [(at, *each) for at, each in zip(x, mine, strict=True)])
 
     dims = {
         study: [float(each[1]) for each in found if each[0] == study]
@@ -234,32 +224,18 @@ def learned_picture() -> None:
 
 def saturation_picture() -> None:
     """What later steps add, and what the first ones tell."""
-    rows = [{name: float(value) for name, value in row.items()} for row in table("saturation.csv")]
-    rng = np.random.default_rng(0)
+    every = list(saturation.points())
     gains, areas = [], []
-    for samples in sorted({row["samples"] for row in rows}):
-        points: dict[str, list[tuple[float, float, float, float]]] = {"gain": [], "area": []}
-        for s in saturation.SATURATIONS:
-            chosen = [row for row in rows if (row["samples"], row["saturation"]) == (samples, s)]
-            early, late, cosine = (
-                np.array([row[name] for row in chosen])
-                for name in ("early_lock", "late_lock", "early_cosine")
-            )
-            drawn = [rng.integers(len(chosen), size=len(chosen)) for _ in range(1000)]
-            gain = saturation.interval([float((late - early)[each].mean()) for each in drawn])
-            points["gain"].append((s, float((late - early).mean()), *gain))
-            found = late > 0.5
-            if found.sum() >= 3 and (~found).sum() >= 3:
-                area = saturation.interval(
-                    [saturation.area(cosine[each], found[each]) for each in drawn]
-                )
-                points["area"].append((s, saturation.area(cosine, found), *area))
-        for name, into in (("gain", gains), ("area", areas)):
-            if points[name]:
-                x, y, low, high = map(list, zip(*points[name], strict=True))
-                into.append(
-                    Series(label=f"N={samples:g}", kind=Kind.MEASURED, x=x, y=y, low=low, high=high)
-                )
+    for samples in sorted({point.samples for point in every}):
+        mine = [point for point in every if point.samples == samples]
+        # Of a few seeds that do otherwise than the rest nothing can be said.
+        told = [
+            point for point in mine if 3 <= round(point.locked * point.seeds) <= point.seeds - 3
+        ]
+        label = f"N={samples:g}"
+        gains.append(with_bars(label, [(point.saturation, *point.gain) for point in mine]))
+        if told:
+            areas.append(with_bars(label, [(point.saturation, *point.area) for point in told]))
     ends = [saturation.SATURATIONS[0], saturation.SATURATIONS[-1]]
     panels = [
         Panel(

@@ -18,16 +18,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
-import json
 import math
-from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
+import memory_edge
 import numpy as np
 import torch
+from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 from recallscope import Problem, run
 from recallscope.tasks.kind import samples_of
@@ -42,7 +40,8 @@ HARD = 32
 LEARNERS = ("gd", "adam", "muon")
 SECONDS_FOR_SEEDS = {"open": 5.0, "few": 20.0, "sealed": 15.0, "again": 15.0}
 MOST_SEEDS = {"open": 4, "few": 6, "sealed": 6, "again": 6}
-STUDIES = ("open", "few", "sealed", "again")
+SEALED = ("sealed", "again")
+STUDIES = ("open", "few", *SEALED)
 SIZES = ("vocab", "samples", "dim", "length", "learner")
 
 
@@ -60,7 +59,7 @@ def between(rng: np.random.Generator, low: float, high: float) -> float:
 
 def draw(study: str) -> list[Problem]:
     """The problems of a study, the same every time."""
-    if study == "again" and predictions(study).exists():
+    if study == "again" and predictions(study).exists():  # drawn by what the law said then
         with predictions(study).open() as file:
             return [problem_of(row) for row in csv.DictReader(file)]
     rng = np.random.default_rng(DRAWN_FROM[study])
@@ -105,15 +104,13 @@ def problem_of(row: dict[str, str]) -> Problem:
 
 def first_seed(study: str) -> int:
     """Of sealed runs nobody could know it before the predictions were made."""
-    if study not in ("sealed", "again"):
-        return 0
-    return int(hashlib.sha256(predictions(study).read_bytes()).hexdigest()[:10], 16)
+    return seed_from(predictions(study)) if study in SEALED else 0
 
 
-def trained(study: str, index: int, problem: Problem) -> list[dict[str, object]]:
+def trained(study: str, index: int, problem: Problem) -> list[Row]:
     """Some seeds, as long as they are quick."""
     torch.set_num_threads(1)
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     seconds = 0.0
     while len(rows) < MOST_SEEDS[study] and seconds < SECONDS_FOR_SEEDS[study]:
         seed = first_seed(study) + len(rows)
@@ -148,26 +145,14 @@ def trained(study: str, index: int, problem: Problem) -> list[dict[str, object]]
 
 def run_study(study: str, processes: int) -> None:
     """Train what is not among the runs kept from before."""
-    kept = HERE / f"end-law-{study}.jsonl"
-    lines = kept.read_text().splitlines() if kept.exists() else []
-    done = {json.loads(line)[0]["problem"] for line in lines}
-    with ProcessPoolExecutor(processes) as pool, kept.open("a") as file:
-        futures = [
-            pool.submit(trained, study, index, problem)
-            for index, problem in enumerate(draw(study))
-            if index not in done
-        ]
-        for future in as_completed(futures):
-            rows = future.result()
-            file.write(json.dumps(rows) + "\n")
-            file.flush()
-            print(rows[0], len(rows), flush=True)
-    runs = [row for line in kept.read_text().splitlines() for row in json.loads(line)]
-    runs.sort(key=lambda row: (row["problem"], row["seed"]))
-    with (HERE / f"end-law-{study}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, runs[0])
-        writer.writeheader()
-        writer.writerows(runs)
+    path = HERE / f"end-law-{study}.jsonl"
+    done = {row["problem"] for row in kept(path)}
+    tasks = [
+        (study, index, problem) for index, problem in enumerate(draw(study)) if index not in done
+    ]
+    run_and_keep(trained, tasks, processes, path)
+    runs = sorted(kept(path), key=lambda row: (row["problem"], row["seed"]))
+    write_table(runs, HERE / f"end-law-{study}.csv")
 
 
 def predict(study: str) -> None:
@@ -182,63 +167,58 @@ def predict(study: str) -> None:
             writer.writerow([index, *sizes, f"{end.recall:.4f}", f"{end.facts_seen:.4f}"])
 
 
-def means(study: str) -> list[dict[str, float]]:
+def means(study: str) -> list[Row]:
     """Each problem once: what was trained, on average over seeds, and what the law says of it."""
     with (HERE / f"end-law-{study}.csv").open() as file:
         runs = list(csv.DictReader(file))
     told = {}
-    if study in ("sealed", "again"):  # as committed before the runs
+    if study in SEALED:  # as committed before the runs
         with predictions(study).open() as file:
             told = {int(row["problem"]): float(row["predicted"]) for row in csv.DictReader(file)}
     rows = []
     for index, problem in enumerate(draw(study)):
-        recalls = [float(row["recall"]) for row in runs if int(row["problem"]) == index]
-        locks = [float(row["lock"]) for row in runs if int(row["problem"]) == index]
-        end = end_of_training(problem)
-        rows.append(
-            {"study": study}
-            | {name: getattr(problem, name) for name in SIZES}
-            | {
-                "seeds": len(recalls),
-                "recall": round(float(np.mean(recalls)), 4),
-                "spread": round(float(np.std(recalls)), 4),
-                "lock": round(float(np.mean(locks)), 4),
-                "predicted": round(told.get(index, end.recall), 4),
-                "facts_seen": round(end.facts_seen, 4),
-                "share_of_edge": round(end.parameters / end.edge.parameters, 3),
-                "clarity": round(clarity(problem), 2),
-            }
-        )
+        mine = [row for row in runs if int(row["problem"]) == index]
+        recalls, locks = ([float(row[name]) for row in mine] for name in ("recall", "lock"))
+        row = beside_the_law(study, problem, recalls, locks, told.get(index))
+        rows.append(row | {"clarity": round(clarity(problem), 2)})
     return rows
 
 
-def minima() -> list[dict[str, float]]:
+def minima() -> list[Row]:
     """The minima of studies/memory_edge.py, as the law has them."""
-    by_size = defaultdict(list)
-    with (HERE / "memory-edge.csv").open() as file:
-        for row in csv.DictReader(file):
-            if row["study"] == "linear":
-                by_size[int(row["vocab"]), int(row["dim"])].append(float(row["recall"]))
     rows = []
-    for (vocab, dim), recalls in by_size.items():
-        sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1}
-        end = end_of_training(Problem(**sizes, learner="converged", task="memory"))
-        rows.append(
-            {"study": "minima", **sizes, "learner": "converged", "seeds": len(recalls)}
-            | {
-                "recall": round(float(np.mean(recalls)), 4),
-                "spread": round(float(np.std(recalls)), 4),
-                "lock": 1.0,
-                "predicted": round(end.recall, 4),
-                "facts_seen": 1.0,
-                "share_of_edge": round(end.parameters / end.edge.parameters, 3),
-                "clarity": None,
-            }
-        )
+    for vocab, by_dim in memory_edge.linear_recalls().items():
+        for dim, recalls in by_dim.items():
+            problem = memory_edge.facts_of(vocab, dim, learner="converged")
+            rows.append(beside_the_law("minima", problem, recalls, [1.0]) | {"clarity": None})
     return rows
 
 
-def with_lock(row: dict[str, float]) -> float:
+def beside_the_law(
+    study: str,
+    problem: Problem,
+    recalls: list[float],
+    locks: list[float],
+    told: float | None = None,
+) -> Row:
+    """What seeds came to, and what the law says, or said at the time."""
+    end = end_of_training(problem)
+    return (
+        {"study": study}
+        | {name: getattr(problem, name) for name in SIZES}
+        | {
+            "seeds": len(recalls),
+            "recall": round(float(np.mean(recalls)), 4),
+            "spread": round(float(np.std(recalls)), 4),
+            "lock": round(float(np.mean(locks)), 4),
+            "predicted": round(end.recall if told is None else told, 4),
+            "facts_seen": round(end.facts_seen, 4),
+            "share_of_edge": round(end.parameters / end.edge.parameters, 3),
+        }
+    )
+
+
+def with_lock(row: Row) -> float:
     """The law with the lock that was measured."""
     facts = facts_seen(row["vocab"], row["samples"])
     found = Facts(max(row["lock"], 0.02) * facts.number, facts.times)
@@ -253,10 +233,7 @@ def report() -> None:
     """Errors, apart where they are hard to get right, and the table that comes with the package."""
     there = [study for study in STUDIES if (HERE / f"end-law-{study}.csv").exists()]
     every = [row for study in there for row in means(study)] + minima()
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, every[0])
-        writer.writeheader()
-        writer.writerows(every)
+    write_table(every, TABLE)
     for study in there:
         rows = [row for row in every if row["study"] == study]
         hard = [row for row in rows if 0.1 < row["recall"] < 0.9]

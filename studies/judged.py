@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
 import json
 import math
 import time
@@ -24,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from design import ACCURACIES, draw_size, load_summary, path, problem_of, report, summarise
+from kept_runs import seed_from
 
 from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
@@ -84,7 +84,7 @@ def load_predictions(study: str) -> tuple[list[Problem], list[dict[str, str]]]:
 
 def first_seed(study: str) -> int:
     """Of the runs: nobody could know it before the predictions were made."""
-    return int(hashlib.sha256(path(study, "-predictions").read_bytes()).hexdigest()[:10], 16)
+    return seed_from(path(study, "-predictions"))
 
 
 def simulate(study: str, index: int, problem: Problem) -> list[dict[str, float]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from kept_runs import keep, kept, write_table
 from scipy.optimize import brentq
 
 from recallscope import Problem, run
@@ -77,20 +77,16 @@ class Runs:
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self.pool = pool
-        lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-        rows = [json.loads(line) for line in lines]
-        self.recall = {tuple(row[name] for name in KEY): row["recall"] for row in rows}
+        self.recall = {tuple(row[name] for name in KEY): row["recall"] for row in kept(KEPT)}
 
     def of(self, study: str, dim: int, vocab: int) -> list[float]:
         """Recall of every seed."""
         seeds = SEEDS if vocab < MANY and study != "longer" else SEEDS_OF_MANY
         tasks = [(study, dim, vocab, number) for number in range(seeds)]
         missing = [task for task in tasks if task not in self.recall]
-        with KEPT.open("a") as file:
-            for row in self.pool.map(measured, missing):
-                file.write(json.dumps(row) + "\n")
-                file.flush()
-                self.recall[tuple(row[name] for name in KEY)] = row["recall"]
+        for row in self.pool.map(measured, missing):
+            keep([row], KEPT)
+            self.recall[tuple(row[name] for name in KEY)] = row["recall"]
         return [self.recall[task] for task in tasks]
 
     def stored(self, study: str, dim: int, first: int) -> float:
@@ -123,12 +119,7 @@ def run_study(processes: int) -> None:
                 if facts < math.inf:
                     equal = round(math.sqrt(parameters(facts, dim)))
                     runs.stored("equal", equal, round(0.8 * facts_at_the_edge(equal)))
-    rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
-    rows.sort(key=lambda row: [row[name] for name in KEY])
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(sorted(kept(KEPT), key=lambda row: [row[name] for name in KEY]), TABLE)
 
 
 def parameters(facts: float, dim: int) -> float:

@@ -14,22 +14,20 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
 import torch
+from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 from scipy.optimize import brentq
 
 from recallscope import Problem, Record
 from recallscope.experiment.run import run_together
 from recallscope.theory.memory_edge import edge
-from recallscope.theory.memory_recall import Facts, memory_recall
+from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
 PREDICTIONS = HERE / "memory-edge-predictions.csv"
@@ -73,11 +71,6 @@ def at_target(vocab: int, target: float) -> float:
     )
 
 
-def first_seed() -> int:
-    """Nobody could know it before the predictions were made."""
-    return int(hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()[:10], 16)
-
-
 def facts_of(vocab: int, dim: int, **more: object) -> Problem:
     """Every fact once, one token to a sequence."""
     return Problem(vocab=vocab, samples=vocab, dim=dim, length=1, task="memory", **more)
@@ -117,11 +110,10 @@ def reach() -> Iterator[Task]:
                 yield "reach", problem, tuple(range(together))
 
 
-def measured(task: Task) -> list[dict[str, object]]:
+def measured(study: str, problem: Problem, numbers: tuple[int, ...]) -> list[Row]:
     """Some runs, as rows."""
     torch.set_num_threads(1)
-    study, problem, numbers = task
-    seeds = [first_seed() + number for number in numbers]
+    seeds = [seed_from(PREDICTIONS) + number for number in numbers]
     records = run_together(problem, seeds, test_samples=problem.vocab)
     return [
         row_of(study, problem, number, record)
@@ -168,21 +160,11 @@ def keys_of(task: Task) -> list[tuple[object, ...]]:
 
 def run_study(name: str, processes: int) -> None:
     """Run what is not among the runs kept from before."""
-    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-    done = {tuple(row[each] for each in KEY) for row in map(json.loads, lines)}
-    tasks = [task for task in STUDIES[name]() if not done.issuperset(keys_of(task))]
-    with ProcessPoolExecutor(processes) as pool, KEPT.open("a") as file:
-        for number, future in enumerate(as_completed(pool.submit(measured, t) for t in tasks)):
-            new = [row for row in future.result() if tuple(row[each] for each in KEY) not in done]
-            file.write("".join(json.dumps(row) + "\n" for row in new))
-            file.flush()
-            print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
-    rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
-    rows.sort(key=lambda row: [str(row[each]).zfill(8) for each in KEY])
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    done = {tuple(row[each] for each in KEY) for row in kept(KEPT)}
+    tasks = [task for task in STUDIES[name]() if done.isdisjoint(keys_of(task))]
+    run_and_keep(measured, tasks, processes, KEPT)
+    rows = sorted(kept(KEPT), key=lambda row: [str(row[each]).zfill(8) for each in KEY])
+    write_table(rows, TABLE)
 
 
 def crossing(by_size: dict[float, list[float]], target: float) -> tuple[float, float, float]:
@@ -200,6 +182,16 @@ def crossing(by_size: dict[float, list[float]], target: float) -> tuple[float, f
     ]
     low, high = np.nanquantile(drawn, [0.025, 0.975], method="nearest")
     return cross([float(np.mean(by_size[size])) for size in sizes]), float(low), float(high)
+
+
+def linear_recalls() -> dict[int, dict[int, list[float]]]:
+    """Of linear memories, by facts and dimension."""
+    found: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with TABLE.open() as file:
+        for row in csv.DictReader(file):
+            if row["study"] == "linear":
+                found[int(row["vocab"])][int(row["dim"])].append(float(row["recall"]))
+    return found
 
 
 def report() -> None:
@@ -247,7 +239,7 @@ def report() -> None:
 
 def derived(vocab: int, parameters: float) -> float:
     """Recall of all facts, equally often."""
-    return memory_recall(vocab, parameters, Facts(np.array([float(vocab)]), np.array([1.0])))
+    return memory_recall(vocab, parameters, equally_often(vocab))
 
 
 def main() -> None:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from kept_runs import Row, kept, run_and_keep, write_table
 
 from recallscope import Problem, run, solve
 
@@ -45,14 +47,14 @@ def problems() -> list[Problem]:
     ]
 
 
-def measured(problem: Problem, seed: int) -> dict[str, object]:
+def measured(problem: Problem, seed: int) -> list[Row]:
     """One training, as a row."""
     torch.set_num_threads(1)
     record = run(problem, seed, test_samples=1024)
     if record.status != "ok":
         raise RuntimeError(f"{problem}: {record.reason}")
     metrics = record.metrics
-    return {
+    row = {
         "samples": problem.samples,
         "saturation": problem.saturation,
         "seed": seed,
@@ -64,30 +66,21 @@ def measured(problem: Problem, seed: int) -> dict[str, object]:
         "ended": metrics["ended"],
         "final_loss": metrics["final_loss"],
     }
+    return [row]
 
 
 def run_study(processes: int) -> None:
     """Train what is not among the runs kept from before."""
-    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
     key = ("samples", "saturation", "seed")
-    done = {tuple(row[name] for name in key) for row in map(json.loads, lines)}
+    done = {tuple(row[name] for name in key) for row in kept(KEPT)}
     tasks = [
         (problem, seed)
         for seed in range(SEEDS)
         for problem in problems()
         if (problem.samples, problem.saturation, seed) not in done
     ]
-    with ProcessPoolExecutor(processes) as pool, KEPT.open("a") as file:
-        for number, future in enumerate(as_completed(pool.submit(measured, *t) for t in tasks)):
-            file.write(json.dumps(future.result()) + "\n")
-            file.flush()
-            print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
-    rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
-    rows.sort(key=lambda row: [row[name] for name in key])
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    run_and_keep(measured, tasks, processes, KEPT)
+    write_table(sorted(kept(KEPT), key=lambda row: [row[name] for name in key]), TABLE)
 
 
 def area(scores: np.ndarray, happened: np.ndarray) -> float:
@@ -100,17 +93,33 @@ def area(scores: np.ndarray, happened: np.ndarray) -> float:
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """95 % of what was found by drawing seeds again."""
-    low, high = np.nanquantile(values, [0.025, 0.975])
+    """95 % of what was found by drawing seeds again; nothing of nothing."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return math.nan, math.nan
+    low, high = np.quantile(known, [0.025, 0.975])
     return float(low), float(high)
 
 
-def report() -> None:
-    """A line for each number of samples and s."""
+class Point(NamedTuple):
+    """What 32 seeds of one number of samples and one s came to; intervals of 95 %."""
+
+    samples: float
+    saturation: float
+    seeds: int
+    early: float
+    late: float
+    gain: tuple[float, float, float]
+    locked: float
+    area: tuple[float, float, float]
+    """Not a number where all seeds lock, or none."""
+
+
+def points() -> Iterator[Point]:
+    """For each number of samples and s."""
     with TABLE.open() as file:
         rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
     rng = np.random.default_rng(0)
-    print("samples saturation seeds | early lock, late lock | gain | late above 0.5 | AUC")
     for samples in sorted({row["samples"] for row in rows}):
         for s in SATURATIONS:
             chosen = [row for row in rows if (row["samples"], row["saturation"]) == (samples, s)]
@@ -119,14 +128,31 @@ def report() -> None:
                 for name in ("early_lock", "late_lock", "early_cosine")
             )
             drawn = [rng.integers(len(chosen), size=len(chosen)) for _ in range(2000)]
-            gain = interval([float((late - early)[each].mean()) for each in drawn])
-            found = late > 0.5
-            auc = interval([area(cosine[each], found[each]) for each in drawn])
-            print(
-                f"{samples:g} {s:g} {len(chosen)} | {early.mean():.2f} {late.mean():.2f} | "
-                f"{(late - early).mean():+.2f} ({gain[0]:+.2f} to {gain[1]:+.2f}) | "
-                f"{found.mean():.2f} | {area(cosine, found):.2f} ({auc[0]:.2f} to {auc[1]:.2f})"
+            gain, found = late - early, late > 0.5
+            areas = [area(cosine[each], found[each]) for each in drawn]
+            yield Point(
+                samples,
+                s,
+                len(chosen),
+                float(early.mean()),
+                float(late.mean()),
+                (float(gain.mean()), *interval([float(gain[each].mean()) for each in drawn])),
+                float(found.mean()),
+                (area(cosine, found), *interval(areas)),
             )
+
+
+def report() -> None:
+    """A line for each of them."""
+    print("samples saturation seeds | early lock, late lock | gain | late above 0.5 | AUC")
+    for point in points():
+        gain, low, high = point.gain
+        auc, auc_low, auc_high = point.area
+        print(
+            f"{point.samples:g} {point.saturation:g} {point.seeds} | {point.early:.2f} "
+            f"{point.late:.2f} | {gain:+.2f} ({low:+.2f} to {high:+.2f}) | {point.locked:.2f} | "
+            f"{auc:.2f} ({auc_low:.2f} to {auc_high:.2f})"
+        )
 
 
 def main() -> None:

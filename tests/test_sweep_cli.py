@@ -232,6 +232,6 @@ def test_progress_in_a_log_says_how_far_and_how_fast(tmp_path):
         driver.kill()
     pattern = (
         r"sweep: \d+%, (estimating|about [\d.]+ \w+ left); "
-        r"\d+ done, 0 failed, \d+ left, [\d.]+ cells/s, load \d\.\d+ \d\.\d+"
-    )
+        r"\d+ done, 0 failed, \d+ left, [\d.]+ cells/s, load \d\.\d+( \d\.\d+)?$"
+    )  # the second worker may have come to nothing yet
     assert re.match(pattern, line), line

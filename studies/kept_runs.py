@@ -1,0 +1,51 @@
+"""Runs of a study that are kept as they come, so that a study resumes; and seeds nobody could know.
+
+Each line of the file of a study is one run, as JSON; the table is written from all of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def kept(path: Path) -> list[Row]:
+    """The runs so far."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def keep(rows: Iterable[Row], path: Path) -> None:
+    """Add runs to those kept."""
+    with path.open("a") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def run_and_keep(
+    work: Callable[..., list[Row]], tasks: Sequence[tuple[Any, ...]], processes: int, path: Path
+) -> None:
+    """Do every task in processes of their own, and keep the runs that each comes to."""
+    with ProcessPoolExecutor(processes) as pool:
+        futures = [pool.submit(work, *task) for task in tasks]
+        for number, future in enumerate(as_completed(futures)):
+            keep(future.result(), path)
+            print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Rows as a CSV file."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def seed_from(predictions: Path) -> int:
+    """The first seed of runs that judge predictions: from the hash of the file that holds them."""
+    return int(hashlib.sha256(predictions.read_bytes()).hexdigest()[:10], 16)
