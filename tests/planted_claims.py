@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from recallscope import Problem, Record, Status, bound, solve
 from recallscope.paper.evidence import Evidence
@@ -66,7 +68,7 @@ def _failed(record: Record) -> Record:
     )
 
 
-def record_of(problem: Problem, seed: int, **numbers: float) -> Record:
+def record_of(problem: Problem, seed: int, **numbers: Any) -> Record:
     return Record(
         problem=problem,
         seed=seed,
@@ -127,17 +129,51 @@ def _locking(problem: Problem, noise: float) -> dict[str, float]:
     }
 
 
-def _trained(late: float) -> Callable[..., dict[str, float]]:
-    def truth(problem, random):
-        early = float(random.uniform(0.02, 0.06))
+def _trained(gain: Callable[[Problem], float]) -> Callable[..., dict[str, Any]]:
+    """Seeds with a high cosine lock in the end, and `gain` is added to what they had."""
+
+    def truth(problem, noise):
+        cosine = 0.3 + 10 * noise
+        early = 0.7 if cosine > 0.3 else 0.1
         return {
-            "early_lock": early,
-            "late_lock": late * early if late <= 1 else float(random.uniform(0.9, 0.95)),
-            "early_cosine": 0.1,
-            "late_cosine": 0.1 if late <= 1 else 0.9,
+            "lock_accuracy": min(early + gain(problem), 1.0),
+            "metrics": {"curve_lock": (early, 0.0), "curve_cosine": (cosine, 0.0)},
         }
 
     return truth
+
+
+def _oscillating(over: float) -> Callable[..., dict[str, Any]]:
+    """Of few dimensions, large steps end at so many times the loss of small ones."""
+
+    def truth(problem, noise):
+        swings = problem.dim < 30 and problem.learning_rate > 100
+        loss = (3.0 if problem.dim < 30 else 0.01) * (over if swings else 1.0)
+        curve = [loss * (2 - 0.05 * at + (0.3 * (at % 2) if swings else 0)) for at in range(20)]
+        return {
+            "recall_accuracy": (0.2 if problem.dim < 30 else 0.99) + 0.1 * noise,
+            "metrics": {
+                "final_loss": loss * (1 + noise),
+                "curve_step": tuple(range(1, 21)),
+                "curve_loss": tuple(curve),
+            },
+        }
+
+    return truth
+
+
+def _all_data(problem: Problem) -> float:
+    """V with V ln V = 0.58 d²."""
+    return float(brentq(lambda v: v * math.log(v) - 0.58 * problem.dim**2, 2.0, 1e9))
+
+
+def _finite(problem: Problem) -> float:
+    """The fewer samples and the more dimensions, the fewer of them."""
+    return _all_data(problem) * (1 - 0.006 * problem.dim * (1024 / problem.samples) ** 0.5)
+
+
+def _over_the_bound(by: Callable[[Problem], float]) -> Callable[[Problem], float]:
+    return lambda problem: by(problem) * bound(problem, 0.5).samples
 
 
 def _noises(leading: Callable[[Problem], str]) -> Callable[..., dict[str, float]]:
@@ -163,8 +199,12 @@ def _with_mlp(gain: float) -> Callable[..., dict[str, float]]:
 
 def _decoders(over_bound: float) -> Callable[..., dict[str, float]]:
     def truth(problem, random):
-        limit = over_bound * bound(problem, 0.5).samples
-        x = _STEEP * math.log(problem.samples / limit)
+        # With V added to both batches, as the bound's formula has it; for half and for nine in ten.
+        half, most = (
+            math.log(over_bound * (bound(problem, each).samples + problem.vocab) - problem.vocab)
+            for each in (0.5, 0.9)
+        )
+        x = math.log(9) * (math.log(problem.samples) - half) / (most - half)
         return {
             name: _sigmoid(x - 0.5 * place + random.normal(0, 0.05))
             for place, name in enumerate(reversed(DECODERS))
@@ -186,9 +226,13 @@ SUPPORTING = {
     "random-short": lambda p: _closed_forms(p, "samples"),
     "corners": lambda p: _closed_forms(p, "samples"),
     "orthogonal": lambda p: 0.7 * p.vocab,
-    "capacity": lambda p: 0.4 * p.dim**1.7,
+    "random-half": lambda p: 2000 * p.length**1.5 / p.dim**1.4,
+    "vocab-and-length": lambda p: p.length**1.5 * p.vocab**0.4 / 10,
+    "random-wide": lambda p: 0.95 * p.vocab,
+    "three-steps": _over_the_bound(lambda p: 1.0),
+    "capacity": _finite,
     "capacity-one-step": lambda p: 0.3 * p.dim**1.2 * (p.samples / p.length) ** 0.4,
-    "capacity-population": lambda p: 0.4 * p.dim**1.7,
+    "capacity-population": _all_data,
     "factorial": _factorial,
     "factorial-mlp": _factorial,
     "width": lambda p: 6000 / p.dim,
@@ -196,7 +240,8 @@ SUPPORTING = {
     "with-mlp": _with_mlp(-0.2),
     "noises": _noises(_leader),
     "locking": _locking,
-    "training-on": _trained(late=1.0),
+    "saturating": _trained(lambda p: 0.0 if p.saturation > 30 else 0.3),
+    "oscillating": _oscillating(over=3.0),
     "decoders": _decoders(3.0),
 }
 """Runs in which claims are true; the news summary's is told apart below."""
@@ -212,9 +257,11 @@ CONTRADICTING = {
     "two-by-two": {"corners": lambda p: 3 * _closed_forms(p, "samples")},
     "orthogonal": {"orthogonal": lambda p: 0.05 * p.vocab * p.length},
     "trade-off": {"capacity-population": lambda p: 0.05 * p.dim**2.5},
-    "short-or-long": {"random-long": lambda p: 0.2 * _closed_forms(p, "samples")},
+    "finite-data": {"capacity": _all_data},
+    "oscillations": {"oscillating": _oscillating(over=1.0)},
+    "tight": {"three-steps": _over_the_bound(lambda p: 0.1)},
     "mlp-regimes": {"with-mlp": _with_mlp(+0.2)},
-    "first-steps": {"training-on": _trained(late=2.0)},
+    "first-steps": {"saturating": _trained(lambda p: 0.3)},
     "lower-bound": {"decoders": _one_decoder_below_the_bound},
     "news": {
         "capacity": lambda p: 40.0 * p.dim / p.length,
@@ -222,3 +269,34 @@ CONTRADICTING = {
     },
 }
 """For each claim, what is changed of the instances above to make it false."""
+
+ALSO_CONTRADICTING = {
+    "products": [
+        {"random-long": lambda p: 0.06 * p.length**2 + 4e5 / p.dim},  # a sum
+        {"random-half": lambda p: max(0.2 * p.length**2, 3e4 / p.dim)},  # a maximum
+        {"vocab-and-length": lambda p: 0.2 * p.length**2 + 5 * p.vocab},
+    ],
+    "two-by-two": [{"corners": lambda p: 1000.0 * p.dim / 48}],
+    "orthogonal": [
+        {"random-wide": lambda p: 2.0 * p.vocab},
+        {"random-wide": lambda p: 0.7 * p.vocab},
+    ],
+    "trade-off": [
+        {"capacity-population": lambda p: 2 * _all_data(p)},
+        {"capacity-population": lambda p: 0.2 * p.dim**1.6},
+    ],
+    "first-steps": [
+        {"saturating": lambda p, noise: _without_a_cosine(p, noise)},
+    ],
+    "oscillations": [{"oscillating": lambda p, noise: _oscillating(3.0)(p.replace(dim=20), noise)}],
+    "tight": [{"three-steps": _over_the_bound(lambda p: (p.length / 24) ** 0.7)}],
+    "lower-bound": [{"decoders": _decoders(20.0)}],
+}
+"""Further worlds in which a claim is false, one for each thing that it says."""
+
+
+def _without_a_cosine(problem: Problem, noise: float) -> dict[str, Any]:
+    """Seeds with a low cosine are those that lock."""
+    found = _trained(lambda p: 0.0 if p.saturation > 30 else 0.3)(problem, noise)
+    lock, cosine = (found["metrics"][f"curve_{name}"][0] for name in ("lock", "cosine"))
+    return found | {"metrics": {"curve_lock": (lock, 0.0), "curve_cosine": (-cosine, 0.0)}}

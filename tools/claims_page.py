@@ -27,7 +27,7 @@ HEAD = Path(__file__).with_name("claims_head.md")
 def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> str:
     """The page, in Markdown."""
     of_paper, others = (
-        [(claim, found) for claim, found in findings if claim.of_paper is by]
+        [(claim, found) for claim, found in findings if claim.of_the_paper is by]
         for by in (True, False)
     )
     rows = [*enumerate(of_paper, start=1), *(("not the paper's", each) for each in others)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from recallscope.paper.bundle import BUNDLE, bundled_evidence, hashes, manifest, summary
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.predictions import known_before
 from recallscope.paper.presets import check_size
 from recallscope.paper.registry import claims_named, finding
 from recallscope.problem import ProblemError
@@ -40,21 +41,31 @@ def list_claims(
     asked = claims_named(claims)
     if store is None:
         _only_full(size)
-        known = manifest()["claims"]
+        packed = manifest()
+        known, sealed = packed["claims"], packed["predictions"]
     else:
         found = findings(asked, evidence_at(size, store))
-        known = {claim.name: summary(each) for claim, each in found}
+        known, sealed = {claim.name: summary(each) for claim, each in found}, None
     return [
         {
             "name": claim.name,
             "title": claim.title,
             "statement": claim.statement,
+            "source": claim.source,
             "caveat": claim.caveat,
-            "of_paper": claim.of_paper,
+            "of_the_paper": claim.of_the_paper,
+            "known": known_before(claim.name),
         }
         | known.get(claim.name, summary(None))
+        | (_sealed(claim, sealed) if sealed else {})
         for claim in asked
     ]
+
+
+def _sealed(claim: Claim, sealed: dict[str, Any]) -> dict[str, Any]:
+    """Of the runs that come with the package: which commit predicted, and the first seeds after."""
+    seeds = {name: sealed["first_seeds"].get(name) for name in claim.sweeps}
+    return {"predicted_by": sealed["commit"], "first_seeds": seeds}
 
 
 def run_claims(

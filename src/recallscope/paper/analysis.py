@@ -13,6 +13,7 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.verdict import LEVEL
 from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.record import Status
+from recallscope.statistics.combining_power import Combination, Entry, combining_power
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.power_law import FitStatus, Law, fit_law, read_points
 from recallscope.theory.sizes import GROWS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = Interval(math.nan, -math.inf, math.inf)
 """Of what was not measured: a crash is no data point."""
+_DRAWS = 2000
 
 
 def log_size(search: CriticalSearch, level: float = LEVEL) -> Interval:
@@ -91,6 +93,29 @@ def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
     return Interval(mean, float(mean - reach), float(mean + reach))
 
 
+def drawn_again(
+    number: Callable[[Sequence[Any]], float], seeds: Sequence[Any], level: float = LEVEL
+) -> Interval:
+    """A number made of all seeds together, with an interval from drawing the seeds again.
+
+    Draws in which it is not defined are left out.
+
+    >>> found = drawn_again(lambda values: float(np.mean(values)), [1.0, 2.0, 3.0, 4.0] * 8)
+    >>> found.low < found.mean == 2.5 < found.high
+    True
+    """
+    whole = number(seeds) if len(seeds) else math.nan
+    if math.isnan(whole):
+        return UNKNOWN
+    random = np.random.default_rng(0)
+    draws = [
+        number([seeds[at] for at in random.integers(len(seeds), size=len(seeds))])
+        for _ in range(_DRAWS)
+    ]
+    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(whole, float(low), float(high))
+
+
 def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> Interval:
     """The power of one size in the critical size among searches that are alike in all else.
 
@@ -117,6 +142,23 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], along: Along) -> In
     left = float(weights @ (sizes - slope * places) ** 2) / free
     reach = stats.t.ppf((1 + LEVEL) / 2, free) * math.sqrt(max(left, 1.0) / stiffness)
     return Interval(slope, slope - reach, slope + reach)
+
+
+def combination(searches: Sequence[CriticalSearch], rows: str, columns: str) -> Combination | None:
+    """How two sizes combine in the critical size: as a product, a sum, or otherwise."""
+    found = [search for search in searches if search.status is Status.OK]
+    return combining_power(
+        [
+            Entry(
+                getattr(search.problem, rows),
+                getattr(search.problem, columns),
+                log_size(search).mean,
+                search.crossing.sd,
+            )
+            for search in found
+        ],
+        LEVEL,
+    )
 
 
 def poor_fit_note(found: Law) -> str:

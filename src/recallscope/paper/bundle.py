@@ -14,6 +14,7 @@ from typing import Any
 
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import RECORDS, Evidence
+from recallscope.paper.predictions import file_hash
 from recallscope.paper.presets import sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.problem import SCHEMA_VERSION, ProblemError
@@ -55,8 +56,13 @@ def summary(found: Finding | None) -> dict[str, Any]:
     }
 
 
-def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
-    """Write the full-size runs of all claims to a new folder, with a manifest; returns that."""
+def pack(
+    place: str | Path, folder: Path, made_with: dict[str, Any], predicted_by: str
+) -> dict[str, Any]:
+    """Write the full-size runs of all claims to a new folder, with a manifest; returns that.
+
+    `predicted_by` is the commit of the predictions that the runs judge.
+    """
     from recallscope.store.schema import KeyedRecord
     from recallscope.store.store import Store
 
@@ -82,6 +88,11 @@ def pack(place: str | Path, folder: Path, made_with: dict[str, Any]) -> dict[str
         "readings": sum(record.measure is not None for record in records),
         "core_seconds": round(sum(record.provenance.elapsed_seconds for record in records)),
         **made_with,
+        "predictions": {
+            "sha256": file_hash(),
+            "commit": predicted_by,
+            "first_seeds": {name: sweep_of(name, "full").first_seed for name in names},
+        },
         "files": hashes(folder),
         "sweeps": hashes_of_sweeps(names, "full"),
         "claims": {name: summary(finding(claim, evidence)) for name, claim in CLAIMS.items()},

@@ -1,7 +1,7 @@
 """A claim: what is said, what would support and what would contradict it, and how it is measured.
 
-Statement, support and contradiction were written before the full-size runs were looked at, and the
-predictions in the claim's own file put them into numbers.
+Statement, support and contradiction were written before the full-size runs, and predictions.toml
+puts them into numbers.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ class Finding:
         answer: what was found, in a few sentences whose numbers come from the measurements.
         picture: the figure.
         rows: the numbers behind the figure, as rows of a table.
+        practice: what it means for somebody who builds models, in a sentence or two.
+        reply: what the measurements answer to the claim's attack, in numbers.
         lost: how many runs failed or are infeasible; they are no evidence.
+        withheld: why a verdict is not given though no prediction fails.
     """
 
     judgements: Sequence[Judgement]
     answer: str
     picture: Picture
     rows: Sequence[dict[str, Any]]
+    practice: str = ""
+    reply: str = ""
     lost: int = 0
+    withheld: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """Computed from the intervals, never typed."""
-        return together(self.judgements)
+        """Computed from the intervals, never typed; a reason may keep it from being supported."""
+        found = together(self.judgements)
+        return Verdict.INCONCLUSIVE if self.withheld and found is Verdict.SUPPORTED else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +56,7 @@ class Claim:
         name: for the command line, such as "products".
         title: a few words.
         statement: what is claimed.
+        source: where it is said.
         support: what would support it.
         contradict: what would contradict it.
         background: what a reader who does not know the paper needs, in a short paragraph.
@@ -57,7 +65,9 @@ class Claim:
         analyse: from the runs to a finding.
         plain: what it would mean in practice, in one sentence of everyday words.
         caveat: what the claim is not about, or its numbers do not show; told with every verdict.
-        of_paper: whether the paper makes it; others are told apart, and not counted with them.
+        attack: what a hostile referee would say of a verdict; the finding replies.
+        withheld: why no verdict of support is given yet.
+        of_the_paper: whether the paper makes it; others are told apart, and not counted with them.
     """
 
     name: str
@@ -68,6 +78,9 @@ class Claim:
     background: str
     sweeps: tuple[str, ...]
     analyse: Callable[[Evidence], Finding]
+    source: str = ""
     plain: str = ""
     caveat: str = ""
-    of_paper: bool = True
+    attack: str = ""
+    withheld: str = ""
+    of_the_paper: bool = True

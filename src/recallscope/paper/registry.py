@@ -8,13 +8,15 @@ from dataclasses import replace
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.claims import (
     directions,
+    finite_data,
     first_steps,
     lower_bound,
     mlp_regimes,
     news,
     orthogonal,
+    oscillations,
     products,
-    short_or_long,
+    tight,
     trade_off,
     two_by_two,
 )
@@ -29,11 +31,13 @@ CLAIMS: dict[str, Claim] = {
         directions,
         two_by_two,
         orthogonal,
+        finite_data,
         trade_off,
-        short_or_long,
         mlp_regimes,
         first_steps,
+        oscillations,
         lower_bound,
+        tight,
         news,
     )
 }
@@ -66,4 +70,4 @@ def finding(claim: Claim, evidence: Evidence) -> Finding | None:
         found = claim.analyse(evidence)
     except NotMeasuredError:
         return None
-    return replace(found, lost=evidence.lost(claim.sweeps))
+    return replace(found, lost=evidence.lost(claim.sweeps), withheld=claim.withheld)

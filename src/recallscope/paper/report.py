@@ -57,7 +57,7 @@ def report(
     template = _template()
     numbers = itertools.count(1)
     shown = [
-        {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_paper else None}
+        {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_the_paper else None}
         for claim, finding in claims
     ]
     of_paper, others = (

@@ -7,21 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record
 
-# torch is imported where it is needed: to list claims it is not.
-if TYPE_CHECKING:
-    from recallscope.models.instance import Instance
-    from recallscope.models.transformer import Transformer
-
 NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
-EARLY_STEPS, LATE_STEPS = 2, 100
-STEP_SIZE = 30.0
-"""Of ordinary descent: the scores of attention grow over tens of steps, not in one."""
-LOCK_TESTS = 2048
 
 
 def noises(problem: Problem, seed: int) -> dict[str, float]:
@@ -37,50 +27,6 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
     return {name: found["one_step", name] for name in NOISES}
 
 
-def training_on(problem: Problem, seed: int) -> dict[str, float]:
-    """Attention after the first steps of ordinary training, and after a hundred.
-
-    Both matrices learn together by full-batch descent in small steps. `lock` is how often attention
-    is highest at the mark, on fresh samples, and `cosine` is that of the attention vector with the
-    trigger.
-
-    >>> found = training_on(Problem(vocab=32, samples=128, dim=16, length=4), seed=0)
-    >>> found["early_lock"] < found["late_lock"]
-    True
-    """
-    import torch
-
-    from recallscope.models.instance import Instance
-    from recallscope.models.transformer import Transformer
-
-    instance = Instance.make(problem, seed)
-    model = Transformer(instance)
-    tokens, position, label = (
-        torch.from_numpy(part).long() for part in instance.task.draw(0, int(problem.samples))
-    )
-    descent = torch.optim.SGD(model.parameters(), lr=STEP_SIZE)
-    found: dict[str, float] = {}
-    for step in range(1, LATE_STEPS + 1):
-        descent.zero_grad()
-        model.loss(tokens, position, label).backward()  # type: ignore[no-untyped-call]
-        descent.step()
-        if step == EARLY_STEPS:
-            found |= _attention(model, instance, "early")
-    return found | _attention(model, instance, "late")
-
-
-def _attention(model: Transformer, instance: Instance, when: str) -> dict[str, float]:
-    import torch
-
-    tokens, position, _ = (
-        torch.from_numpy(part).long() for part in instance.task.draw(0, LOCK_TESTS, "test")
-    )
-    with torch.no_grad():
-        found = model.attention(tokens, position).argmax(dim=1) == position
-        cosine = torch.cosine_similarity(model.W @ instance.end, instance.trigger, dim=0)
-    return {f"{when}_lock": found.double().mean().item(), f"{when}_cosine": cosine.item()}
-
-
 def decoders(problem: Problem, seed: int) -> dict[str, float]:
     """The share of tokens whose label each decoder tells from the first gradient."""
     from recallscope.validation.decoders import decoder_accuracy
@@ -91,7 +37,6 @@ def decoders(problem: Problem, seed: int) -> dict[str, float]:
 MEASURES: dict[str, Callable[[Problem, int], dict[str, float]]] = {
     "decoders": decoders,
     "noises": noises,
-    "training-on": training_on,
 }
 
 

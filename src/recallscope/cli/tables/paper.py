@@ -16,7 +16,9 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
     from recallscope.paper.verdict import Verdict, tally
 
     rows: list[tuple[str, ...] | None] = []
-    of_paper, others = ([each for each in claims if each["of_paper"] is by] for by in (True, False))
+    of_paper, others = (
+        [each for each in claims if each["of_the_paper"] is by] for by in (True, False)
+    )
     for group in (of_paper, others):
         for claim in group:
             held = sum(each["verdict"] == "supported" for each in claim["evidence"])

@@ -2,62 +2,78 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from recallscope.paper.analysis import UNKNOWN, mean_over, measured_series, shown
+import numpy as np
+
+from recallscope.paper.analysis import UNKNOWN, drawn_again, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.verdict import LEVEL, judge
+from recallscope.paper.predictions import judged
+from recallscope.paper.verdict import LEVEL
 from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval, mean_interval
-from recallscope.validation.measures import EARLY_STEPS, LATE_STEPS, LOCK_TESTS
 
-_GAIN = 0.1
 _LOCKED = 0.5
-_NOT_DECIDED = (
-    " So the first steps of ordinary training do not decide for good: later ones lock much of what "
-    "they did not."
-)
-_WHEN = (("early", EARLY_STEPS), ("late", LATE_STEPS))
+
+
+class Training(NamedTuple):
+    """Attention after the first two steps, and when training was done."""
+
+    seed: int
+    samples: float
+    early_lock: float
+    early_cosine: float
+    late_lock: float
 
 
 def analyse(evidence: Evidence) -> Finding:
     runs = _by_batch(evidence.runs("locking"))
-    readings = evidence.measures("training-on")
-    trained = _by_batch(readings)
+    trained = _by_saturation(evidence.runs("saturating"))
     smallest, largest = runs[min(runs)], runs[max(runs)]
     cosines = [_cosine(each) for each in (smallest, largest)]
     recall = _recall([each for each in smallest if not _has_locked(each)])
-    missed = [each for each in readings if each.metric("early_lock") < _LOCKED]
-    mended = sum(each.metric("late_lock") >= _LOCKED for each in missed)
-    gain = _gain(missed)
-    judgements = [
-        judge("cosine of attention with the trigger, largest batch", cosines[1], above=0.9),
-        judge("cosine of attention with the trigger, smallest batch", cosines[0], below=0.5),
-        judge("recall where attention has not locked, smallest batch", recall, below=0.1),
-        judge(
-            f"lock gained from step {EARLY_STEPS} to {LATE_STEPS} where the first have not locked",
-            gain,
-            below=_GAIN,
-        ),
-    ]
+    gains = {s: _gain(each) for s, each in trained.items()}
+    areas = {s: _area_under_curve(each) for s, each in trained.items()}
+    small, large = min(trained), max(trained)
+    judgements = judged(
+        "first-steps",
+        {
+            "cosine of attention with the trigger, largest batch": cosines[1],
+            "cosine of attention with the trigger, smallest batch": cosines[0],
+            "recall where attention has not locked, smallest batch": recall,
+            "lock gained after the first steps, saturating steps": gains[large],
+            "area under the curve of the early cosine, saturating steps": areas[large],
+            "area under the curve of the early cosine, small steps": areas[small],
+        },
+    )
     return Finding(
         judgements=judgements,
         answer=(
-            f"Of {len(missed)} runs of ordinary training that had not locked after {EARLY_STEPS} "
-            f"steps, {mended} had after {LATE_STEPS}. This is descent in small steps on both "
-            f"matrices, and locked is to find the mark more often than not; those runs gain "
-            f"{shown(gain)} on average ({_mended_by_batch(missed)}). After the paper's three steps "
-            f"the cosine of attention with the trigger goes from {shown(cosines[0])} at the "
-            f"smallest batch to {shown(cosines[1])} at the largest; where attention has not "
-            f"locked, recall is {shown(recall, 3)}." + (_NOT_DECIDED if gain.low > _GAIN else "")
+            f"After first steps that saturate attention (s = {large:g}), later steps add "
+            f"{shown(gains[large])} to lock: the first ones decide. After small ones "
+            f"(s = {small:g}) later steps add {shown(gains[small])}: the first ones do not decide, "
+            "but the cosine that they leave tells which seeds will lock, with an area under the "
+            f"curve of {shown(areas[small])} (and {shown(areas[large])} with saturating steps; 0.5 "
+            "is chance). After the paper's three steps the cosine of attention with the trigger "
+            f"goes from {shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the "
+            f"largest; where attention has not locked, recall is {shown(recall, 3)}."
         ),
+        practice="If attention has not found its target early, look at how large the first steps "
+        "were: small ones leave later training a chance, saturating ones do not.",
+        reply="Lock gained later, from small to saturating first steps: "
+        + ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
+        + ". So the verdict is on the paper's regime, large steps, and does not hold for small "
+        "ones.",
         picture=Picture(
             caption="Left: what the second of three steps makes of attention, over the batch. "
-            "Right: ordinary descent in small steps on both matrices, on small batches of a "
-            "problem with fewer dimensions. Bars are 99.5 %.",
+            "Middle: what training adds to lock after first steps that leave scores of attention "
+            "with standard deviation s. Right: how well the cosine after the first steps tells "
+            "which seeds lock at the end; 0.5 is chance. Bars are 99.5 %.",
             panels=[
                 Panel(
                     title="three steps",
@@ -74,24 +90,24 @@ def analyse(evidence: Evidence) -> Finding:
                     ],
                 ),
                 Panel(
-                    title="ordinary descent",
-                    x="N, samples",
-                    y="finds the mark",
+                    title="what later steps add",
+                    x="saturation s",
+                    y="lock gained later",
                     log_x=True,
-                    series=[
-                        _series(
-                            f"after {steps} steps",
-                            {n: _found_the_mark(each, when) for n, each in trained.items()},
-                        )
-                        for when, steps in _WHEN
-                    ],
+                    series=[_series("gain", gains)],
+                ),
+                Panel(
+                    title="what the first steps tell",
+                    x="saturation s",
+                    y="area under the curve",
+                    log_x=True,
+                    series=[_series("early cosine", areas)],
                 ),
             ],
         ),
         rows=[
             {
                 "samples": samples,
-                "steps": "three",
                 "lock": _lock(each).mean,
                 "cosine": _cosine(each).mean,
                 "recall": _recall(each).mean,
@@ -101,14 +117,14 @@ def analyse(evidence: Evidence) -> Finding:
         ]
         + [
             {
-                "samples": samples,
-                "steps": steps,
-                "lock": _found_the_mark(each, when).mean,
-                "cosine": mean_over([reading.metric(f"{when}_cosine") for reading in each]).mean,
-                "seeds": len(each),
+                "saturation": s,
+                "early lock": mean_over([run.early_lock for run in each]).mean,
+                "late lock": mean_over([run.late_lock for run in each]).mean,
+                "gain": gains[s].mean,
+                "area under the curve": areas[s].mean,
+                "trainings": len(each),
             }
-            for samples, each in trained.items()
-            for when, steps in _WHEN
+            for s, each in trained.items()
         ],
     )
 
@@ -120,21 +136,46 @@ def _by_batch(runs: Sequence[Record]) -> dict[float, list[Record]]:
     return groups
 
 
-def _gain(readings: Sequence[Record]) -> Interval:
+def _by_saturation(records: Sequence[Record]) -> dict[float, list[Training]]:
+    groups: dict[float, list[Training]] = defaultdict(list)
+    for record in records:
+        here = groups[record.problem.saturation]
+        if record.status is Status.OK:
+            curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
+            lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
+            late = record.accuracy("lock_accuracy")[0]
+            here.append(Training(record.seed, record.problem.samples, lock, cosine, late))
+    return dict(sorted(groups.items()))
+
+
+def _gain(trained: Sequence[Training]) -> Interval:
     """What later steps add to lock; the mean of a seed's batches, over seeds."""
     gains: dict[int, list[float]] = defaultdict(list)
-    for reading in readings:
-        gains[reading.seed].append(reading.metric("late_lock") - reading.metric("early_lock"))
+    for run in trained:
+        gains[run.seed].append(run.late_lock - run.early_lock)
     return mean_over([sum(each) / len(each) for each in gains.values()])
 
 
-def _mended_by_batch(missed: Sequence[Record]) -> str:
-    """How many of those that had not locked did so later, batch by batch."""
-    return ", ".join(
-        f"{sum(each.metric('late_lock') >= _LOCKED for each in group)} of {len(group)} at "
-        f"N = {samples:,.0f}"
-        for samples, group in _by_batch(missed).items()
-    )
+def _area_under_curve(trained: Sequence[Training]) -> Interval:
+    """How often, of two seeds of one batch size, the one that locks had the higher cosine."""
+    by_seed: dict[int, list[Training]] = defaultdict(list)
+    for run in trained:
+        by_seed[run.seed].append(run)
+
+    def area(seeds: Sequence[list[Training]]) -> float:
+        right = pairs = 0.0
+        for samples in {run.samples for runs in seeds for run in runs}:
+            here = [run for runs in seeds for run in runs if run.samples == samples]
+            locked, not_locked = (
+                np.array([run.early_cosine for run in here if (run.late_lock > _LOCKED) is by])
+                for by in (True, False)
+            )
+            above = locked[:, None] - not_locked
+            right += float(((above > 0) + 0.5 * (above == 0)).sum())
+            pairs += above.size
+        return right / pairs if pairs else math.nan
+
+    return drawn_again(area, list(by_seed.values()))
 
 
 def _cosine(records: Sequence[Record]) -> Interval:
@@ -163,36 +204,36 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     return mean_interval(shares, tests, LEVEL)
 
 
-def _found_the_mark(readings: Sequence[Record], when: str) -> Interval:
-    shares = [reading.metric(f"{when}_lock") for reading in readings]
-    return mean_interval(shares, [LOCK_TESTS] * len(shares), LEVEL)
-
-
 def _series(label: str, found: dict[float, Interval]) -> Series:
     return measured_series(label, list(found), list(found.values()))
 
 
 CLAIM = Claim(
     name="first-steps",
-    title="Do the first steps decide whether attention locks?",
-    statement="Attention learns the direction of the trigger, and whether it locks onto the mark "
-    "is decided by the first steps of training.",
+    title="The first steps decide whether attention locks",
+    statement="Attention learns the direction of the trigger in the first steps, which are large, "
+    "and whether it locks onto the mark is decided by them; later ones only amplify.",
+    source="Public reading notes on the paper (that it is decided early); a public review asked "
+    "about the direction. That the first step is small and the others large is said in both.",
     support="With a large batch the attention vector has a cosine above 0.9 with the trigger, "
-    "with a small one below 0.5, and recall is below 0.1 where it has not locked; and where the "
-    f"first {EARLY_STEPS} steps of ordinary training have not locked, {LATE_STEPS} of them gain "
-    f"less than {_GAIN:g} on average.",
-    contradict="A cosine or recall on the wrong side, or later steps that lock attention after "
-    f"all: a gain above {_GAIN:g}.",
-    background="The paper's training is three large steps. The attention vector is what the second "
-    "step adds: it should point along the trigger, which marks the position to attend to. A "
-    "reviewer asked the authors about this direction. We also look at what happens when training "
-    "goes on in the ordinary way, in small steps on the same batch; how small, and that the first "
-    "two are the first steps, is our choice. A few such runs had been looked at before the "
-    "prediction on them was written.",
-    sweeps=("locking", "training-on"),
+    "with a small one below 0.5, and recall is below 0.1 where it has not locked. After first "
+    "steps that saturate attention, training on gains less than 0.1 of lock; and the cosine after "
+    "the first steps tells which seeds lock, after saturating steps and small ones alike (area "
+    "under the curve above 0.6).",
+    contradict="A cosine or recall on the wrong side, a gain above 0.1 after saturating steps, or "
+    "an early cosine that tells little.",
+    background="The paper's training is three steps, of which the second makes attention. The "
+    "attention vector is what it adds: it should point along the trigger. How large that step is "
+    "decides whether later ones can change anything, so it is varied here: it leaves scores of "
+    "attention with standard deviation s, from 0.1 (all positions are read alike) to 100 (one is "
+    "read), and gradient descent on both matrices continues from there. Version 0.1 judged small "
+    "steps only, and called the claim contradicted.",
+    sweeps=("locking", "saturating"),
     analyse=analyse,
-    plain="whether a model finds the word that matters is settled at the very start of training, "
-    "and small steps afterwards do not change it.",
-    caveat="This is about small, unsaturated steps: the first gradient steps in their limit, and "
-    f"{LATE_STEPS} small ones on the same batch. It is not about training to convergence.",
+    attack="Two small steps of gradient descent are not the paper's early phase, and large ones "
+    "freeze attention by construction. Which of the two is judged?",
+    plain="with large first steps, whether a model finds the word that matters is settled at the "
+    "very start; with small ones the start only foretells it.",
+    caveat="This is about large first steps that saturate attention. After small ones later "
+    "training does lock much of what the first steps did not.",
 )

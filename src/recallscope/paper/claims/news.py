@@ -20,12 +20,10 @@ from recallscope.paper.analysis import (
 )
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.verdict import judge
+from recallscope.paper.predictions import judged
 from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.record import Status
 from recallscope.statistics.intervals import Interval
-
-_ABOUT = 0.25
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -36,9 +34,9 @@ def analyse(evidence: Evidence) -> Finding:
     needed, stored = powers(batch_law), powers(stored_law)
     misses = [_miss(needed), _miss(stored)]
     nearer = Interval(*(min(ends) for ends in zip(*misses, strict=True)))
-    judgements = [
-        judge("how far powers are from those of d·L, in the nearer reading", nearer, below=_ABOUT)
-    ]
+    judgements = judged(
+        "news", {"how far powers are from those of d·L, in the nearer reading": nearer}
+    )
     long = grouped(batches, "length")
     middle = list(long)[len(long) // 2]
     most = max(search.problem.samples for search in capacity)
@@ -52,6 +50,10 @@ def analyse(evidence: Evidence) -> Finding:
             f"{poor_fit_note(stored_law)}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
+        practice="Do not plan data as d·L: more dimensions need fewer samples, not more.",
+        reply="In both readings the nearer power misses by "
+        f"{shown(nearer)}, many times the range allowed; the sign of d is the wrong one for "
+        "samples.",
         picture=Picture(
             caption="Grey lines rise as d to the first power, as the summary has it, through the "
             "middle of what was measured. Bars are 95 %.",
@@ -114,13 +116,16 @@ CLAIM = Claim(
     statement="The number of learnable examples grows as N ~ d·L (as a news summary of the paper "
     "has it; not a claim of the authors that we know of).",
     support="Read as samples needed, or else as facts stored, the number goes as d and L to the "
-    f"first power, each to within {_ABOUT:g}.",
+    "first power, each to within 0.25.",
     contradict="In both readings, a power of d or L outside of that range.",
     background="The summary does not say whether the number is the samples that are needed or the "
     "facts that can be stored, so both readings are tested.",
     sweeps=("random-long", "capacity"),
     analyse=analyse,
+    source="A news summary of the paper, and nowhere else; it contradicts what the public reading "
+    "notes say of d.",
+    attack="The summary is vague, so a reading may exist in which it is right. Which were tried?",
     plain="the number of examples would grow in step with the dimension and with the length of "
     "texts.",
-    of_paper=False,
+    of_the_paper=False,
 )

@@ -1,0 +1,117 @@
+"""Theory for infinite data promises more facts than a finite batch can teach."""
+
+from __future__ import annotations
+
+from recallscope.paper.analysis import (
+    critical_series,
+    factor,
+    grouped,
+    log_size,
+    minus,
+    over_dimensions,
+    row,
+    shown,
+    theory_series,
+)
+from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.predictions import judged
+from recallscope.plotting.panels import Picture
+
+
+def analyse(evidence: Evidence) -> Finding:
+    every = evidence.searches("capacity-population")
+    unlimited = {search.problem.dim: search for search in every}
+    capacity = evidence.searches("capacity")
+    shortest = min(search.problem.length for search in capacity)
+    batches = grouped(
+        [s for s in capacity if s.problem.length == shortest and s.problem.dim in unlimited],
+        "samples",
+    )
+    fewest, most = min(batches), max(batches)
+    shares = {
+        samples: {
+            search.problem.dim: minus(log_size(search), log_size(unlimited[search.problem.dim]))
+            for search in searches
+        }
+        for samples, searches in batches.items()
+    }
+    largest = max(shares[fewest])
+    small, large = (shares[samples][largest] for samples in (fewest, most))
+    more_data = {search.problem.dim: log_size(search) for search in batches[most]}
+    less_data = {search.problem.dim: log_size(search) for search in batches[fewest]}
+    fall = factor(minus(small, shares[fewest][min(shares[fewest])]))
+    judgements = judged(
+        "finite-data",
+        {
+            "facts from the smaller batch over facts from all data, largest d": factor(small),
+            "facts from the larger batch over facts from all data, largest d": factor(large),
+            "facts from the larger over the smaller batch, largest d": factor(
+                minus(more_data[largest], less_data[largest])
+            ),
+            "share of facts learnt from the smaller batch, largest over smallest d": fall,
+        },
+    )
+    return Finding(
+        judgements=judgements,
+        answer=(
+            f"At d = {largest}, {fewest:,} samples teach {shown(factor(small))} of the facts that "
+            f"all the data there is would, and {most:,} samples {shown(factor(large))}. The more "
+            "dimensions, the larger the share that is missing: from the smallest to the largest d "
+            f"what is learnt falls to {shown(fall)} of it."
+        ),
+        practice="A capacity measured with unlimited data is a ceiling. Ask what your number of "
+        "examples per fact allows before you make a model larger.",
+        reply="The gap closes with data and opens with dimensions: from the smallest to the "
+        f"largest d the share learnt from {fewest:,} samples goes from "
+        f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. That is "
+        "a factor that a theory for infinite data does not have.",
+        picture=Picture(
+            caption="Facts of which half are recalled after three steps, from a batch and from the "
+            "population (N = ∞). Lines are closed forms with nothing fitted. Bars are 95 %.",
+            panels=[
+                over_dimensions(
+                    f"facts stored, L = {shortest}",
+                    [
+                        part
+                        for place, (label, searches) in enumerate(
+                            [
+                                *((f"N = {n:,.0f}", each) for n, each in batches.items()),
+                                ("N = ∞", every),
+                            ]
+                        )
+                        for part in (
+                            critical_series(label, searches, "dim", place),
+                            theory_series(f"closed forms, {label}", searches, "dim", place),
+                        )
+                    ],
+                    y="V*, facts",
+                )
+            ],
+        ),
+        rows=[row(search) for searches in (*batches.values(), every) for search in searches],
+    )
+
+
+CLAIM = Claim(
+    name="finite-data",
+    title="Infinite data promises too much",
+    statement="Theory that assumes infinite data misses what a finite batch costs: from a real "
+    "batch a model stores fewer facts, and the shortfall grows with the dimension.",
+    source="The abstract and public reading notes (that earlier theory assumes infinite data, and "
+    "that real training has not got it); that the shortfall grows with d is ours.",
+    support="At the largest dimension the smaller batch teaches less than 0.9 of the facts that "
+    "all data would, the larger batch more than the smaller and still less than all; and the share "
+    "falls as d grows.",
+    contradict="A share that is not below one, a larger batch that teaches no more, or a share "
+    "that does not fall with d.",
+    background="With infinite data every fact is seen equally often and attention always finds the "
+    "mark, so that only overlaps of embeddings are left. A batch has counts that vary, facts that "
+    "were never seen, and attention that was learnt from the same few samples.",
+    sweeps=("capacity", "capacity-population"),
+    analyse=analyse,
+    attack="With enough samples the difference vanishes, so that infinite data is a harmless "
+    "simplification. Where is it not?",
+    plain="how much a model could hold and how much it learns from the data it is given are two "
+    "numbers, and the second is smaller.",
+)

@@ -1,0 +1,59 @@
+"""What claims predict, written down before the runs that judge them.
+
+The file predictions.toml holds for each claim the ranges in which intervals are expected, and what
+was known when they were written. Seeds of full-size runs come from its hash: nobody could look at
+those runs first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from recallscope.paper.verdict import Judgement, judge
+from recallscope.statistics.intervals import Interval
+
+FILE = Path(__file__).with_name("predictions.toml")
+
+
+@cache
+def _all() -> dict[str, Any]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def known_before(claim: str) -> str:
+    """What was known when the predictions of a claim were written; nothing of a stranger's.
+
+    >>> known_before("news")
+    'Both readings had been measured for version 0.1 with other seeds, and neither held.'
+    """
+    return str(_all().get(claim, {}).get("known", ""))
+
+
+def judged(claim: str, measured: Mapping[str, Interval]) -> list[Judgement]:
+    """Each prediction of a claim beside what was measured: all of them, and no other.
+
+    >>> found = judged("news", {
+    ...     "how far powers are from those of d·L, in the nearer reading": Interval(2, 1.5, 2.5)
+    ... })
+    >>> [str(each.verdict) for each in found]
+    ['contradicted']
+    """
+    expected = _all()[claim]["expected"]
+    if set(expected) != set(measured):
+        raise ValueError(f"{claim} predicts {sorted(expected)}, not {sorted(measured)}")
+    return [judge(what, measured[what], **ends) for what, ends in expected.items()]
+
+
+def file_hash() -> str:
+    """The hash of the file of predictions."""
+    return hashlib.sha256(FILE.read_bytes()).hexdigest()
+
+
+def first_seed() -> int:
+    """The seed from which those of the full-size runs count."""
+    return int(file_hash()[:10], 16)

@@ -1,0 +1,135 @@
+"""Do two sizes act as a product, as a sum, or does the harder one decide? One number tells.
+
+Sizes of a table, such as N* at some d and L, are fitted by
+
+    N^p = a(row) + b(column)
+
+whatever a and b are. A product is p = 0 (the logarithm), a sum is p = 1, and the larger p is, the
+more the larger of the two decides alone: their maximum is p = ∞. So p with its interval compares
+all of these at once, and nothing is assumed of how N depends on either size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq, least_squares, minimize_scalar  # type: ignore[import-untyped]
+from scipy.stats import chi2  # type: ignore[import-untyped]
+
+from recallscope.statistics.intervals import Interval
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart
+_LIKE_A_MAXIMUM = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # each is fitted from where the last one ended
+_SMALL = 1e-9
+
+
+class Entry(NamedTuple):
+    """A number of the table: its row, its column, its logarithm and the error of that."""
+
+    row: Hashable
+    column: Hashable
+    log_mean: float
+    log_sd: float
+
+
+class Combination(NamedTuple):
+    """The power that fits best, and how far each way to combine is from the numbers.
+
+    `product`, `sum` and `maximum` are χ²; a product and a sum have `freedom` degrees of freedom, a
+    maximum one less.
+    """
+
+    power: Interval
+    product: float
+    sum: float
+    maximum: float
+    freedom: int
+
+
+def combining_power(entries: Sequence[Entry], level: float) -> Combination | None:
+    """How rows and columns combine; None if there are too few numbers to tell.
+
+    The interval has all powers whose χ² exceeds the least by no more than chance would; where even
+    the best power fits poorly, errors are taken to be as large as what is left.
+
+    >>> sizes = [(x, y) for x in (1.0, 2.0, 4.0, 8.0) for y in (1.0, 3.0, 9.0, 27.0)]
+    >>> product = [Entry(x, y, math.log(x * y), 0.02) for x, y in sizes]
+    >>> found = combining_power(product, 0.995)
+    >>> abs(found.power.mean) < 0.01, found.power.low < 0 < found.power.high, found.sum > 1000
+    (True, True, True)
+    >>> added = [Entry(x, y, math.log(x + y), 0.02) for x, y in sizes]
+    >>> round(combining_power(added, 0.995).power.mean, 2)
+    1.0
+    """
+    rows = {each: place for place, each in enumerate(dict.fromkeys(e.row for e in entries))}
+    columns = {each: place for place, each in enumerate(dict.fromkeys(e.column for e in entries))}
+    freedom = len(entries) - len(rows) - len(columns) + 1
+    if freedom < 2 or min(len(rows), len(columns)) < 2:
+        return None
+    log = np.array([each.log_mean for each in entries])
+    log -= log.mean()
+    sd = np.array([each.log_sd for each in entries])
+    design = np.zeros((len(entries), len(rows) + len(columns)))
+    for at, each in enumerate(entries):
+        design[at, rows[each.row]] = design[at, len(rows) + columns[each.column]] = 1.0
+
+    def misfit(power: float) -> float:
+        return _additive(design, log, sd, power)
+
+    best = float(minimize_scalar(misfit, bounds=_POWERS, method="bounded").x)
+    least = misfit(best)
+    allowed = least + float(chi2.ppf(level, 1)) * max(1.0, least / (freedom - 1))
+    low, high = (_where(misfit, allowed, best, end) for end in _POWERS)
+    return Combination(
+        power=Interval(best, low, high),
+        product=misfit(0.0),
+        sum=misfit(1.0),
+        maximum=_maximum(design, len(rows), log, sd),
+        freedom=freedom,
+    )
+
+
+def _additive(
+    design: Float[np.ndarray, "n k"],
+    log: Float[np.ndarray, " n"],
+    sd: Float[np.ndarray, " n"],
+    power: float,
+) -> float:
+    """χ² of the best a and b for one power."""
+    value = log if abs(power) < _SMALL else np.expm1(power * log) / power
+    weight = np.exp(-power * log) / sd  # an error of the logarithm, carried over
+    parts = np.linalg.lstsq(design * weight[:, None], value * weight, rcond=None)[0]
+    left = (value - design @ parts) * weight
+    return float(left @ left)
+
+
+def _maximum(
+    design: Float[np.ndarray, "n k"], rows: int, log: Float[np.ndarray, " n"], sd: np.ndarray
+) -> float:
+    """χ² of max(f(row), g(column)), come to by sums of ever higher powers."""
+    of_row, of_column = design[:, :rows].argmax(axis=1), design[:, rows:].argmax(axis=1)
+    parts = np.linalg.lstsq(design, log, rcond=None)[0]
+
+    def left(parts: np.ndarray, power: float) -> np.ndarray:
+        f, g = parts[:rows][of_row], parts[rows:][of_column]
+        combined = np.maximum(f, g)
+        if math.isfinite(power):
+            combined = np.logaddexp(power * f, power * g) / power
+        return np.asarray((log - combined) / sd)
+
+    for power in _LIKE_A_MAXIMUM:
+        parts = least_squares(left, parts, args=(power,), max_nfev=200).x
+    return float((left(parts, math.inf) ** 2).sum())
+
+
+def _where(misfit: Callable[[float], float], allowed: float, best: float, end: float) -> float:
+    """Where χ² has grown to what is allowed, from the best power on; unknown beyond the end."""
+    if misfit(end) <= allowed:
+        return math.copysign(math.inf, end)
+    return float(brentq(lambda power: misfit(power) - allowed, best, end))
