@@ -14,6 +14,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,16 +50,37 @@ def run_page(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     programs = folder / ".bin"
     programs.mkdir()
     command = programs / "recallscope"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recallscope "$@"\n')
-    command.chmod(0o755)
-    return subprocess.run(
-        [sys.executable, "-W", "error", __file__, str(page)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
-        timeout=300,
-    )
+    asks = any(b.language == "sh" and "recallscope" in b.code for b in blocks(page))
+    with tempfile.TemporaryDirectory() as place, _warm(f"{place}/socket", asks) as run:
+        command.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
+        command.chmod(0o755)
+        return subprocess.run(
+            [sys.executable, "-W", "error", __file__, str(page)],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+            timeout=300,
+        )
+
+
+@contextlib.contextmanager
+def _warm(place: str, asks: bool) -> Iterator[str]:
+    """A process that has imported everything, and how to ask it for a command."""
+    if not asks:
+        yield "false"
+        return
+    program = Path(__file__).with_name("warm_command.py")
+    call = [sys.executable, str(program)]
+    with subprocess.Popen([*call, "serve", place], stderr=subprocess.PIPE, text=True) as server:
+        while not Path(place).exists():
+            if server.poll() is not None:
+                raise RuntimeError(server.communicate()[1])
+            time.sleep(0.02)
+        try:
+            yield f'"{sys.executable}" -S "{program}" run "{place}"'
+        finally:
+            server.kill()
 
 
 def _run(page: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from recallscope import Problem, Record, Status, bound, solve
+from recallscope.paper.crossings import Kept, crossings_of
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
 from recallscope.record import Provenance
@@ -26,36 +27,45 @@ _STEEP = 3.0
 _SPREAD = 0.01  # of accuracies between seeds
 
 
+_crossings: Kept = {}  # posteriors of worlds that several tests look at
+
+
 def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
     """Runs of sweeps as the truths have them: each a function that the sweep's kind calls for.
 
     Runs that are lost have failed instead.
     """
-    records, readings = [], []
-    for name in names:
-        spec, truth = sweep_of(name, SIZE), truths[name]
-        if name in MEASURES:
-            readings += [
-                Record(
-                    problem=cell.problem,
-                    seed=cell.seed,
-                    status=Status.OK,
-                    provenance=_MADE_UP,
-                    measure=name,
-                    metrics=truth(cell.problem, np.random.default_rng(cell.seed)),
-                )
-                for cell in spec.cells()
-            ]
-        elif spec.critical is None:
-            records += [
-                record_of(cell.problem, cell.seed, **truth(cell.problem, _noise(cell.seed)))
-                for cell in spec.cells()
-            ]
-        else:
-            for search in spec.searches():
-                records += _runs(search, truth(search.problem))
-    kept = [_failed(each) if lost(each.problem, each.seed) else each for each in records]
-    return Evidence(SIZE, kept + readings)
+    planted = [record for name in names for record in _planted(name, truths[name])]
+    kept = [
+        _failed(each) if each.measure is None and lost(each.problem, each.seed) else each
+        for each in planted
+    ]
+    return Evidence(SIZE, kept, _crossings)
+
+
+@cache
+def _planted(name: str, truth: Callable[..., Any]) -> list[Record]:
+    spec = sweep_of(name, SIZE)
+    if name in MEASURES:
+        return [
+            Record(
+                problem=cell.problem,
+                seed=cell.seed,
+                status=Status.OK,
+                provenance=_MADE_UP,
+                measure=name,
+                metrics=truth(cell.problem, np.random.default_rng(cell.seed)),
+            )
+            for cell in spec.cells()
+        ]
+    if spec.critical is None:
+        return [
+            record_of(cell.problem, cell.seed, **truth(cell.problem, _noise(cell.seed)))
+            for cell in spec.cells()
+        ]
+    records = [record for each in spec.searches() for record in _runs(each, truth(each.problem))]
+    _crossings.update(crossings_of(Evidence(SIZE, records).searches(name)))
+    return records
 
 
 def _failed(record: Record) -> Record:
@@ -172,8 +182,13 @@ def _finite(problem: Problem) -> float:
     return _all_data(problem) * (1 - 0.006 * problem.dim * (1024 / problem.samples) ** 0.5)
 
 
+@cache
+def _bound(problem: Problem, target: float) -> float:
+    return bound(problem, target).samples
+
+
 def _over_the_bound(by: Callable[[Problem], float]) -> Callable[[Problem], float]:
-    return lambda problem: by(problem) * bound(problem, 0.5).samples
+    return lambda problem: by(problem) * _bound(problem, 0.5)
 
 
 def _noises(leading: Callable[[Problem], str]) -> Callable[..., dict[str, float]]:
@@ -200,8 +215,9 @@ def _with_mlp(gain: float) -> Callable[..., dict[str, float]]:
 def _decoders(over_bound: float) -> Callable[..., dict[str, float]]:
     def truth(problem, random):
         # With V added to both batches, as the bound's formula has it; for half and for nine in ten.
+        whatever = problem.replace(samples=1)
         half, most = (
-            math.log(over_bound * (bound(problem, each).samples + problem.vocab) - problem.vocab)
+            math.log(over_bound * (_bound(whatever, each) + problem.vocab) - problem.vocab)
             for each in (0.5, 0.9)
         )
         x = math.log(9) * (math.log(problem.samples) - half) / (most - half)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.formatting import format_duration, format_number, format_range
-from recallscope.paper.bundle import BUNDLE, manifest
+from recallscope.paper.bundle import bundled_evidence, manifest
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
 from recallscope.paper.figures import write_figure
+from recallscope.paper.predictions import known_before
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.paper.verdict import tally
 
@@ -44,8 +44,15 @@ def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> st
         f"{format_duration(about['core_seconds'])} of one core in {runs}; about forty minutes with "
         "other work beside it"
     )
+    sealed = about["predictions"]
     head = HEAD.read_text(encoding="utf-8").format(
-        table=table, tally=counted, caveats=caveats, time=time
+        table=table,
+        tally=counted,
+        caveats=caveats,
+        time=time,
+        commit=sealed["commit"][:12],
+        hash=sealed["sha256"][:16],
+        seed=f"{min(sealed['first_seeds'].values()):,}",
     )
     return f"{head}\n" + "\n".join(_section(*each) for each in findings)
 
@@ -56,13 +63,18 @@ def _section(claim: Claim, found: Finding) -> str:
         f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
         for each in found.judgements
     )
-    caveat = f"*{claim.caveat}*\n\n" if claim.caveat else ""
+    caveats = (claim.caveat, found.withheld and f"No verdict yet: {found.withheld}")
+    caveat = "".join(f"*{each}*\n\n" for each in caveats if each)
     return f"""\
 ## {claim.title} {{#{claim.name}}}
 
 **{str(found.verdict).capitalize()}.** {claim.statement}
 
+*Said where:* {claim.source}
+
 {caveat}{claim.background}
+
+*Known before:* {known_before(claim.name)}
 
 *Would support it:* {claim.support}
 
@@ -72,6 +84,10 @@ def _section(claim: Claim, found: Finding) -> str:
 
 {found.answer}
 
+*In practice:* {found.practice}
+
+*A referee's attack:* {claim.attack} *The answer:* {found.reply}
+
 | prediction | measured | 99.5 % interval | expected range | verdict |
 |---|---|---|---|---|
 {rows}
@@ -80,7 +96,7 @@ def _section(claim: Claim, found: Finding) -> str:
 
 def findings() -> list[tuple[Claim, Finding]]:
     """What the runs of the bundle say of every claim."""
-    evidence = Evidence.at(BUNDLE, "full")
+    evidence = bundled_evidence()
     found = [(claim, finding(claim, evidence)) for claim in CLAIMS.values()]
     return [(claim, each) for claim, each in found if each is not None]
 

@@ -152,6 +152,11 @@ class CriticalSearch:
         runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
         return locate(runs, self.target, ends[0], ends[1], self._prior)
 
+    def evidence(self) -> list[Any]:
+        """All that the crossing follows from: the runs told, the target, the range, the prior."""
+        ends = [self.low, self._largest_known, self.quantity]
+        return [self._x, self._rate, self._tests, self.target, *ends, self._prior]
+
     @property
     def done(self) -> bool:
         """Whether the search has what it was asked for, or can go no further."""

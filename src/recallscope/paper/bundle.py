@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.paper.claim import Finding
+from recallscope.paper.crossings import CROSSINGS, read_crossings, write_crossings
 from recallscope.paper.evidence import RECORDS, Evidence
 from recallscope.paper.predictions import file_hash
 from recallscope.paper.presets import sweep_file, sweep_of
@@ -43,7 +44,7 @@ def bundled_evidence() -> Evidence:
                 f"{name} of the runs that come with recallscope is not as it was packed; install "
                 "recallscope again"
             )
-    return Evidence.at(BUNDLE, "full")
+    return Evidence.at(BUNDLE, "full", read_crossings(BUNDLE / CROSSINGS))
 
 
 def summary(found: Finding | None) -> dict[str, Any]:
@@ -81,6 +82,9 @@ def pack(
             [KeyedRecord(key_of[each.measure]((each.problem, each.seed)), each) for each in records]
         )
     (folder / RECORDS / ".lock").unlink(missing_ok=True)  # nobody is to write here
+    sought = [name for name in names if sweep_of(name, "full").critical is not None]
+    searches = [search for name in sought for search in evidence.searches(name)]
+    write_crossings(searches, folder / CROSSINGS)
     written = {
         "schema": SCHEMA_VERSION,
         "size": "full",

@@ -11,6 +11,7 @@ from typing import Any
 
 from recallscope.cell import Cell, Settings
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.paper.crossings import Kept, remember
 from recallscope.paper.presets import sweep_of
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Provenance, Record, Status
@@ -76,8 +77,9 @@ class Evidence:
     recallscope.paper.evidence.NotMeasuredError: 24 of the 24 runs of locking are missing
     """
 
-    def __init__(self, size: str, records: Iterable[Record]) -> None:
+    def __init__(self, size: str, records: Iterable[Record], crossings: Kept | None = None) -> None:
         self.size = size
+        self._crossings = crossings or {}
         self._records: dict[int, list[Record]] = defaultdict(list)
         self._cells: dict[tuple[Problem, int], list[Record]] = defaultdict(list)
         self._measures: dict[tuple[str, Problem, int], Record] = {}
@@ -91,13 +93,13 @@ class Evidence:
         self._told: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
 
     @classmethod
-    def at(cls, place: str | Path, size: str) -> Evidence:
-        """The runs in a folder."""
+    def at(cls, place: str | Path, size: str, crossings: Kept | None = None) -> Evidence:
+        """The runs in a folder, and posteriors of them that are known already."""
         from recallscope.store.store import Store
 
         records = Path(place) / RECORDS
         found = Store(records).records() if records.exists() else iter(())
-        return cls(size, chain(read_readings(Path(place) / READINGS), found))
+        return cls(size, chain(read_readings(Path(place) / READINGS), found), crossings)
 
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
@@ -121,6 +123,7 @@ class Evidence:
             told = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
             for search, records in told:
                 search.tell(records)
+                remember(search, self._crossings)
             self._told[name] = told
         return [search for search, _ in self._told[name]]
 

@@ -26,6 +26,7 @@ from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.figures import write_figure
+from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
 from recallscope.plotting.panels import Panel, Picture
@@ -133,7 +134,13 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
     """What the template needs of one claim."""
     anchor = f"claim-{claim.name}"
     verdict = Verdict.NOT_YET_MEASURED if finding is None else finding.verdict
-    shown = {"claim": claim, "finding": finding, "anchor": anchor, "verdict": verdict}
+    shown = {
+        "claim": claim,
+        "finding": finding,
+        "anchor": anchor,
+        "verdict": verdict,
+        "known": known_before(claim.name),
+    }
     if finding is None:
         return {**shown, "short": verdict.advice}
     panels = [
@@ -201,5 +208,18 @@ def _svg(panel: Panel) -> str:
 
 
 def _in_words(count: int) -> str:
-    small = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    small = (
+        "none",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+    )
     return small[count] if count < len(small) else str(count)

@@ -57,5 +57,8 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     head = ("prediction", "measured", interval_of, "expected range", "verdict")
     print_table(head, rows, right=slice(0))
     console.print(found.answer, highlight=False)
+    for told in (found.practice, found.withheld and f"No verdict yet: {found.withheld}"):
+        if told:
+            console.print(told, highlight=False, markup=False)
     if found.lost:
         console.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")
