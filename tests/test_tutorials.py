@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PAGES = [
     *TUTORIALS,
-    *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "faq", "extending", "pictures")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("quickstart", "faq", "extending", "pictures", "tables")
+    ),
 ]
 
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.end_law import TRAINED
 from recallscope.theory.end_prediction import EndPrediction, predict_end
 from recallscope.theory.prediction import Prediction
 from recallscope.theory.prediction import predict as predict_one
 from recallscope.theory.predictions import Predictions, predict_all, predict_sizes
+from recallscope.theory.table_prediction import Table, TablePrediction, predict_table
+
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
+
+
+_TABLES = 4  # of a family, over which its predictions are averaged
 
 
 @overload
-def predict(problem: Problem) -> Prediction | EndPrediction: ...
+def predict(
+    problem: Problem, *, embeddings: Embeddings | None = None
+) -> Prediction | EndPrediction | TablePrediction: ...
 
 
 @overload
@@ -26,8 +36,11 @@ def predict(problem: None = None, **sizes: Any) -> Predictions: ...
 
 
 def predict(
-    problem: Problem | Iterable[Problem] | None = None, **sizes: Any
-) -> Prediction | EndPrediction | Predictions:
+    problem: Problem | Iterable[Problem] | None = None,
+    *,
+    embeddings: Embeddings | None = None,
+    **sizes: Any,
+) -> Prediction | EndPrediction | TablePrediction | Predictions:
     """Lock, recall and one-step accuracy, and what limits them, without simulation.
 
     Of three steps by closed forms. A problem with the learner converged, gd, adam or muon is
@@ -36,6 +49,7 @@ def predict(
 
     Args:
         problem: one, or a list of them.
+        embeddings: arrays of your own, which the problem names: then theory takes these very ones.
         sizes: instead of a problem, arrays of sizes and options by name; they are broadcast.
 
     >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
@@ -46,6 +60,8 @@ def predict(
     >>> predict(Problem(vocab=512, samples=8192, dim=64, length=32, learner="adam"))
     predicted recall after training 0.9...
     """
+    if embeddings is not None and not isinstance(problem, Problem):
+        raise ProblemError("embeddings are for one problem, which names them")
     if problem is None:
         missing = [name for name in ("vocab", "samples", "dim", "length") if name not in sizes]
         if missing:
@@ -56,7 +72,10 @@ def predict(
     if sizes:
         raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")
     if isinstance(problem, Problem):
-        return predict_end(problem) if problem.learner in TRAINED else predict_one(problem)
+        if problem.learner in TRAINED:
+            return predict_end(problem)
+        tables = _tables(problem, embeddings) if problem.learner == "three-step" else []
+        return predict_table(problem, tables) if tables else predict_one(problem)
     try:
         many = list(problem)
     except TypeError:
@@ -65,3 +84,18 @@ def predict(
         if not isinstance(each, Problem):
             raise ProblemError(f"predict takes a Problem or a list of them, not {each!r:.60}")
     return predict_all(many)
+
+
+def _tables(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
+    """The arrays of a problem, or some that its family draws; none if its formulas need none."""
+    if embeddings is not None:
+        embeddings.check(problem)
+        return [Table(embeddings.tokens, embeddings.outputs, embeddings.trigger)]
+    if problem.embedding.startswith("arrays:"):
+        return []
+    if find_part("embedding", problem.embedding).closed_form != "table":
+        return []
+    from recallscope.models.embeddings import draw_embeddings
+
+    drawn = [draw_embeddings(problem, seed) for seed in range(_TABLES)]
+    return [Table(each.tokens, each.outputs, each.trigger) for each in drawn]

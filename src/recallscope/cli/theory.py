@@ -20,6 +20,7 @@ from recallscope.cli.tables.theory import (
     print_end,
     print_prediction,
     print_solution,
+    print_table_prediction,
 )
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import whole_number
@@ -38,16 +39,22 @@ def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32 --learner trained
       recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
+      recallscope predict --vocab 512 --samples 4096 --dim 64 --length 8 \\
+        --embedding structured --field common_mean=0.7
     """
     from recallscope.api.predict import predict as find
     from recallscope.theory.prediction import Prediction
+    from recallscope.theory.table_prediction import TablePrediction
 
     to = output_from(output)
-    _, options["embedding"] = own_arrays(options["embedding"])
+    arrays, options["embedding"] = own_arrays(options["embedding"])
     if options["learner"] == "trained":
         options["learner"] = "adam"
-    found = find(problem_from(**options))
-    to.show(found, print_prediction if isinstance(found, Prediction) else print_end)
+    found = find(problem_from(**options), embeddings=arrays)
+    if isinstance(found, TablePrediction):
+        to.show(found, print_table_prediction)
+    else:
+        to.show(found, print_prediction if isinstance(found, Prediction) else print_end)
 
 
 @asks_for_a_problem()

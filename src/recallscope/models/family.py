@@ -34,7 +34,8 @@ class Family:
         smallest_dim: the least dimension for so many tokens.
         check: raises `ProblemError` for a problem that it cannot serve for another reason.
         closed_form: which formulas hold for it, if any: those of 'sphere' (unit length, mean square
-            overlap 1/d), of 'gaussian' (whose lengths vary too) or of 'orthogonal'.
+            overlap 1/d), of 'gaussian' (whose lengths vary too), of 'orthogonal', or of a 'table',
+            which are worked out from tables that are drawn.
         name: needed only if it is handed over as an object.
     """
 

@@ -179,12 +179,12 @@ def _form_of(embedding: str) -> str | None:
     if embedding.startswith("arrays:"):
         return None
     form: str | None = find_part("embedding", embedding).closed_form
-    if form not in (None, "sphere", "gaussian", "orthogonal"):
+    if form not in (None, "sphere", "gaussian", "orthogonal", "table"):
         raise ProblemError(
             f"the embedding {embedding} says that the closed forms of {form!r:.60} hold for it; "
-            "there are those of sphere, gaussian and orthogonal"
+            "there are those of sphere, gaussian, orthogonal and table"
         )
-    return form
+    return None if form == "table" else form  # which is worked out from a table that is drawn
 
 
 def _said_of(kind: str, name: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recallscope.theory.end_prediction import EndPrediction
     from recallscope.theory.lower_bound import Bound
     from recallscope.theory.prediction import Prediction
+    from recallscope.theory.table_prediction import TablePrediction
     from recallscope.validation.check import CheckReport
 
 
@@ -90,6 +91,41 @@ def print_end(found: EndPrediction) -> None:
         f"the {found.edge:.0f} that hold every fact that attention finds. Error of recall at the "
         f"{error.problems} trainings nearest to this one: {error.mean:.3f} on average, 90 % within "
         f"{error.most:.3f}."
+    )
+
+
+def print_table_prediction(found: TablePrediction) -> None:
+    print_problem(found.problem)
+    if found.recall_accuracy is None:
+        print(f"There is {found.reason}.")
+        return
+    print(f"{scope(found.problem)} For these very embeddings:")
+    rows = [
+        [
+            name.removesuffix("_accuracy").replace("_", " "),
+            f"{getattr(found, name):.3f}",
+            f"{error:.3f}",
+        ]
+        for name, error in found.errors.items()
+    ]
+    print_table(("accuracy", "predicted", "numerical error"), rows)
+    print(f"{exposures(found.problem)}.")
+    dims = [
+        [name, *(f"{found.effective_dims[f'{name}_{how}']:.1f}" for how in ("raw", "centred"))]
+        for name in ("tokens", "outputs")
+    ]
+    print_table(("effective dimension", "raw", "centred"), dims)
+    terms = list(dict.fromkeys(term for named in found.noise.values() for term in named))
+    noises = [
+        [term.replace("_", " ")]
+        + ["–" if term not in named else f"{named[term]:.3g}" for named in found.noise.values()]
+        for term in terms
+    ]
+    print_table(("noise", *found.noise), noises)
+    print(
+        "Variances in units of the squared signal. Mean vector: what the mean of all rows costs, "
+        "which centring would save; spectrum: what uneven directions cost beyond random ones of "
+        f"the same {found.problem.dim} dimensions."
     )
 
 

@@ -1,0 +1,86 @@
+"""Random embeddings with the structure that real tables have: mean, spectrum, clusters, lengths.
+
+Rows have a squared length of 1 on average before the common mean is added. Each kind of structure
+is a field; with all of them at 0 rows are Gaussian.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recallscope.models.embeddings import Embeddings
+from recallscope.models.families.sphere import sphere_rows
+from recallscope.models.family import Family, drawn_rows
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.random import Role, generator
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_FIELDS = {
+    "common_mean": Field(default=0.0, low=0.0, high=100.0, help="Length of a mean of all rows."),
+    "spectrum": Field(
+        default=0.0, low=0.0, high=8.0, help="Directions have variances that fall as this power."
+    ),
+    "rank": Field(default=0, low=0, help="How many directions rows lie in; 0 for all."),
+    "clusters": Field(default=0, low=0, high=65536, help="How many clusters; 0 for none."),
+    "cluster_share": Field(
+        default=0.5, low=0.0, high=0.999, help="Of the squared length, what a cluster shares."
+    ),
+    "length_spread": Field(
+        default=0.0, low=0.0, high=2.0, help="Standard deviation of the logarithm of lengths."
+    ),
+    "tied": Field(
+        default=0.0, low=0.0, high=1.0, help="Correlation of outputs with inputs; 1: the same."
+    ),
+}
+
+
+def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
+    """A table, but for its common mean."""
+    vocab, dim = problem.vocab, problem.dim
+    rank = problem.rank or dim
+    random = generator(seed, role, vocab, dim)
+    scale = np.zeros(dim)
+    scale[:rank] = np.arange(1, rank + 1) ** (-problem.spectrum / 2)
+    scale /= np.linalg.norm(scale)
+    rows = random.standard_normal((vocab, dim)) * scale
+    if problem.clusters:
+        centres = random.standard_normal((problem.clusters, dim)) * scale
+        share = problem.cluster_share
+        members = centres[random.integers(problem.clusters, size=vocab)]
+        rows = np.sqrt(share) * members + np.sqrt(1 - share) * rows
+    if problem.length_spread:
+        spread = problem.length_spread
+        rows *= np.exp(spread * random.standard_normal((vocab, 1)) - spread**2)
+    return rows
+
+
+def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
+    tokens, outputs = (_rows(problem, role, seed) for role in (Role.TOKENS, Role.OUTPUTS))
+    outputs = problem.tied * tokens + np.sqrt(1 - problem.tied**2) * outputs
+    if problem.common_mean:
+        means = (
+            drawn_rows(sphere_rows, 1, role, problem, seed + 1, np.float64)
+            for role in (Role.TOKENS, Role.OUTPUTS)
+        )
+        tokens, outputs = (
+            rows + problem.common_mean * mean
+            for rows, mean in zip((tokens, outputs), means, strict=True)
+        )
+    trigger, end = (
+        drawn_rows(sphere_rows, 1, role, problem, seed, np.float64)[0]
+        for role in (Role.TRIGGER, Role.END)
+    )
+    return Embeddings(*(array.astype(dtype) for array in (tokens, outputs, trigger, end)))
+
+
+def _check(problem: Problem) -> None:
+    if problem.rank > problem.dim:
+        raise ProblemError(f"rank must be at most dim={problem.dim}, not {problem.rank}")
+
+
+PART = Family(draw=_draw, fields=_FIELDS, check=_check, closed_form="table")

@@ -1,0 +1,102 @@
+"""What theory needs to know of a table of embeddings: means, spectra and lengths.
+
+Rows that are centred have the mean of all rows taken away. Everything is made of d×d matrices and
+one pass over the rows; how often each row is asked for may join later as weights of these means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Matrix = Float[np.ndarray, "d d"]
+    Rows = Float[np.ndarray, "V d"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMoments:
+    """Of token rows z and output rows u: z̃ and q are what is left of them without their means.
+
+    Attributes:
+        tokens: the rows z̃.
+        mean: of the rows z.
+        covariance: E z̃ z̃ᵀ.
+        squares: the squared length of each z̃.
+        overlaps: z̃ᵀ E[z̃ z̃ᵀ] z̃ of each: its mean squared overlap with all rows, itself included.
+        skew: E z̃ |z̃|²: rows that are longer than others point somewhere.
+        outputs: the rows q.
+        output_covariance: E q qᵀ.
+        output_squares: the squared length of each q.
+    """
+
+    tokens: Rows
+    mean: Float[np.ndarray, " d"]
+    covariance: Matrix
+    squares: Float[np.ndarray, " V"]
+    overlaps: Float[np.ndarray, " V"]
+    skew: Float[np.ndarray, " d"]
+    outputs: Rows
+    output_covariance: Matrix
+    output_squares: Float[np.ndarray, " V"]
+
+    @property
+    def vocab(self) -> int:
+        """How many rows."""
+        return len(self.tokens)
+
+    @property
+    def dim(self) -> int:
+        """How many numbers each row has."""
+        return self.tokens.shape[1]
+
+
+def table_moments(tokens: Rows, outputs: Rows) -> TableMoments:
+    """The moments of a table.
+
+    >>> rng = np.random.default_rng(0)
+    >>> found = table_moments(rng.standard_normal((512, 8)) + 3, rng.standard_normal((512, 8)))
+    >>> found.mean.round(), found.covariance.trace().round()
+    (array([3., 3., 3., 3., 3., 3., 3., 3.]), np.float64(8.0))
+    """
+    tokens, outputs = (np.asarray(rows, dtype=np.float64) for rows in (tokens, outputs))
+    mean = tokens.mean(axis=0)
+    centred, residual = tokens - mean, outputs - outputs.mean(axis=0)
+    covariance = centred.T @ centred / len(tokens)
+    squares = np.square(centred).sum(axis=1)
+    return TableMoments(
+        tokens=centred,
+        mean=mean,
+        covariance=covariance,
+        squares=squares,
+        overlaps=np.einsum("vd,vd->v", centred @ covariance, centred),
+        skew=squares @ centred / len(tokens),
+        outputs=residual,
+        output_covariance=residual.T @ residual / len(outputs),
+        output_squares=np.square(residual).sum(axis=1),
+    )
+
+
+def effective_dim(rows: Rows, *, centred: bool) -> float:
+    """One over the mean squared cosine of two different rows; as many dimensions as it seems.
+
+    Random directions in d dimensions give d. A common mean or a steep spectrum makes it small, and
+    a memory of one step has the interference of so many random dimensions. Rows of length 0 have
+    no direction and are left out.
+
+    >>> rows = np.random.default_rng(0).standard_normal((4000, 32))
+    >>> round(effective_dim(rows, centred=False)), round(effective_dim(rows + 1, centred=False))
+    (32, 4)
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    if centred:
+        rows = rows - rows.mean(axis=0)
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows[lengths > 0] / lengths[lengths > 0, None]
+    count = len(unit)
+    cosines = (np.square(unit.T @ unit).sum() - count) / (count * (count - 1))
+    return float(1 / cosines) if cosines > 0 else float(rows.shape[1])

@@ -1,0 +1,229 @@
+"""What theory says of three steps on a given table of embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recallscope.plotting.labels import accuracy_label, describe_common_fields
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.table_locking import AttentionLaw, attention_draws, attention_law
+from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
+from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_DRAWS, _READS = 64, 32
+_ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+
+
+class Table(NamedTuple):
+    """Embeddings as theory takes them: tokens and outputs (V×d), and the trigger (d)."""
+
+    tokens: Float[np.ndarray, "V d"]
+    outputs: Float[np.ndarray, "V d"]
+    trigger: Float[np.ndarray, " d"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TablePrediction(Result):
+    """What theory says of three steps on a table of embeddings.
+
+    Attributes:
+        errors: the numerical standard error of each accuracy: averages over batches and reads are
+            taken over a few thousand of them.
+        noise: by stage and term, variances in units of the squared signal; `mean_vector` is what
+            the mean of the token rows costs, `spectrum` what their uneven directions do.
+        effective_dims: of tokens and outputs, as they are and centred.
+        reason: why there is no prediction: then the rest is None or empty.
+    """
+
+    problem: Problem
+    lock_accuracy: float | None = None
+    recall_accuracy: float | None = None
+    one_step_accuracy: float | None = None
+    errors: dict[str, float] = field(default_factory=dict)
+    noise: dict[str, dict[str, float]] = field(default_factory=dict)
+    effective_dims: dict[str, float] = field(default_factory=dict)
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        problem = {"problem": self.problem.to_dict() | {"key": self.problem.key}}
+        if self.recall_accuracy is None:
+            return problem | {"prediction": None, "reason": self.reason}
+        return problem | {
+            "prediction": {name: getattr(self, name) for name in _ACCURACIES},
+            "errors": self.errors,
+            "noise": self.noise,
+            "effective_dims": self.effective_dims,
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> TablePrediction:
+        """The inverse of `to_dict`."""
+        problem = Problem.from_dict(told["problem"])
+        if told["prediction"] is None:
+            return cls(problem=problem, reason=told["reason"])
+        more = {name: told[name] for name in ("errors", "noise", "effective_dims")}
+        return cls(problem=problem, **told["prediction"], **more)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row: the problem, its accuracies, and effective dimensions."""
+        numbers = {name: getattr(self, name) for name in _ACCURACIES}
+        return [self.problem.to_row() | numbers | self.effective_dims | {"reason": self.reason}]
+
+    def _words(self) -> str:
+        if self.recall_accuracy is None:
+            return str(self.reason)
+        told = ", ".join(
+            f"{accuracy_label(name)} {getattr(self, name):.3f}" for name in _ACCURACIES
+        )
+        dims = ", ".join(f"{name} {value:.1f}" for name, value in self.effective_dims.items())
+        return f"predicted for these embeddings: {told}; effective dimensions: {dims}"
+
+    def _drawing(self) -> Drawing:
+        return picture_drawing(self._picture())
+
+    def _picture(self) -> Picture:
+        if self.recall_accuracy is None:
+            raise ProblemError(str(self.reason))
+        values = {name: float(getattr(self, name)) for name in _ACCURACIES}
+        accuracies = Series(
+            label="theory for this table; bars: two numerical standard errors",
+            kind=Kind.MEASURED,
+            x=[accuracy_label(name) for name in values],
+            y=list(values.values()),
+            low=[max(values[name] - 2 * self.errors[name], 0) for name in values],
+            high=[min(values[name] + 2 * self.errors[name], 1) for name in values],
+        )
+        noises = [
+            Series(
+                label=stage.replace("_", " "),
+                kind=Kind.MEASURED,
+                x=[term.replace("_", " ") for term, variance in terms.items() if variance],
+                y=[variance for variance in terms.values() if variance],
+            )
+            for stage, terms in self.noise.items()
+        ]
+        return Picture(
+            caption=f"{describe_common_fields([self.problem.to_dict()])}. Nothing fitted. Noise: "
+            "variances in units of the squared signal.",
+            panels=[
+                Panel(title="accuracy", x="", y="predicted accuracy", series=[accuracies]),
+                Panel(title="noise by stage", x="", y="variance", series=noises, log_y=True),
+            ],
+        )
+
+
+def no_table_form(problem: Problem) -> str | None:
+    """Why theory says nothing of a problem on a table of embeddings; None if it does."""
+    if problem.regime != "limit":
+        return "no closed form for finite steps on a table of embeddings; leave regime out"
+    if problem.width is not None:
+        return "no closed form for an MLP on a table of embeddings; leave width out"
+    if problem.trigger_in_values:
+        return "no closed form for a trigger in the values on a table of embeddings"
+    return None
+
+
+def predict_table(problem: Problem, tables: list[Table]) -> TablePrediction:
+    """Lock, recall and one-step accuracy on a table of embeddings; the mean of several tables.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = lambda count: rng.standard_normal((count, 48)) / 48**0.5
+    >>> table = Table(rows(256), rows(256), rows(1)[0])
+    >>> problem = Problem(vocab=256, samples=1024, dim=48, length=8, embedding="gaussian")
+    >>> predict_table(problem, [table])
+    predicted for these embeddings: lock 1.000, recall 0.3..., one step 0.1...; effective ...
+    """
+    if reason := no_table_form(problem):
+        return TablePrediction(problem=problem, reason=reason)
+    draws = max(_DRAWS // len(tables), 8)
+    found: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
+    budgets, dims = [], []
+    for number, (tokens, outputs, trigger) in enumerate(tables):
+        random = np.random.default_rng(number)
+        moments = table_moments(tokens, outputs)
+        law = attention_law(moments, problem.samples, problem.length)
+        gained, pulled = attention_draws(law, moments, problem.length, draws, random)
+        vectors = gained[:, None] * trigger + pulled
+        locked, read = lock_shares(moments, vectors, trigger, problem.length)
+        per_fact = problem.samples / problem.vocab
+        found["lock_accuracy"] += locked.mean(axis=1).tolist()
+        for mine, others in zip(locked, read, strict=True):
+            found["recall_accuracy"].append(
+                read_memory(moments, per_fact, mine, others, _READS, random)
+            )
+            found["one_step_accuracy"].append(
+                read_gradient(moments, per_fact, problem.length, _READS, random)
+            )
+        budgets.append(_budget(moments, law, problem, np.asarray(trigger, dtype=float)))
+        dims.append(
+            {
+                f"{name}_{how}": effective_dim(rows, centred=how == "centred")
+                for name, rows in (("tokens", tokens), ("outputs", outputs))
+                for how in ("raw", "centred")
+            }
+        )
+    lock, recall, one_step = (float(np.mean(found[name])) for name in _ACCURACIES)
+    return TablePrediction(
+        problem=problem,
+        lock_accuracy=lock,
+        recall_accuracy=recall,
+        one_step_accuracy=one_step,
+        errors={
+            name: float(np.std(values) / math.sqrt(len(values))) for name, values in found.items()
+        },
+        noise={
+            stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
+            for stage, terms in budgets[0].items()
+        },
+        effective_dims={name: float(np.mean([each[name] for each in dims])) for name in dims[0]},
+    )
+
+
+def _budget(
+    table: TableMoments,
+    law: AttentionLaw,
+    problem: Problem,
+    trigger: Float[np.ndarray, " d"],
+) -> dict[str, dict[str, float]]:
+    """The mean variance of scores over tokens, and of a wrong label's logit over reads."""
+    A, B = table.covariance, table.output_covariance
+    V, N, d = table.vocab, problem.samples, table.dim
+    others, by_outputs = problem.length - 1, np.square(B).sum()
+    drift = others**2 * (law.marked**2 + law.distractors**2) * by_outputs
+    signal = (law.signal * float(trigger @ trigger)) ** 2 or 1.0
+    pull = B.trace() * law.pull
+    lock = {
+        "cross_talk": law.signal**2 * float(trigger @ A @ trigger),
+        "mean_vector": float(pull @ A @ pull) + float((law.along_mean * A).sum()) * by_outputs,
+        "lengths": float(law.lengths @ A @ law.lengths),
+        "gradient_noise": float((law.scattered * A).sum()) + drift * float((A @ A * (A @ A)).sum()),
+    }
+    rows = table.tokens + table.mean
+    squares = np.square(rows).sum(axis=1)
+    along = rows @ table.mean
+    right = np.mean((squares - along) * B.trace()) ** 2
+    per_overlap = V * (1 + V / N) * by_outputs / right
+    whole = per_overlap * table.overlaps.mean()
+    nominal = (1 + V / N) * (1 + V / d) / d
+    recall = {
+        "interference": min(nominal, whole),
+        "spectrum": max(whole - nominal, 0.0),
+        "mean_vector": per_overlap * float(table.mean @ A @ table.mean)
+        + V / N * V * np.square(along).mean() * by_outputs / right,
+        "sampling": V / N,
+    }
+    return {
+        "lock": {name: float(variance / signal) for name, variance in lock.items()},
+        "recall": {name: float(variance) for name, variance in recall.items()},
+    }

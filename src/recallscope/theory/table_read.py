@@ -1,0 +1,167 @@
+"""How often a memory on a table of embeddings answers right.
+
+A memory holds Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
+with it; which fact has which label is a random permutation. Overlaps of real tables are too uneven
+for a Gaussian, so a few reads of each memory are worked out: the rivals' scores as they are, and
+how often the right fact was seen, which decides, by Poisson's law.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import pdtr  # type: ignore[import-untyped]
+
+from recallscope.theory.table_moments import TableMoments
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
+
+    Shares = Float[np.ndarray, " V"]
+    Reads = Float[np.ndarray, " reads"]
+
+_LARGE = 1e15
+
+
+class Fact(NamedTuple):
+    """What the right facts of some reads weigh: n·own + besides.
+
+    n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is the
+    share itself.
+    """
+
+    own: Reads
+    besides: Reads
+    share: Reads
+    per_fact: float
+
+
+def lock_shares(
+    table: TableMoments,
+    vectors: Float[np.ndarray, "draws d"],
+    trigger: Float[np.ndarray, " d"],
+    length: int,
+) -> tuple[Float[np.ndarray, "draws V"], Float[np.ndarray, "draws V"]]:
+    """For each attention vector, how often each token is found if marked, and read if it is not.
+
+    A token wins over L − 1 distractors as often as all of them score below it.
+    """
+    scores = vectors @ table.tokens.T
+    order = np.argsort(scores, axis=1)
+    found, read = np.empty_like(scores), np.empty_like(scores)
+    ranks = np.arange(table.vocab + 1) / table.vocab
+    highest = np.diff(ranks ** (length - 1)) if length > 1 else np.zeros(table.vocab)
+    for each, mine in enumerate(scores):
+        below = np.searchsorted(mine[order[each]], mine + vectors[each] @ trigger)
+        found[each] = (below / table.vocab) ** (length - 1)
+        read[each, order[each]] = highest
+    return found, read
+
+
+def read_memory(
+    table: TableMoments,
+    per_fact: float,
+    found: Shares,
+    read: Shares,
+    reads: int,
+    random: np.random.Generator,
+) -> float:
+    """Recall of the third step: the share of tests that lock and are answered right.
+
+    `found` and `read` are how often tokens are read where they are marked, and where they are not.
+    """
+    total = float(found.sum())
+    if total < 1e-4 * len(found):
+        return 0.0
+    # Tokens as often as tests with them lock, spread evenly.
+    places = (np.arange(reads) + random.random()) / reads * total
+    asked = np.minimum(np.searchsorted(np.cumsum(found), places), len(found) - 1)
+    overlaps = (table.tokens + table.mean) @ (table.tokens[asked] + table.mean).T
+    stored = _seen(random, per_fact, found, reads) * overlaps
+    besides = np.zeros(reads)
+    if found.min() < 1:  # samples that were read elsewhere store their label there
+        times = _seen(random, per_fact, 1 - found, reads)
+        share = read / max(read.sum(), 1e-300)
+        mean = share @ overlaps
+        spread = np.sqrt(np.maximum(share @ overlaps**2 - mean**2, 0.0))
+        noise = 0.0 if math.isinf(per_fact) else np.sqrt(times) * spread
+        elsewhere = times * mean + noise * random.standard_normal(overlaps.shape)
+        stored, besides = stored + elsewhere, elsewhere[asked, np.arange(reads)]
+    fact = Fact(overlaps[asked, np.arange(reads)], besides, found[asked], per_fact)
+    return total / len(found) * _right(table, stored, asked, fact, random)
+
+
+def read_gradient(
+    table: TableMoments, per_fact: float, length: int, reads: int, random: np.random.Generator
+) -> float:
+    """Accuracy of the first gradient: every sample stores all of its tokens, one part in L each."""
+    asked = random.integers(table.vocab, size=reads)
+    overlaps = (table.tokens + table.mean) @ (table.tokens[asked] + table.mean).T
+    times = _seen(random, per_fact, np.ones(table.vocab), reads)
+    mean, spread = overlaps.mean(axis=0), overlaps.std(axis=0)
+    distractors = (length - 1) * times
+    stored = times * overlaps + distractors * mean
+    besides = np.zeros(reads)
+    if math.isfinite(per_fact):
+        stored = stored + np.sqrt(distractors) * spread * random.standard_normal(overlaps.shape)
+        besides = math.sqrt(per_fact * (length - 1)) * spread * random.standard_normal(reads)
+    own = overlaps[asked, np.arange(reads)] + (length - 1) * mean
+    return _right(table, stored, asked, Fact(own, besides, np.ones(reads), per_fact), random)
+
+
+def _seen(
+    random: np.random.Generator, per_fact: float, shares: Shares, reads: int
+) -> Float[np.ndarray, "V reads"]:
+    """How often a share of each fact's samples was seen; in the population, the share itself."""
+    every = np.broadcast_to(shares[:, None], (len(shares), reads))
+    return every if math.isinf(per_fact) else random.poisson(per_fact * every).astype(float)
+
+
+def _right(
+    table: TableMoments,
+    stored: Float[np.ndarray, "V reads"],
+    asked: Int64[np.ndarray, " reads"],
+    fact: Fact,
+    random: np.random.Generator,
+) -> float:
+    """How often the right label has the highest score.
+
+    Its label q wins over q' if the right fact's weight times (q·q − q·q') is more than what all
+    else gives q' beyond q: so the weight must lie between two numbers.
+    """
+    columns = np.arange(len(asked))
+    stored = stored.copy()
+    stored[asked, columns] = 0.0
+    labels = np.argsort(random.random(stored.shape), axis=0)  # a permutation for each read
+    label = labels[asked, columns]
+    by_label = np.empty_like(stored)
+    np.put_along_axis(by_label, labels, stored, axis=0)
+    scores = table.outputs @ (table.outputs.T @ by_label)
+    ahead = scores - scores[label, columns]
+    gain = table.output_squares[label] - table.outputs @ table.outputs[label].T
+    gain[label, columns] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = ahead / gain
+        ends = (
+            (np.where(gain > 0, needed, -np.inf).max(axis=0) - fact.besides) / fact.own,
+            (np.where(gain < 0, needed, np.inf).min(axis=0) - fact.besides) / fact.own,
+        )
+    least, most = np.minimum(*ends), np.maximum(*ends)
+    if math.isinf(fact.per_fact):
+        return float(np.mean((least < fact.share) & (most > fact.share)))
+    rate = fact.per_fact * fact.share
+    return float(np.maximum(_below(most, rate) - _up_to(least, rate), 0.0).mean())
+
+
+def _up_to(end: Reads, rate: Reads) -> Reads:
+    """How often a Poisson number is at most some number."""
+    found: Reads = np.where(end < 0, 0.0, pdtr(np.floor(np.clip(end, 0, _LARGE)), rate))
+    return found
+
+
+def _below(end: Reads, rate: Reads) -> Reads:
+    """How often it is less than some number."""
+    found: Reads = np.where(end <= 0, 0.0, pdtr(np.ceil(np.clip(end, 0, _LARGE)) - 1, rate))
+    return found
