@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.accuracy import Accuracies, analyse
 from recallscope.theory.noise import budget, dominant
+from recallscope.theory.prediction_picture import prediction_picture
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
 from recallscope.theory.recorded_error import recorded_error
 from recallscope.theory.scope import scope
@@ -95,33 +96,16 @@ class Prediction(Result):
     def _picture(self) -> Picture:
         if self.dominant is None:
             raise ProblemError(str(self.reason))
-        errors = {name: recorded_error(self.problem, name) for name in Accuracies._fields}
-        values = {name: float(getattr(self, name)) for name in Accuracies._fields}
-        accuracies = Series(
-            label="closed forms; bars: 90 % of the nearest simulations lie within",
-            kind=Kind.MEASURED,
-            x=[accuracy_label(name) for name in values],
-            y=list(values.values()),
-            low=[max(values[name] - error.most, 0) for name, error in errors.items()],
-            high=[min(values[name] + error.most, 1) for name, error in errors.items()],
-        )
-        noises = [
-            Series(
-                label=stage.replace("_", " "),
-                kind=Kind.MEASURED,
-                x=[term.replace("_", " ") for term, variance in terms.items() if variance],
-                y=[variance for variance in terms.values() if variance],
-            )
-            for stage, terms in self.noise.items()
-        ]
         outside = f" Extrapolated: {'; '.join(self.extrapolated)}." if self.extrapolated else ""
-        return Picture(
-            caption=f"{describe_common_fields([self.problem.to_dict()])}. Closed forms, nothing "
-            f"fitted.{outside} Noise: variances in units of the squared signal.",
-            panels=[
-                Panel(title="accuracy", x="", y="predicted accuracy", series=[accuracies]),
-                Panel(title="noise by stage", x="", y="variance", series=noises, log_y=True),
-            ],
+        return prediction_picture(
+            f"{describe_common_fields([self.problem.to_dict()])}. Closed forms, nothing fitted."
+            f"{outside}",
+            "closed forms; bars: 90 % of the nearest simulations lie within",
+            {
+                name: (float(getattr(self, name)), recorded_error(self.problem, name).most)
+                for name in Accuracies._fields
+            },
+            self.noise,
         )
 
     def to_dict(self) -> dict[str, Any]:

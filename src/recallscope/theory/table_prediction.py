@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
+from recallscope.theory.prediction_picture import prediction_picture
 from recallscope.theory.table_locking import AttentionLaw, attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
 from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
@@ -95,31 +96,11 @@ class TablePrediction(Result):
     def _picture(self) -> Picture:
         if self.recall_accuracy is None:
             raise ProblemError(str(self.reason))
-        values = {name: float(getattr(self, name)) for name in _ACCURACIES}
-        accuracies = Series(
-            label="theory for this table; bars: two numerical standard errors",
-            kind=Kind.MEASURED,
-            x=[accuracy_label(name) for name in values],
-            y=list(values.values()),
-            low=[max(values[name] - 2 * self.errors[name], 0) for name in values],
-            high=[min(values[name] + 2 * self.errors[name], 1) for name in values],
-        )
-        noises = [
-            Series(
-                label=stage.replace("_", " "),
-                kind=Kind.MEASURED,
-                x=[term.replace("_", " ") for term, variance in terms.items() if variance],
-                y=[variance for variance in terms.values() if variance],
-            )
-            for stage, terms in self.noise.items()
-        ]
-        return Picture(
-            caption=f"{describe_common_fields([self.problem.to_dict()])}. Nothing fitted. Noise: "
-            "variances in units of the squared signal.",
-            panels=[
-                Panel(title="accuracy", x="", y="predicted accuracy", series=[accuracies]),
-                Panel(title="noise by stage", x="", y="variance", series=noises, log_y=True),
-            ],
+        return prediction_picture(
+            f"{describe_common_fields([self.problem.to_dict()])}. Nothing fitted.",
+            "theory for this table; bars: two numerical standard errors",
+            {name: (float(getattr(self, name)), 2 * self.errors[name]) for name in _ACCURACIES},
+            self.noise,
         )
 
 
