@@ -27,7 +27,7 @@ _STEEP = 3.0
 _SPREAD = 0.01  # of accuracies between seeds
 
 
-_crossings: Kept = {}  # posteriors of worlds that several tests look at
+_crossings: Kept = {}  # posteriors of runs that several tests look at
 
 
 def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
@@ -308,7 +308,7 @@ ALSO_CONTRADICTING = {
     "tight": [{"three-steps": _over_the_bound(lambda p: (p.length / 24) ** 0.7)}],
     "lower-bound": [{"decoders": _decoders(20.0)}],
 }
-"""Further worlds in which a claim is false, one for each thing that it says."""
+"""Further runs in which a claim is false, one for each thing that it says."""
 
 
 def _without_a_cosine(problem: Problem, noise: float) -> dict[str, Any]:

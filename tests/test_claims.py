@@ -48,7 +48,11 @@ def test_contradicting_data_flips_the_verdict(name):
 
 @pytest.mark.parametrize(
     ("name", "changed"),
-    [(name, each) for name, worlds in planted_claims.ALSO_CONTRADICTING.items() for each in worlds],
+    [
+        (name, each)
+        for name, changes in planted_claims.ALSO_CONTRADICTING.items()
+        for each in changes
+    ],
 )
 def test_each_thing_that_a_claim_says_can_flip_it(name, changed):
     found = found_in(name, **changed)

@@ -155,7 +155,7 @@ CAVEATS = {
     "tight": ("The lower bound is ours", "the paper's own bound was not available"),
 }
 TALLY = (
-    "Of the paper's 9 claims, 7 are supported, 1 is contradicted and 1 is inconclusive. "
+    "Of the paper's 11 claims, 8 are supported, 1 is contradicted and 2 are inconclusive. "
     "Not the paper's, and apart: 1 is contradicted."
 )
 

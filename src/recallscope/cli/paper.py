@@ -71,7 +71,8 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
     """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
 
     Interrupt it at any time: the same command resumes. Sizes, with the time for all
-    claims on two cores: smoke (a minute), short (four), full (forty; what the verdicts rest on).
+    claims on two cores: smoke (three minutes), short, full (over an hour; what the verdicts
+    rest on).
 
     \b
     Examples:

@@ -8,9 +8,9 @@ from recallscope.problem import choice
 from recallscope.sweeps.spec import Sweep, read_sweep
 
 SIZES = {
-    "smoke": "about a minute for all claims on two cores: does it run?",
-    "short": "about four minutes: a first answer",
-    "full": "about forty minutes: what the verdicts rest on",
+    "smoke": "about three minutes for all claims on two cores: does it run?",
+    "short": "a first answer",
+    "full": "more than an hour: what the verdicts rest on",
 }
 _SWEEPS = Path(__file__).with_name("sweeps")
 

@@ -129,7 +129,7 @@ def _right(
     """How often the right label has the highest score.
 
     Its label q wins over q' if the right fact's weight times (q·q − q·q') is more than what all
-    else gives q' beyond q: so the weight must lie between two numbers.
+    else gives q' beyond q: so the weight has to be between two numbers.
     """
     columns = np.arange(len(asked))
     stored = stored.copy()

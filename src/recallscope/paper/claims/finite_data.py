@@ -7,6 +7,7 @@ from recallscope.paper.analysis import (
     factor,
     grouped,
     log_size,
+    measured_series,
     minus,
     over_dimensions,
     row,
@@ -16,7 +17,7 @@ from recallscope.paper.analysis import (
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Picture
+from recallscope.plotting.panels import Panel, Picture
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -68,7 +69,8 @@ def analyse(evidence: Evidence) -> Finding:
         "a factor that a theory for infinite data does not have.",
         picture=Picture(
             caption="Facts of which half are recalled after three steps, from a batch and from the "
-            "population (N = ∞). Lines are closed forms with nothing fitted. Bars are 95 %.",
+            "population (N = ∞), and one over the other. Lines are closed forms with nothing "
+            "fitted. Bars are 95 % (left) and 99.5 % (right).",
             panels=[
                 over_dimensions(
                     f"facts stored, L = {shortest}",
@@ -86,7 +88,21 @@ def analyse(evidence: Evidence) -> Finding:
                         )
                     ],
                     y="V*, facts",
-                )
+                ),
+                Panel(
+                    title="share of what all data would teach",
+                    x="d, dimensions",
+                    y="V* over V* at N = ∞",
+                    log_x=True,
+                    series=[
+                        measured_series(
+                            f"N = {samples:,.0f}",
+                            list(by_dim),
+                            [factor(each) for each in by_dim.values()],
+                        )
+                        for samples, by_dim in shares.items()
+                    ],
+                ),
             ],
         ),
         rows=[row(search) for searches in (*batches.values(), every) for search in searches],

@@ -21,7 +21,7 @@ from recallscope.statistics.intervals import Interval, mean_interval
 _LOCKED = 0.5
 
 
-class Training(NamedTuple):
+class EarlyAndLate(NamedTuple):
     """Attention after the first two steps, and when training was done."""
 
     seed: int
@@ -136,19 +136,19 @@ def _by_batch(runs: Sequence[Record]) -> dict[float, list[Record]]:
     return groups
 
 
-def _by_saturation(records: Sequence[Record]) -> dict[float, list[Training]]:
-    groups: dict[float, list[Training]] = defaultdict(list)
+def _by_saturation(records: Sequence[Record]) -> dict[float, list[EarlyAndLate]]:
+    groups: dict[float, list[EarlyAndLate]] = defaultdict(list)
     for record in records:
         here = groups[record.problem.saturation]
         if record.status is Status.OK:
             curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
             lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
             late = record.accuracy("lock_accuracy")[0]
-            here.append(Training(record.seed, record.problem.samples, lock, cosine, late))
+            here.append(EarlyAndLate(record.seed, record.problem.samples, lock, cosine, late))
     return dict(sorted(groups.items()))
 
 
-def _gain(trained: Sequence[Training]) -> Interval:
+def _gain(trained: Sequence[EarlyAndLate]) -> Interval:
     """What later steps add to lock; the mean of a seed's batches, over seeds."""
     gains: dict[int, list[float]] = defaultdict(list)
     for run in trained:
@@ -156,13 +156,13 @@ def _gain(trained: Sequence[Training]) -> Interval:
     return mean_over([sum(each) / len(each) for each in gains.values()])
 
 
-def _area_under_curve(trained: Sequence[Training]) -> Interval:
+def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
     """How often, of two seeds of one batch size, the one that locks had the higher cosine."""
-    by_seed: dict[int, list[Training]] = defaultdict(list)
+    by_seed: dict[int, list[EarlyAndLate]] = defaultdict(list)
     for run in trained:
         by_seed[run.seed].append(run)
 
-    def area(seeds: Sequence[list[Training]]) -> float:
+    def area(seeds: Sequence[list[EarlyAndLate]]) -> float:
         right = pairs = 0.0
         for samples in {run.samples for runs in seeds for run in runs}:
             here = [run for runs in seeds for run in runs if run.samples == samples]

@@ -51,6 +51,7 @@ def analyse(evidence: Evidence) -> Finding:
             "N* of random embeddings, d < V over d > V": dimension,
         },
     )
+    every = list(grouped(random, "length"))  # a colour for each, in all panels
     panels = []
     for name, searches in (
         ("random", random),
@@ -61,7 +62,10 @@ def analyse(evidence: Evidence) -> Finding:
         panels.append(
             over_dimensions(
                 f"{name} embeddings" if name != "random, d > V:" else "random embeddings, d > V",
-                [critical_series(f"L = {length}", lengths[length], "dim") for length in lengths],
+                [
+                    critical_series(f"L = {length}", lengths[length], "dim", every.index(length))
+                    for length in lengths
+                ],
             )
         )
     return Finding(

@@ -19,7 +19,7 @@ from recallscope.statistics.intervals import Interval
 _RISE = 1.01  # a loss that is higher by more than one per cent has risen
 
 
-class Training(NamedTuple):
+class LossCurve(NamedTuple):
     """Where the loss ended, how often it rose, and what came of it."""
 
     seed: int
@@ -31,7 +31,7 @@ class Training(NamedTuple):
 
 
 def analyse(evidence: Evidence) -> Finding:
-    found: dict[int, dict[float, list[Training]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
     for record in evidence.runs("oscillating"):
         here = found[record.problem.dim][record.problem.learning_rate]
         if record.status is Status.OK:
@@ -110,14 +110,14 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _training(record: Record) -> Training:
+def _training(record: Record) -> LossCurve:
     steps, losses = (
         [float(value) for value in record.metrics[f"curve_{name}"]]  # type: ignore[union-attr]
         for name in ("step", "loss")
     )
     later = np.array(losses[len(losses) // 2 :])
     rose = later[1:] > _RISE * later[:-1]
-    return Training(
+    return LossCurve(
         seed=record.seed,
         final_loss=record.metric("final_loss"),
         rises=float(rose.mean()) if len(rose) else 0.0,
@@ -127,14 +127,14 @@ def _training(record: Record) -> Training:
     )
 
 
-def _over(first: Sequence[Training], second: Sequence[Training]) -> Interval:
+def _over(first: Sequence[LossCurve], second: Sequence[LossCurve]) -> Interval:
     """The mean loss of some trainings over that of others, at the same seeds."""
     other = {run.seed: run.final_loss for run in second}
     pairs = [(run.final_loss, other[run.seed]) for run in first if run.seed in other]
     return drawn_again(lambda pairs: sum(a for a, _ in pairs) / sum(b for _, b in pairs), pairs)
 
 
-def _curve(label: str, runs: Sequence[Training]) -> Series:
+def _curve(label: str, runs: Sequence[LossCurve]) -> Series:
     if not runs:
         return measured_series(label, [], [])
     return Series(label=label, kind=Kind.MEASURED, x=runs[0].steps[1:], y=runs[0].losses[1:])
