@@ -83,7 +83,8 @@ def analyse(evidence: Evidence) -> Finding:
     return Finding(
         judgements=judgements,
         answer=(
-            f"Of products, sums and maxima the batch needed follows products: {_told(combined)}. "
+            f"Of products, sums and maxima the batch needed comes nearest to products: "
+            f"{_told(combined)}. "
             f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
             "is after three steps on long sequences, for half of the facts"
             f"{poor_fit_note(batch_law)}. The facts stored, read from the first gradient: "
