@@ -50,6 +50,8 @@ def test_tables_of_random_embeddings_are_predicted_as_such(sizes):
         {"clusters": 12, "cluster_share": 0.4},
         {"length_spread": 0.3, "tied": 1.0},
         {"rank": 24},
+        {"spectrum": 1.5, "rank": 12},  # most labels are shorter than what they overlap with
+        {"length_spread": 0.5, "clusters": 16},
     ],
     ids=str,
 )

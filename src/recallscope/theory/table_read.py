@@ -148,7 +148,9 @@ def _right(
             (np.where(gain > 0, needed, -np.inf).max(axis=0) - fact.besides) / fact.own,
             (np.where(gain < 0, needed, np.inf).min(axis=0) - fact.besides) / fact.own,
         )
-    least, most = np.minimum(*ends), np.maximum(*ends)
+    # A fact that weighs less the more it was seen turns the two about; that no weight will do, with
+    # the first above the second, stays so.
+    least, most = (np.where(fact.own > 0, *both) for both in (ends, ends[::-1]))
     if math.isinf(fact.per_fact):
         return float(np.mean((least < fact.share) & (most > fact.share)))
     rate = fact.per_fact * fact.share
