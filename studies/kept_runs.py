@@ -38,6 +38,28 @@ def run_and_keep(
             print(f"{number + 1} of {len(tasks)}", end="\r", flush=True)
 
 
+def run_rest(
+    work: Callable[..., list[Row]],
+    tasks: Sequence[tuple[Any, ...]],
+    names: Sequence[str],
+    path: Path,
+    processes: int,
+) -> None:
+    """Do the tasks whose runs are not kept yet, and write the table of all, in the tasks' order.
+
+    A run is that of a task if its columns of these names are the task.
+    """
+
+    def task_of(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in names)
+
+    done = {task_of(row) for row in kept(path)}
+    run_and_keep(work, [task for task in tasks if task not in done], processes, path)
+    write_table(
+        sorted(kept(path), key=lambda row: tasks.index(task_of(row))), path.with_suffix(".csv")
+    )
+
+
 def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Rows as a CSV file."""
     with path.open("w", newline="") as file:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from kept_runs import Row, kept, run_and_keep, write_table
+from kept_runs import Row, run_rest
 
 from recallscope import Problem, predict, run
 from recallscope.models.embeddings import Embeddings
@@ -167,13 +167,12 @@ def counted(name: str, treatment: str) -> list[Row]:
 
 
 def run_study(what: str, processes: int) -> None:
-    path, work = {"run": (RUNS, measured), "facts": (FACTS, counted)}[what]
-    names = ("table", "treatment", "size") if what == "run" else ("table", "treatment")
-    every = list(product(TABLES, TREATMENTS, *([range(len(SIZES))] if what == "run" else [])))
-    done = {tuple(row[each] for each in names) for row in kept(path)}
-    run_and_keep(work, [task for task in every if task not in done], processes, path)
-    rows = sorted(kept(path), key=lambda row: every.index(tuple(row[each] for each in names)))
-    write_table(rows, path.with_suffix(".csv"))
+    names = ("table", "treatment")
+    if what == "facts":
+        run_rest(counted, list(product(TABLES, TREATMENTS)), names, FACTS, processes)
+    else:
+        every = list(product(TABLES, TREATMENTS, range(len(SIZES))))
+        run_rest(measured, every, (*names, "size"), RUNS, processes)
 
 
 def report() -> None:

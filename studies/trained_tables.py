@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import real_tables
 import torch
-from kept_runs import Row, kept, run_and_keep, write_table
+from kept_runs import Row, run_rest
 
 from recallscope import Problem, run
 from recallscope.models.embeddings import Embeddings, draw_embeddings
@@ -153,17 +153,11 @@ def facts_by_law(dim: int) -> float:
 
 def run_study(what: str, processes: int) -> None:
     if what == "families":
-        path, work = FAMILIES, of_family
-        every = [(number,) for number in range(len(KINDS))]
-        names = ("number",)
+        kinds = [(number,) for number in range(len(KINDS))]
+        run_rest(of_family, kinds, ("number",), FAMILIES, processes)
     else:
-        path, work = TABLES, of_table
         every = list(product(real_tables.TABLES, real_tables.TREATMENTS))
-        names = ("table", "treatment")
-    done = {tuple(row[each] for each in names) for row in kept(path)}
-    run_and_keep(work, [task for task in every if task not in done], processes, path)
-    rows = sorted(kept(path), key=lambda row: every.index(tuple(row[each] for each in names)))
-    write_table(rows, path.with_suffix(".csv"))
+        run_rest(of_table, every, ("table", "treatment"), TABLES, processes)
 
 
 def report() -> None:

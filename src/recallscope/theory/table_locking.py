@@ -114,8 +114,7 @@ def attention_draws(
     if law.pairs < _MANY_PAIRS:
         # Only another sample of its label tells a sample which of its tokens is marked.
         count = random.poisson(law.pairs, draws) / max(law.pairs, 1e-300)
-    signal = law.signal * count * (1.0 if law.pairs else 0.0)
-    signal = signal + length * ((keep * marked - distractors / length) @ table.mean)
+    signal = law.signal * count + length * ((keep * marked - distractors / length) @ table.mean)
     signal = signal + math.sqrt(law.signal_variance) * random.standard_normal(draws)
     return signal, tokens
 

@@ -174,15 +174,16 @@ def _decoded(readings: Sequence[Record], target: float) -> list[Decoded]:
     groups: dict[Problem, list[Record]] = defaultdict(list)
     for reading in readings:
         groups[reading.problem.replace(samples=1)].append(reading)
+    limits = {problem: bound(problem, target).samples for problem in groups}
     return [
-        _crossings(problem, decoder, group, target)
+        _crossings(problem, decoder, group, target, limits[problem])
         for problem, group in groups.items()
         for decoder in readings[0].metrics
     ]
 
 
 def _crossings(
-    problem: Problem, decoder: str, readings: Sequence[Record], target: float
+    problem: Problem, decoder: str, readings: Sequence[Record], target: float, limit: float
 ) -> Decoded:
     """In each instance, where the accuracy crosses the target: straight lines over log N."""
     curves: dict[int, dict[float, float]] = defaultdict(dict)
@@ -197,7 +198,6 @@ def _crossings(
         # Where it is flat any place is as good; the first is taken.
         steps = np.concatenate([[True], np.diff(rate) > 0])
         instances.append(float(np.interp(target, rate[steps], np.array(x)[steps])))
-    limit = bound(problem, target).samples
     return Decoded(problem, target, decoder, instances, too_early, too_late, limit)
 
 

@@ -53,15 +53,15 @@ def analyse(evidence: Evidence) -> Finding:
     )
     every = list(grouped(random, "length"))  # a colour for each, in all panels
     panels = []
-    for name, searches in (
-        ("random", random),
-        ("random, d > V:", equal),
-        ("orthogonal", orthogonal),
+    for title, searches in (
+        ("random embeddings", random),
+        ("random embeddings, d > V", equal),
+        ("orthogonal embeddings", orthogonal),
     ):
         lengths = grouped(searches, "length")
         panels.append(
             over_dimensions(
-                f"{name} embeddings" if name != "random, d > V:" else "random embeddings, d > V",
+                title,
                 [
                     critical_series(f"L = {length}", lengths[length], "dim", every.index(length))
                     for length in lengths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
@@ -24,6 +25,7 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
 from recallscope.plotting.panels import Kind, Picture, Series
+from recallscope.problem import Problem
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -80,7 +82,12 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _bound(search: CriticalSearch) -> float:
-    return bound(search.problem, search.target).samples
+    return _samples_bound(search.problem, search.target)
+
+
+@cache
+def _samples_bound(problem: Problem, target: float) -> float:
+    return bound(problem, target).samples
 
 
 def _over_bound(search: CriticalSearch, level: float) -> Interval:
