@@ -87,7 +87,7 @@ def measured_vectors(table, samples, length, batches, rng):
 
 
 @pytest.mark.parametrize(
-    "structure", [{"common_mean": 1.0}, {"spectrum": 1.0}, {"length_spread": 0.25}], ids=str
+    "structure", [{"common_mean": 1.0}, {"spectrum": 1.0}, {"length_spread": 0.5}], ids=str
 )
 def test_the_law_of_the_attention_vector_is_that_of_batches(structure):
     sizes = {"vocab": 64, "samples": 128, "dim": 12, "length": 12}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
 
 
-_TABLES = 4  # of a family, over which its predictions are averaged
+_TABLES = 16  # of a family, over which its predictions are averaged
 
 
 @overload

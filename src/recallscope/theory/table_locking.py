@@ -18,7 +18,9 @@ from recallscope.theory.table_moments import TableMoments
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-    Matrix = Float[np.ndarray, "d d"]
+    from recallscope.theory.table_moments import Rows
+
+    Shares = Float[np.ndarray, " V"]
 
 _MANY_PAIRS = 1e6  # a Poisson number of so many is a Gaussian one
 
@@ -29,7 +31,9 @@ class AttentionLaw(NamedTuple):
     `pairs` is how many pairs of samples share a label, as if all facts weighed the same.
     `pull` is the token part per unit of |D|²/N, `lengths` what unequal lengths add to it, `marked`
     and `distractors` the standard deviations of what labels that are too frequent draw in, per unit
-    of √(DᵀBD/N); `scattered` is the covariance of all that is different for every token.
+    of √(DᵀBD/N). Each token draws to itself by chance: `scattered` are these variances,
+    `along_mean` those per unit of DᵀBD/N, and `crowded` times A³ is what samples' own distractors
+    add to the covariance.
     """
 
     signal: float
@@ -39,8 +43,17 @@ class AttentionLaw(NamedTuple):
     lengths: Float[np.ndarray, " d"]
     marked: float
     distractors: float
-    scattered: Matrix
-    along_mean: Matrix
+    scattered: Float[np.ndarray, " V"]
+    along_mean: Float[np.ndarray, " V"]
+    crowded: float
+
+    def scattered_variance(self, table: TableMoments) -> float:
+        """Of a token's score, on average, by all that is different for every token."""
+        A = table.covariance
+        squared = A @ A
+        return float(self.scattered @ table.overlaps) + self.crowded * float(
+            (squared * squared).sum()
+        )
 
 
 def attention_law(table: TableMoments, samples: float, length: int) -> AttentionLaw:
@@ -52,6 +65,7 @@ def attention_law(table: TableMoments, samples: float, length: int) -> Attention
     trace_a, trace_b = A.trace(), B.trace()
     square_a, square_b = np.square(A).sum(), np.square(B).sum()
     fourth = np.square(table.output_squares).mean()
+    spread = np.var(table.output_squares)
     own_a = np.square(table.squares).mean() / V
     own_b = fourth / V
     # What two different facts have in common by their tokens, and by their outputs.
@@ -64,7 +78,10 @@ def attention_law(table: TableMoments, samples: float, length: int) -> Attention
     # Facts overlap in tokens and in outputs: this stays in the population.
     met += 2 * (keep * (1 + per_sample)) ** 2 * apart_a * apart_b
     # Long tokens may happen to have long outputs.
-    met += keep**2 * np.var(table.squares) * np.var(table.output_squares) / V
+    met += keep**2 * np.var(table.squares) * spread / V
+    # Facts with longer rows count for more, and how often those came is chance.
+    of_facts = V**2 * own_a * own_b - (trace_a * trace_b) ** 2
+    met += 4 * keep**2 * max(of_facts, 0.0) / N
     unequal = V**2 * own_a * own_b / max(trace_a * trace_b, 1e-300) ** 2
     # The variance of what each token draws to itself.
     shared = L * others / N**2 * square_b * (V * table.overlaps + table.squares**2)
@@ -74,10 +91,8 @@ def attention_law(table: TableMoments, samples: float, length: int) -> Attention
     twice = (keep / N) ** 2 * (2 + 4 * N / V) * fourth * table.squares**2
     if math.isinf(N):
         twice = np.zeros_like(twice)
-    weights = shared + read + itself + twice
-    scattered = (table.tokens * weights[:, None]).T @ table.tokens
-    scattered = scattered + others**2 * inner / N * per_sample**2 * fourth * (A @ A @ A)
-    along_mean = np.square(table.tokens @ table.mean)[:, None] * table.tokens
+    # Which token has the longer output is a chance of the permutation that more samples keep.
+    twice = twice + (keep * (1 + per_sample) * table.squares) ** 2 * spread / V**2
     return AttentionLaw(
         signal=keep * trace_a * trace_b,
         signal_variance=float(met),
@@ -86,8 +101,9 @@ def attention_law(table: TableMoments, samples: float, length: int) -> Attention
         lengths=(keep + per_sample * others) * trace_b * table.skew,
         marked=math.sqrt(per_sample * (1 + per_sample)),
         distractors=per_sample * math.sqrt(others),
-        scattered=scattered,
-        along_mean=per_sample * L**3 / N * (along_mean.T @ table.tokens),
+        scattered=shared + read + itself + twice,
+        along_mean=per_sample * L**3 / N * np.square(table.tokens @ table.mean),
+        crowded=float(others**2 * inner / N * per_sample**2 * fourth),
     )
 
 
@@ -96,20 +112,22 @@ def attention_draws(
 ) -> tuple[Float[np.ndarray, " draws"], Float[np.ndarray, "draws d"]]:
     """τ and β of so many batches."""
     A, B = table.covariance, table.output_covariance
-    root_a, root_b, root_scattered, root_mean = map(_root, (A, B, law.scattered, law.along_mean))
     keep, others = 1 - 1 / length, length - 1
 
-    def normal() -> Float[np.ndarray, "draws d"]:
-        return random.standard_normal((draws, table.dim))
+    def normal(rows: Rows, scale: float | Shares = 1 / math.sqrt(table.vocab)) -> Rows:
+        """Sums of rows with normal weights: their covariance is that of the rows."""
+        return (scale * random.standard_normal((draws, table.vocab))) @ rows
 
-    imbalance = normal() @ root_b.T  # D/√N
+    imbalance = normal(table.outputs)  # D/√N
     length_of_it = np.square(imbalance).sum(axis=1)
     by_outputs = np.sqrt(np.einsum("kd,kd->k", imbalance @ B, imbalance))[:, None]  # √(DᵀBD/N)
-    marked = law.marked * by_outputs * (normal() @ root_a.T)
-    distractors = law.distractors * by_outputs * (normal() @ root_a.T)
+    marked = law.marked * by_outputs * normal(table.tokens)
+    distractors = law.distractors * by_outputs * normal(table.tokens)
     tokens = length_of_it[:, None] * law.pull + law.lengths
-    tokens = tokens + others * (marked + distractors) @ A
-    tokens = tokens + normal() @ root_scattered.T + by_outputs * (normal() @ root_mean.T)
+    crowd = math.sqrt(law.crowded) * normal(table.tokens)
+    tokens = tokens + (others * (marked + distractors) + crowd) @ A
+    tokens = tokens + normal(table.tokens, np.sqrt(law.scattered))
+    tokens = tokens + by_outputs * normal(table.tokens, np.sqrt(law.along_mean))
     count = np.ones(draws)
     if law.pairs < _MANY_PAIRS:
         # Only another sample of its label tells a sample which of its tokens is marked.
@@ -117,10 +135,3 @@ def attention_draws(
     signal = law.signal * count + length * ((keep * marked - distractors / length) @ table.mean)
     signal = signal + math.sqrt(law.signal_variance) * random.standard_normal(draws)
     return signal, tokens
-
-
-def _root(matrix: Matrix) -> Matrix:
-    """R with R Rᵀ equal to a matrix that has no negative eigenvalue but by rounding."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    root: Matrix = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root

@@ -21,7 +21,7 @@ from recallscope.theory.table_read import lock_shares, read_gradient, read_memor
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_DRAWS, _READS = 64, 32
+_DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
 _ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
 
@@ -127,7 +127,7 @@ def predict_table(problem: Problem, tables: list[Table]) -> TablePrediction:
     """
     if reason := no_table_form(problem):
         return TablePrediction(problem=problem, reason=reason)
-    draws = max(_DRAWS // len(tables), 8)
+    draws = max(_DRAWS // len(tables), 1)
     found: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
     budgets, dims = [], []
     for number, (tokens, outputs, trigger) in enumerate(tables):
@@ -160,15 +160,19 @@ def predict_table(problem: Problem, tables: list[Table]) -> TablePrediction:
         lock_accuracy=lock,
         recall_accuracy=recall,
         one_step_accuracy=one_step,
-        errors={
-            name: float(np.std(values) / math.sqrt(len(values))) for name, values in found.items()
-        },
+        errors={name: _error(values, len(tables)) for name, values in found.items()},
         noise={
             stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
             for stage, terms in budgets[0].items()
         },
         effective_dims={name: float(np.mean([each[name] for each in dims])) for name in dims[0]},
     )
+
+
+def _error(values: list[float], tables: int) -> float:
+    """The standard error of the mean: over tables if there are some, which differ, or batches."""
+    means = np.mean(np.reshape(values, (tables, -1)), axis=1) if tables > 1 else np.array(values)
+    return float(np.std(means, ddof=1) / math.sqrt(len(means)))
 
 
 def _budget(
@@ -186,9 +190,9 @@ def _budget(
     pull = B.trace() * law.pull
     lock = {
         "cross_talk": law.signal**2 * float(trigger @ A @ trigger),
-        "mean_vector": float(pull @ A @ pull) + float((law.along_mean * A).sum()) * by_outputs,
+        "mean_vector": float(pull @ A @ pull) + float(law.along_mean @ table.overlaps) * by_outputs,
         "lengths": float(law.lengths @ A @ law.lengths),
-        "gradient_noise": float((law.scattered * A).sum()) + drift * float((A @ A * (A @ A)).sum()),
+        "gradient_noise": law.scattered_variance(table) + drift * float((A @ A * (A @ A)).sum()),
     }
     rows = table.tokens + table.mean
     squares = np.square(rows).sum(axis=1)

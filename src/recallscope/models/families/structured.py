@@ -59,17 +59,19 @@ def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
     return rows
 
 
+def _direction(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "1 d"]:
+    """Of the common mean: from a block of random numbers that rows do not use."""
+    random = generator(seed, role, problem.vocab, problem.dim, block=1)
+    return sphere_rows(random, 1, problem.dim, problem)
+
+
 def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
     tokens, outputs = (_rows(problem, role, seed) for role in (Role.TOKENS, Role.OUTPUTS))
     outputs = problem.tied * tokens + np.sqrt(1 - problem.tied**2) * outputs
     if problem.common_mean:
-        means = (
-            drawn_rows(sphere_rows, 1, role, problem, seed + 1, np.float64)
-            for role in (Role.TOKENS, Role.OUTPUTS)
-        )
         tokens, outputs = (
-            rows + problem.common_mean * mean
-            for rows, mean in zip((tokens, outputs), means, strict=True)
+            rows + problem.common_mean * _direction(problem, role, seed)
+            for rows, role in ((tokens, Role.TOKENS), (outputs, Role.OUTPUTS))
         )
     trigger, end = (
         drawn_rows(sphere_rows, 1, role, problem, seed, np.float64)[0]
