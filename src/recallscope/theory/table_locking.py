@@ -113,8 +113,9 @@ def attention_draws(
     """τ and β of so many batches."""
     A, B = table.covariance, table.output_covariance
     keep, others = 1 - 1 / length, length - 1
+    alike = np.full(table.vocab, 1 / math.sqrt(table.vocab))
 
-    def normal(rows: Rows, scale: float | Shares = 1 / math.sqrt(table.vocab)) -> Rows:
+    def normal(rows: Rows, scale: Shares = alike) -> Rows:
         """Sums of rows with normal weights: their covariance is that of the rows."""
         return (scale * random.standard_normal((draws, table.vocab))) @ rows
 
