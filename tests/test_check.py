@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import recallscope
 from recallscope import Problem, ProblemError
+from recallscope.models.embeddings import draw_embeddings
 from recallscope.plotting.check import check_figure
 from recallscope.plotting.style import check_path, save
 from recallscope.theory import locking, readout
+from recallscope.validation import check_tables
 from recallscope.validation.check import CheckOutcome, Measured, check, compare, measure_around
+from recallscope.validation.check_tables import compare_tables, measure_tables_around
 from recallscope.validation.monte_carlo import measure
 
 BASE = {"vocab": 192, "samples": 768, "dim": 32, "length": 40}
@@ -151,3 +155,74 @@ def test_figures_go_where_they_can(tmp_path) -> None:
         check_path(tmp_path / "a.gif")
     with pytest.raises(ProblemError, match="there is no folder"):
         check_path(tmp_path / "nowhere" / "a.png")
+
+
+# Tables of embeddings have a theory of their own, whose terms are measured in the same way.
+
+TABLES = Problem(
+    vocab=192,
+    samples=768,
+    dim=24,
+    length=24,
+    embedding="structured",
+    common_mean=0.25,
+    spectrum=0.5,
+    length_spread=0.45,
+)
+
+
+@cache
+def measured_on_tables() -> Measured:
+    return measure_tables_around(TABLES, None, 12)
+
+
+def test_the_theory_of_tables_passes() -> None:
+    report = compare_tables(TABLES, None, measured_on_tables())
+    assert report.failed == []
+    judged = {c.term for c in report.comparisons if c.verdict is not CheckOutcome.NEGLIGIBLE}
+    assert judged >= {name for _, names in TABLE_TERMS for name in names}
+
+
+TABLE_TERMS = [
+    ("lock_terms", ("cross_talk", "mean_vector", "lengths", "gradient_noise", "trigger_noise")),
+    ("recall_terms", ("interference", "spectrum", "mean_vector", "sampling")),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "term"), [(function, term) for function, terms in TABLE_TERMS for term in terms]
+)
+def test_a_wrong_power_of_a_term_of_tables_fails_by_name(
+    monkeypatch: pytest.MonkeyPatch, function: str, term: str
+) -> None:
+    right: Callable[..., Any] = getattr(check_tables, function)
+
+    def wrong(table: Any, samples: float, *args: Any) -> Any:
+        signal, terms = right(table, samples, *args)
+        return signal, terms | {term: terms[term] * samples / TABLES.samples}
+
+    monkeypatch.setattr(check_tables, function, wrong)
+    stage = function.removesuffix("_terms")
+    assert compare_tables(TABLES, None, measured_on_tables()).failed == [(stage, term)]
+
+
+@pytest.mark.parametrize("stage", ["lock", "recall"])
+def test_a_wrong_signal_of_tables_fails(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
+    right: Callable[..., Any] = getattr(check_tables, f"{stage}_terms")
+
+    def wrong(table: Any, samples: float, *args: Any) -> Any:
+        signal, terms = right(table, samples, *args)
+        return signal * samples / TABLES.samples, terms
+
+    monkeypatch.setattr(check_tables, f"{stage}_terms", wrong)
+    assert compare_tables(TABLES, None, measured_on_tables()).failed == [(stage, "signal")]
+
+
+def test_arrays_are_checked_along_samples_and_length() -> None:
+    problem = Problem(vocab=64, samples=256, dim=12, length=8, embedding="structured", spectrum=1.0)
+    arrays = draw_embeddings(problem, 0)
+    named = Problem(vocab=64, samples=256, dim=12, length=8, embedding=arrays.name)
+    report = recallscope.check(named, seeds=2, embeddings=arrays, progress=False)
+    assert {each.size for each in report.comparisons} == {"samples", "length"}
+    with pytest.raises(ProblemError, match="MLP"):
+        recallscope.check(named.replace(width=64), seeds=2, embeddings=arrays, progress=False)

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem
+from recallscope.theory.table_prediction import drawn_as_tables
 from recallscope.validation import check as validation
 from recallscope.validation.check import CheckReport
 
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
+
 
 def check(
-    problem: Problem, seeds: int = 16, *, progress: ProgressCallback | bool = True
+    problem: Problem,
+    seeds: int = 16,
+    *,
+    embeddings: Embeddings | None = None,
+    progress: ProgressCallback | bool = True,
 ) -> CheckReport:
     """Measure every noise of a problem and around it, and compare it with its closed form.
 
     Run this first when you have changed the model or a formula. Nine to eleven problems are run at
-    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one.
+    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one. On tables
+    of embeddings, drawn by a family or given as arrays, the terms of their theory are measured.
 
     >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
     >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}
     True
     """
     with shown_progress(progress, "check") as update:
-        return validation.check(problem, seeds, update)
+        if embeddings is None and not drawn_as_tables(problem):
+            return validation.check(problem, seeds, update)
+        from recallscope.validation.check_tables import check_tables
+
+        if embeddings is not None:
+            embeddings.check(problem)
+        return check_tables(problem, embeddings, seeds, update)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
 
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.end_law import TRAINED
 from recallscope.theory.end_prediction import EndPrediction, predict_end
 from recallscope.theory.prediction import Prediction
 from recallscope.theory.prediction import predict as predict_one
 from recallscope.theory.predictions import Predictions, predict_all, predict_sizes
-from recallscope.theory.table_prediction import Table, TablePrediction, predict_table
+from recallscope.theory.table_prediction import (
+    Table,
+    TablePrediction,
+    drawn_as_tables,
+    predict_table,
+)
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
@@ -91,9 +95,7 @@ def _tables(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
     if embeddings is not None:
         embeddings.check(problem)
         return [Table(embeddings.tokens, embeddings.outputs, embeddings.trigger)]
-    if problem.embedding.startswith("arrays:"):
-        return []
-    if find_part("embedding", problem.embedding).closed_form != "table":
+    if not drawn_as_tables(problem):
         return []
     from recallscope.models.embeddings import draw_embeddings
 

@@ -114,13 +114,15 @@ def check(options: dict[str, Any], output: dict[str, Any], seeds: Seeds = "16") 
     Examples:
       recallscope check --figure check.png
       recallscope check --width 256 --trigger-in-values --json
+      recallscope check --embedding structured --field spectrum=1
     """
     from recallscope.api.check import check as measure
     from recallscope.cli.progress import ProgressDisplay
 
-    to, problem = output_from(output), closed_form_problem(options)
-    count = whole_number("seeds", number_or_text(seeds), 2)
+    to = output_from(output)
+    arrays, options["embedding"] = own_arrays(options["embedding"])
+    problem, count = problem_from(**options), whole_number("seeds", number_or_text(seeds), 2)
     with ProgressDisplay(f"{count} seeds") as display:
-        report = measure(problem, count, progress=display.update)
+        report = measure(problem, count, embeddings=arrays, progress=display.update)
     to.show(report, print_check)
     return 1 if report.failed else 0

@@ -47,14 +47,6 @@ class AttentionLaw(NamedTuple):
     along_mean: Float[np.ndarray, " V"]
     crowded: float
 
-    def scattered_variance(self, table: TableMoments) -> float:
-        """Of a token's score, on average, by all that is different for every token."""
-        A = table.covariance
-        squared = A @ A
-        return float(self.scattered @ table.overlaps) + self.crowded * float(
-            (squared * squared).sum()
-        )
-
 
 def attention_law(table: TableMoments, samples: float, length: int) -> AttentionLaw:
     """What the second step makes of attention, on average and by chance."""

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from recallscope.parts.naming import find_part
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.prediction_picture import prediction_picture
-from recallscope.theory.table_locking import AttentionLaw, attention_draws, attention_law
+from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
+from recallscope.theory.table_noise import lock_terms, recall_terms
 from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
 
 if TYPE_CHECKING:
@@ -104,6 +106,13 @@ class TablePrediction(Result):
         )
 
 
+def drawn_as_tables(problem: Problem) -> bool:
+    """Whether a problem's family of embeddings is known by the tables that it draws."""
+    if problem.embedding.startswith("arrays:"):
+        return False
+    return bool(find_part("embedding", problem.embedding).closed_form == "table")
+
+
 def no_table_form(problem: Problem) -> str | None:
     """Why theory says nothing of a problem on a table of embeddings; None if it does."""
     if problem.regime != "limit":
@@ -146,7 +155,7 @@ def predict_table(problem: Problem, tables: list[Table]) -> TablePrediction:
             found["one_step_accuracy"].append(
                 read_gradient(moments, per_fact, problem.length, _READS, random)
             )
-        budgets.append(_budget(moments, law, problem, np.asarray(trigger, dtype=float)))
+        budgets.append(_budget(moments, problem, np.asarray(trigger, dtype=float)))
         dims.append(
             {
                 f"{name}_{how}": effective_dim(rows, centred=how == "centred")
@@ -176,39 +185,14 @@ def _error(values: list[float], tables: int) -> float:
 
 
 def _budget(
-    table: TableMoments,
-    law: AttentionLaw,
-    problem: Problem,
-    trigger: Float[np.ndarray, " d"],
+    table: TableMoments, problem: Problem, trigger: Float[np.ndarray, " d"]
 ) -> dict[str, dict[str, float]]:
-    """The mean variance of scores over tokens, and of a wrong label's logit over reads."""
-    A, B = table.covariance, table.output_covariance
-    V, N, d = table.vocab, problem.samples, table.dim
-    others, by_outputs = problem.length - 1, np.square(B).sum()
-    drift = others**2 * (law.marked**2 + law.distractors**2) * by_outputs
-    signal = (law.signal * float(trigger @ trigger)) ** 2 or 1.0
-    pull = B.trace() * law.pull
-    lock = {
-        "cross_talk": law.signal**2 * float(trigger @ A @ trigger),
-        "mean_vector": float(pull @ A @ pull) + float(law.along_mean @ table.overlaps) * by_outputs,
-        "lengths": float(law.lengths @ A @ law.lengths),
-        "gradient_noise": law.scattered_variance(table) + drift * float((A @ A * (A @ A)).sum()),
-    }
-    rows = table.tokens + table.mean
-    squares = np.square(rows).sum(axis=1)
-    along = rows @ table.mean
-    right = np.mean((squares - along) * B.trace()) ** 2
-    per_overlap = V * (1 + V / N) * by_outputs / right
-    whole = per_overlap * table.overlaps.mean()
-    nominal = (1 + V / N) * (1 + V / d) / d
-    recall = {
-        "interference": min(nominal, whole),
-        "spectrum": max(whole - nominal, 0.0),
-        "mean_vector": per_overlap * float(table.mean @ A @ table.mean)
-        + V / N * V * np.square(along).mean() * by_outputs / right,
-        "sampling": V / N,
+    """Variances of both stages in units of their squared signals."""
+    found = {
+        "lock": lock_terms(table, problem.samples, problem.length, trigger),
+        "recall": recall_terms(table, problem.samples),
     }
     return {
-        "lock": {name: float(variance / signal) for name, variance in lock.items()},
-        "recall": {name: float(variance) for name, variance in recall.items()},
+        stage: {name: variance / (signal**2 or 1.0) for name, variance in terms.items()}
+        for stage, (signal, terms) in found.items()
     }

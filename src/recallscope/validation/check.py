@@ -7,7 +7,7 @@ with the predicted one at all sizes and changes with each size as predicted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -145,6 +145,12 @@ def measure_around(
             f"the check is for random embeddings, not {problem.embedding!r}; "
             "over orthogonal ones there are no overlaps to measure"
         )
+    check_sizes(problem)
+    return measure_each(_around(problem).values(), seeds, measure, progress)
+
+
+def check_sizes(problem: Problem) -> None:
+    """Raise for a problem that is too small to tell noises apart, or too large to hold."""
     smallest = {"vocab": 16, "samples": problem.vocab, "dim": 4, "length": 2}
     for name, size in smallest.items():
         if getattr(problem, name) < size:
@@ -158,7 +164,16 @@ def measure_around(
             f"the check would hold {numbers:.2g} numbers at once and stops at "
             f"{LARGEST_ARRAY:.0e}; choose a smaller problem"
         )
-    different = list(dict.fromkeys(_around(problem).values()))
+
+
+def measure_each(
+    problems: Iterable[Problem],
+    seeds: int,
+    measure: Callable[[Problem, int], dict[Term, float]],
+    progress: Callable[[int, int], None] | None,
+) -> Measured:
+    """What a function measures of each problem at each seed."""
+    different = list(dict.fromkeys(problems))
     measured: Measured = {}
     for number, one in enumerate(different):
         measured[one] = []
@@ -171,7 +186,6 @@ def measure_around(
 
 def compare(problem: Problem, measured: Measured) -> CheckReport:
     """Compare what was measured around a problem with the closed forms."""
-    problems = _around(problem)
     predicted = {one: predicted_terms(one) for one in measured}
     for one, found in measured.items():
         if ("lock", "trigger") not in found[0]:
@@ -180,6 +194,16 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
         square = float(np.mean([each["lock", "trigger"] for each in found]))
         score, room = math.sqrt(max(square, 0.0)), arrays_of(one).room
         predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, room)[0])
+    return compare_terms(problem, _around(problem), measured, predicted)
+
+
+def compare_terms(
+    problem: Problem,
+    problems: Mapping[tuple[str, float], Problem],
+    measured: Measured,
+    predicted: Mapping[Problem, Mapping[Term, float]],
+) -> CheckReport:
+    """Compare every term along every size: `problems` are those around one, by size and factor."""
     shares = _shares(predicted[problem])
     comparisons = [
         _compare(
@@ -199,7 +223,11 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
 
 
 def _around(problem: Problem) -> dict[tuple[str, float], Problem]:
-    sizes = [name for name in SIZES if name != "width" or problem.width is not None]
+    return around(problem, [name for name in SIZES if name != "width" or problem.width is not None])
+
+
+def around(problem: Problem, sizes: Sequence[str]) -> dict[tuple[str, float], Problem]:
+    """A problem with each of some sizes halved, as it is, and doubled."""
     return {(name, factor): _scaled(problem, name, factor) for name in sizes for factor in FACTORS}
 
 
@@ -242,16 +270,16 @@ def _largest_array(problem: Problem) -> float:
     return 2 * max(N * V, 2 * V * V, N * L, N * m, N * d, V * m, V * d, m * d)
 
 
-def _shares(terms: dict[Term, float]) -> dict[Term, float]:
-    """Of each noise in the noise of its stage; a signal is all of itself."""
-    signals = ("signal", "memorisation")
-    whole = terms["lock", "signal"] + terms["lock", "memorisation"]
-    shares = {}
-    for (stage, name), value in terms.items():
-        stage_terms = {n: v for (st, n), v in terms.items() if st == stage and n not in signals}
-        total = sum(stage_terms.values())
-        shares[stage, name] = value / whole if name in signals else stage_terms[name] / total
-    return shares
+def _shares(terms: Mapping[Term, float]) -> dict[Term, float]:
+    """Of each noise in the noise of its stage, and of each part of a signal in all of it."""
+    parts = ("signal", "memorisation")
+
+    def whole(stage: str, of_signal: bool) -> float:
+        return sum(v for (s, n), v in terms.items() if s == stage and (n in parts) == of_signal)
+
+    return {
+        (stage, name): value / whole(stage, name in parts) for (stage, name), value in terms.items()
+    }
 
 
 def _compare(

@@ -1,0 +1,111 @@
+"""The check for tables of embeddings: every term of their theory compared with Monte Carlo.
+
+For a family, tables are drawn and each size is halved and doubled; given arrays have one vocabulary
+and one dimension, so that samples and length are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from recallscope.models.embeddings import Embeddings, draw_embeddings
+from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.theory.table_moments import table_moments
+from recallscope.theory.table_noise import lock_terms, recall_terms
+from recallscope.theory.table_prediction import no_table_form
+from recallscope.validation.check import (
+    CheckReport,
+    Measured,
+    around,
+    check_sizes,
+    compare_terms,
+    measure_each,
+)
+from recallscope.validation.monte_carlo import Term
+from recallscope.validation.table_monte_carlo import measure_table
+
+
+def check_tables(
+    problem: Problem,
+    embeddings: Embeddings | None,
+    seeds: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+) -> CheckReport:
+    """Measure around a problem on tables, and compare with theory; see `recallscope.check`."""
+    measured = measure_tables_around(problem, embeddings, seeds, progress)
+    return compare_tables(problem, embeddings, measured)
+
+
+def measure_tables_around(
+    problem: Problem,
+    embeddings: Embeddings | None,
+    seeds: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+) -> Measured:
+    """Monte Carlo of a problem and of those around it, each seed with a table of its own."""
+    if reason := no_table_form(problem):
+        raise ProblemError(reason)
+    check_sizes(problem)
+
+    def measure(one: Problem, seed: int) -> dict[Term, float]:
+        table = embeddings or draw_embeddings(one, seed)
+        return measure_table(table, int(one.samples), one.length, seed)
+
+    problems = around(problem, _sizes(problem, embeddings))
+    return measure_each(problems.values(), whole_number("seeds", seeds, 2), measure, progress)
+
+
+def compare_tables(
+    problem: Problem, embeddings: Embeddings | None, measured: Measured
+) -> CheckReport:
+    """Compare what was measured with what theory says of the same tables.
+
+    Tables differ, and theory says how: that part of their spread is taken out of what was measured.
+    """
+    told: dict[Problem, dict[Term, float]] = {}
+    without_spread: Measured = {}
+    for one, found in measured.items():
+        said = [
+            predicted_terms(one, embeddings or draw_embeddings(one, seed))
+            for seed in range(len(found))
+        ]
+        terms = found[0].keys()
+        told[one] = {term: float(np.mean([each[term] for each in said])) for term in terms}
+        mean = {term: float(np.mean([each[term] for each in found])) for term in terms}
+        without_spread[one] = [
+            {
+                term: each[term] - mean[term] * (mine[term] / (told[one][term] or 1.0) - 1)
+                for term in terms
+            }
+            for each, mine in zip(found, said, strict=True)
+        ]
+    problems = around(problem, _sizes(problem, embeddings))
+    return compare_terms(problem, problems, without_spread, told)
+
+
+def predicted_terms(problem: Problem, embeddings: Embeddings) -> dict[Term, float]:
+    """What theory says of everything that `measure_table` measures."""
+    table = table_moments(embeddings.tokens, embeddings.outputs)
+    trigger = np.asarray(embeddings.trigger, dtype=np.float64)
+    stages = {
+        "lock": lock_terms(table, problem.samples, problem.length, trigger),
+        "recall": recall_terms(table, problem.samples),
+    }
+    return {
+        (stage, name): value
+        for stage, (signal, terms) in stages.items()
+        for name, value in {"signal": signal, **terms}.items()
+    }
+
+
+def _sizes(problem: Problem, embeddings: Embeddings | None) -> Sequence[str]:
+    """Those that can be halved and doubled: a dimension not below the rank of the rows."""
+    possible = []
+    for name in ("samples", "length") if embeddings else ("vocab", "samples", "dim", "length"):
+        with suppress(ProblemError):
+            around(problem, [name])
+            possible.append(name)
+    return possible

@@ -1,0 +1,159 @@
+"""Monte Carlo of what gets in the way on a table of embeddings, each term on its own.
+
+Batches are drawn and the second step's scores worked out as they are defined. The score of a token
+is linear in the sums of tokens that samples read: the part of these that is the mean vector gives
+one term, and of the rest what stays from batch to batch another, what changes a third. In the same
+way the logits of a memory fall into what the mean vector does to them and the rest; the latter are
+compared with those of rows in random directions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.validation.monte_carlo import Term
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    from recallscope.models.embeddings import Embeddings
+
+    Rows = Float[np.ndarray, "V d"]
+
+_BATCHES, _READS = 8, 64
+
+
+def measure_table(
+    embeddings: Embeddings, samples: int, length: int, seed: int
+) -> dict[Term, float]:
+    """The terms of `theory.table_noise`, and both signals, on one table.
+
+    >>> from recallscope.models.embeddings import draw_embeddings
+    >>> from recallscope.problem import Problem
+    >>> problem = Problem(vocab=64, samples=256, dim=16, length=4, embedding="structured")
+    >>> found = measure_table(draw_embeddings(problem, 0), 256, 4, seed=0)
+    >>> found["recall", "sampling"] > 0
+    True
+    """
+    random = np.random.default_rng(seed)
+    tokens, outputs, trigger = (
+        np.asarray(rows, dtype=np.float64)
+        for rows in (embeddings.tokens, embeddings.outputs, embeddings.trigger)
+    )
+    outputs = outputs - outputs.mean(axis=0)
+    return _of_lock(tokens, outputs, trigger, samples, length, random) | _of_recall(
+        tokens, outputs, samples, random
+    )
+
+
+def _of_lock(
+    tokens: Rows,
+    outputs: Rows,
+    trigger: Float[np.ndarray, " d"],
+    samples: int,
+    length: int,
+    random: np.random.Generator,
+) -> dict[Term, float]:
+    mean = tokens.mean(axis=0)
+    rows = tokens - mean
+    gained, pulled, by_mean = [], [], []
+    for _ in range(_BATCHES):
+        sequences = random.integers(len(rows), size=(length, samples))  # the mark is first
+        labels = outputs[random.permutation(len(rows))[sequences[0]]]
+        total = np.zeros((samples, rows.shape[1]))
+        for place in sequences:
+            total += rows[place]
+        unit = len(rows) / samples**2
+        backs = (
+            labels @ (labels.T @ total),
+            np.outer(labels @ labels.sum(axis=0), length * mean),
+        )
+        scores, vectors = zip(*(_step(rows, sequences, unit * back) for back in backs), strict=True)
+        gained.append(sum(scores))
+        pulled.append(vectors[0])
+        by_mean.append(vectors[1])
+    covariance = rows.T @ rows / len(rows)
+    own = float(trigger @ trigger)
+    pairs = np.array(pulled) @ covariance @ np.array(pulled).T
+    stays = _between(pairs)
+    return {
+        ("lock", "signal"): own * float(np.mean(gained)),
+        ("lock", "cross_talk"): _between(np.outer(gained, gained))
+        * float(trigger @ covariance @ trigger),
+        ("lock", "mean_vector"): float(np.mean([v @ covariance @ v for v in by_mean])),
+        ("lock", "lengths"): stays,
+        ("lock", "gradient_noise"): float(np.diag(pairs).mean()) - stays,
+        ("lock", "trigger_noise"): own**2 * float(np.var(gained, ddof=1)),
+    }
+
+
+def _step(
+    rows: Rows, sequences: np.ndarray, back: Float[np.ndarray, "N d"]
+) -> tuple[float, Float[np.ndarray, " d"]]:
+    """What the trigger gains, and where tokens pull, if samples read this."""
+    scores = np.stack([np.einsum("nd,nd->n", rows[place], back) for place in sequences])
+    scores -= scores.mean(axis=0)
+    weights = np.bincount(sequences.ravel(), weights=scores.ravel(), minlength=len(rows))
+    return float(scores[0].sum()), weights @ rows
+
+
+def _between(products: Float[np.ndarray, "batches batches"]) -> float:
+    """The mean product of two different batches: the square of what they share."""
+    count = len(products)
+    return float((products.sum() - np.trace(products)) / (count * (count - 1)))
+
+
+def _of_recall(
+    tokens: Rows, outputs: Rows, samples: int, random: np.random.Generator
+) -> dict[Term, float]:
+    mean = tokens.mean(axis=0)
+    rows, vocab = tokens - mean, len(tokens)
+    per_fact = samples / vocab
+    found = []
+    for _ in range(_BATCHES):
+        counts = random.multinomial(samples, np.full(vocab, 1 / vocab)) / per_fact
+        label = random.permutation(vocab)
+        asked = random.integers(vocab, size=_READS)
+        whole = _logits(tokens, outputs, counts, label, tokens[asked])
+        apart = _logits(rows, outputs, counts, label, rows[asked])
+        columns = np.arange(_READS)
+        wrong = np.ones(whole.shape, dtype=bool)
+        wrong[label[asked], columns] = False
+        right = whole[label[asked], columns].mean() - whole[wrong].mean()
+        directions = [random.standard_normal(rows.shape) for _ in range(2)]
+        unit_rows, unit_outputs = (
+            each / np.linalg.norm(each, axis=1, keepdims=True) for each in directions
+        )
+        alike = _logits(unit_rows, unit_outputs, counts, label, unit_rows[asked])
+        found.append(
+            (
+                right,
+                np.square(alike[wrong]).mean(),
+                np.square(apart[wrong]).mean(),
+                np.square((whole - apart)[wrong]).mean(),
+                counts.var(),
+            )
+        )
+    right, alike, apart, by_mean, seen = np.mean(found, axis=0)
+    return {
+        ("recall", "signal"): float(right),
+        ("recall", "interference"): float(right**2 * alike),
+        ("recall", "spectrum"): float(apart - right**2 * alike),
+        ("recall", "mean_vector"): float(by_mean),
+        ("recall", "sampling"): float(right**2 * seen),
+    }
+
+
+def _logits(
+    rows: Rows,
+    outputs: Rows,
+    counts: Float[np.ndarray, " V"],
+    label: np.ndarray,
+    reads: Float[np.ndarray, "reads d"],
+) -> Float[np.ndarray, "V reads"]:
+    """Of every label, for each read, by a memory that has seen facts so often."""
+    memory = outputs[label].T @ (counts[:, None] * rows)
+    logits: np.ndarray = outputs @ (memory @ reads.T)
+    return logits
