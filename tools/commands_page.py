@@ -23,10 +23,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 _HEAD = """\
 # Commands
 
-Every command, with its options as `--help` prints them; the page is written from the code. What predicts or
-measures is also [a function](api.md) of the same name, with arguments of the same names. With `--json` a command
-prints one JSON document, and everything else goes to standard error. Exit codes: 0 for success, 1 for an answer of
-no (a target out of reach, a run that failed), 2 for bad input, 130 after Ctrl-C.
+Every command, with its options as `--help` prints them; the page is written from the code. What
+predicts or measures is also [a function](api.md) of the same name, with arguments of the same
+names. With `--json` a command prints one JSON document, and everything else goes to standard error.
+Exit codes: 0 for success, 1 for an answer of no (a target out of reach, a run that failed), 2 for
+bad input, 130 after Ctrl-C.
 
 {units}
 
