@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import griffe
@@ -10,6 +11,7 @@ import pytest
 import recallscope
 from recallscope import Problem
 
+ROOT = Path(__file__).parents[1]
 PROBLEM = Problem(vocab=64, samples=512, dim=16, length=4)
 NAMES = sorted(recallscope.__all__)
 
@@ -73,6 +75,15 @@ def test_functions_say_what_they_return_and_raise(sources, name):
     found = public(sources, name)
     if found.is_function:
         assert {"returns", "raises"} <= told(found).keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_function_returns_is_on_the_api_page(sources, name):
+    found = public(sources, name)
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    if found.is_function:
+        for each in re.findall(r"[A-Z]\w+", str(found.returns)):
+            assert re.search(rf"^::: recallscope\.(\w+\.)*{each}$", page, re.MULTILINE), each
 
 
 MISTAKES = {
