@@ -264,6 +264,15 @@ class Problem:
         What has no meaning after the change, and is no part of it, is left out: the activation of
         an MLP that is taken away, step sizes in the limit regime.
 
+        Args:
+            changes: fields by name.
+
+        Returns:
+            A new problem; this one stays as it is.
+
+        Raises:
+            ProblemError: a field that there is not, or a value that cannot be.
+
         >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32, width=128)
         >>> problem.replace(dim=96).dim, problem.replace(width=None).activation
         (96, None)
@@ -305,6 +314,15 @@ class Problem:
         """A problem from plain values; unknown and missing fields are errors.
 
         A `key` among them, as results have it, must be that of the problem.
+
+        Args:
+            fields: plain values by name.
+
+        Returns:
+            The problem, checked.
+
+        Raises:
+            ProblemError: fields that are missing, unknown or cannot be.
         """
         if "key" in fields:
             rest = {name: value for name, value in fields.items() if name != "key"}
@@ -324,7 +342,17 @@ class Problem:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Problem:
-        """A problem from a row of a table that has other columns too."""
+        """A problem from a row of a table that has other columns too.
+
+        Args:
+            row: values by column.
+
+        Returns:
+            The problem, checked.
+
+        Raises:
+            ProblemError: fields that are missing, unknown or cannot be.
+        """
         named = {name: row[name] for name in FIELDS if name in row}
         named |= {name: row[name] for name in LATER_FIELDS if row.get(name) is not None}
         if isinstance(named.get("metrics"), str):
@@ -336,7 +364,17 @@ class Problem:
 
     @classmethod
     def from_json(cls, text: str) -> Problem:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`.
+
+        Args:
+            text: what `to_json` wrote.
+
+        Returns:
+            The problem, checked.
+
+        Raises:
+            ProblemError: fields that are missing, unknown or cannot be.
+        """
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:

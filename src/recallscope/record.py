@@ -138,6 +138,12 @@ class Record:
     literal regime, and per hidden unit with an MLP.
 
     Attributes:
+        problem: what was run.
+        seed: which instance of it.
+        status: ok, not_reached, infeasible or failed.
+        provenance: by which engine, dtype, device and versions, and how long it took.
+        reason: why it is not ok; None if it is.
+        test_samples: how many fresh samples it was tested on.
         lock_accuracy: how often attention is highest at the marked position.
         recall_accuracy: how often the model answers with the right label.
         one_step_accuracy: how often the first value matrix alone, asked for the embedding of the
@@ -183,14 +189,34 @@ class Record:
         object.__setattr__(self, "metrics", metrics)
 
     def metric(self, name: str) -> float:
-        """A metric that is one number."""
+        """A metric that is one number.
+
+        Args:
+            name: of the metric.
+
+        Returns:
+            Its value.
+
+        Raises:
+            ProblemError: there is no such metric, or it is a list.
+        """
         value = self.metrics.get(name)
         if not isinstance(value, Real):
             raise ProblemError(f"this record has no metric {name!r:.60} that is one number")
         return float(value)
 
     def accuracy(self, name: str) -> tuple[float, int]:
-        """An accuracy, or a metric that is one, and the number of tests that it is a share of."""
+        """An accuracy, or a metric that is one, and the number of tests that it is a share of.
+
+        Args:
+            name: recall_accuracy, lock_accuracy, one_step_accuracy, or a metric.
+
+        Returns:
+            The share, and of how many tests it is one.
+
+        Raises:
+            ProblemError: there is no such metric, or it is no share.
+        """
         value = getattr(self, name) if name in ACCURACIES else self.metrics.get(name)
         if not isinstance(value, Real) or not 0 <= float(value) <= 1:
             raise ProblemError(f"a record has no {name} between 0 and 1, but {value!r:.60}")
@@ -217,7 +243,14 @@ class Record:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Record:
-        """The inverse of `to_dict`."""
+        """The inverse of `to_dict`.
+
+        Args:
+            told: what `to_dict` returned.
+
+        Returns:
+            The record.
+        """
         made = {each.name for each in dataclasses.fields(Provenance)}
         own = {name: value for name, value in told.items() if name not in made}
         problem = Problem.from_dict(own.pop("problem"))

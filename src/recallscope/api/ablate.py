@@ -32,6 +32,12 @@ def ablate(
         seed: the first.
         how: how and where to run, as in `HowToRun`.
 
+    Returns:
+        The difference that each change makes, with its interval, paired by seed.
+
+    Raises:
+        ProblemError: a name that is none of these, or a change that the problem has no room for.
+
     >>> problem = Problem(vocab=64, samples=512, dim=48, length=4)
     >>> [result.pairs for result in ablate(problem, ["trigger"], seeds=2).results]
     [2]

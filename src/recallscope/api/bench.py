@@ -19,6 +19,20 @@ def bench(
 ) -> BenchResult:
     """Time three-step learning of one problem, every way there is, on one thread and in turns.
 
+    Args:
+        problem: what to learn; by default V=4096, N=65,536, d=128, L=64.
+        dtype: 'float32', or 'float64'.
+        device: where torch computes.
+        repeats: how many turns; each way is timed once in a turn.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+
+    Returns:
+        Seconds of each way, samples per second, and ratios of times in the same turn.
+
+    Raises:
+        ProblemError: a problem whose learner is not three steps, or too few repeats.
+
     >>> result = bench(Problem(vocab=64, samples=512, dim=16, length=4))
     >>> result.threads, result.seconds["autograd"] > 0, list(result.ratios)[:2]
     (1, True, ['speedup_over_autograd', 'fraction_of_bare'])

@@ -27,6 +27,18 @@ def check(
     each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one. On tables
     of embeddings, drawn by a family or given as arrays, the terms of their theory are measured.
 
+    Args:
+        problem: the one around which each size is halved and doubled.
+        seeds: how many instances of each problem.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+
+    Returns:
+        Each noise as predicted and as measured, its slopes, and which of them disagree.
+
+    Raises:
+        ProblemError: fewer than two seeds, or a problem that no closed form is about.
+
     >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
     >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}
     True

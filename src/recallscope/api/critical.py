@@ -41,6 +41,13 @@ def critical(
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
         how: how and where to run, as in `HowToRun`.
 
+    Returns:
+        The size with its interval, or a status that says why there is none: `not_reached` if the
+        target is not crossed between low and high.
+
+    Raises:
+        ProblemError: a size, an accuracy or a target that cannot be.
+
     >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
     >>> found = critical(problem, "samples", 0.5, budget=24)
     >>> found.low < found.value < found.high

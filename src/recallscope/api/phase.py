@@ -48,6 +48,12 @@ def phase(
         seed: of the first run.
         how: how and where to run, as in `HowToRun`.
 
+    Returns:
+        Every cell with its mean and interval, the measured boundary and the predicted one.
+
+    Raises:
+        ProblemError: axes that are no sizes or the same, or an accuracy or a target that cannot be.
+
     >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
     >>> found = phase(problem, "dim=16,64", ("samples", [32, 2048]), seeds=2)
     >>> len(found.cells)

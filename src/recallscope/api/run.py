@@ -41,6 +41,12 @@ def run(
         seeds: how many, from that one on. Without it one record is returned.
         how: how and where to run, as in `HowToRun`.
 
+    Returns:
+        A record; with `seeds` a collection of records with their means and intervals.
+
+    Raises:
+        ProblemError: a seed or a setting that cannot be, or one that is for several runs only.
+
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)

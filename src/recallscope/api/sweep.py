@@ -75,6 +75,12 @@ def sweep(
             called with (work done, work in all).
         callback: called with each record that is made, for trackers.
 
+    Returns:
+        How many cells there were, how many were run, what came of them, and where they are kept.
+
+    Raises:
+        ProblemError: a sweep file or a setting that cannot be, or a folder that is no store.
+
     >>> import tempfile
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> with tempfile.TemporaryDirectory() as folder:

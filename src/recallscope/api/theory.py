@@ -20,7 +20,11 @@ def solve(
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
 
-    A target out of reach has status `not_reached` and a reason that names the noise which stays.
+    Returns:
+        The size, or none with status `not_reached` and a reason that names the noise which stays.
+
+    Raises:
+        ProblemError: a size, an accuracy or a target that cannot be, or no closed form for it.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
@@ -35,6 +39,12 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
     Args:
         problem: its samples matter only to what is said of them, not to how many are needed.
         target: the share of tokens whose label is to be right, on average.
+
+    Returns:
+        The samples needed at least, the facts possible at most, and which of three bounds is it.
+
+    Raises:
+        ProblemError: a target that is no share, or a problem that the bound is not about.
 
     >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.samples), found.vocab, found.binding

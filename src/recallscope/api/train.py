@@ -39,6 +39,13 @@ def train(
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (steps done, steps in all).
 
+    Returns:
+        The record at the end, and loss, lock and recall along the way.
+
+    Raises:
+        ProblemError: a learner that takes no steps, or a checkpoint that has no folder or is of
+            another problem.
+
     >>> problem = Problem(vocab=32, samples=256, dim=24, length=4, learner="gd", steps=100)
     >>> found = train(problem)
     >>> found.record.recall_accuracy > 0.9, found.rows()[0]["lock"] < 0.5

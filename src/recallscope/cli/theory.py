@@ -26,7 +26,7 @@ from recallscope.common.csv_files import number_or_text
 from recallscope.problem import whole_number
 
 
-@asks_for_a_problem()
+@asks_for_a_problem(arrays=True)
 @writes_results()
 def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
     """Predict the accuracies from closed forms, and say which noise binds.

@@ -101,6 +101,18 @@ def predict_cost(
 
     Where the learner does not know its cost, no memory and a second are assumed.
 
+    Args:
+        problem: what would be run.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        dtype: 'float32', or 'float64'.
+        test_samples: fresh samples to test on.
+
+    Returns:
+        The engine, operations, bytes and seconds of one core.
+
+    Raises:
+        ProblemError: an engine that there is not, or that cannot do this problem.
+
     >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
     ('counts', True, True)

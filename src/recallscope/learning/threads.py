@@ -52,7 +52,18 @@ class Threads:
                     torch.set_num_threads(Threads._threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in order, with a bounded number of pieces under way."""
+        """Results in order, with a bounded number of pieces under way.
+
+        Args:
+            function: what to do with each item.
+            items: read as they are needed, a few at a time.
+
+        Returns:
+            What the function returns, in the order of the items.
+
+        Raises:
+            RuntimeError: outside of a `with` block.
+        """
         if not hasattr(self, "_pool"):
             raise RuntimeError("threads must be entered first: with Threads() as threads: …")
         if self._threads == 1:

@@ -35,6 +35,11 @@ class Learned:
     are mean gradients, and `alpha` the direction in which W1 e points. In the literal regime they
     are the weights themselves, with W1 = γ alpha e^T.
 
+    Attributes:
+        V1: the value matrix after the first step, d×m (d×d without an MLP).
+        alpha: the attention vector after the second, d.
+        V2: the value matrix after the third.
+
     >>> import torch
     >>> learned = Learned(V1=torch.zeros(8, 8), alpha=torch.ones(8), V2=torch.zeros(8, 8))
     >>> learned.finite
@@ -55,6 +60,18 @@ def learn(
     instance: Instance, threads: Threads, *, engine: str = "auto", batch: Batch | None = None
 ) -> Learned:
     """Run the three steps on the batch of the instance's problem, or on a batch of your own.
+
+    Args:
+        instance: the task, the embeddings and the frozen MLP.
+        threads: entered before, as in the example.
+        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        batch: samples of your own; by default those of the problem.
+
+    Returns:
+        The value matrix after the first step, the attention, and the value matrix after the third.
+
+    Raises:
+        ProblemError: an engine that there is not, or that cannot do this problem.
 
     >>> from recallscope.problem import Problem
     >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)

@@ -213,7 +213,14 @@ class CriticalSearch:
         return max(int(math.sqrt(self._largest_known * min(infeasible))), self.low)
 
     def ask(self, count: int | None = None) -> list[tuple[Problem, int]]:
-        """Problems and seeds to run next: where the crossing may be, and a little to its sides."""
+        """Problems and seeds to run next: where the crossing may be, and a little to its sides.
+
+        Args:
+            count: how many; as many as `batch` if None.
+
+        Returns:
+            None left when the search is done.
+        """
         count = min(count or self.batch, max(self.budget - self.evaluations, 1))
         low, high = sorted(self._sign * math.log(size) for size in (self.low, self._largest_to_try))
         found = self.crossing
@@ -233,6 +240,12 @@ class CriticalSearch:
         """Learn from runs of this problem, asked for or not; of each run once.
 
         A result is a record, or a problem, a seed, the accuracy and the number of its tests.
+
+        Args:
+            results: records, or tuples: a problem, a seed, its accuracy and its number of tests.
+
+        Raises:
+            ProblemError: a run of another problem.
 
         >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4))
         >>> search.tell([(problem, seed, 0.25, 1000) for problem, seed in search.ask()])

@@ -11,6 +11,16 @@ from recallscope.statistics.intervals import Interval, mean_interval
 def summarise(records: Sequence[Record], confidence: float = 0.95) -> dict[str, Interval]:
     """Each accuracy over the records that are ok: its mean and a confidence interval.
 
+    Args:
+        records: of one problem at several seeds; those that are not ok are left out.
+        confidence: the probability that the interval is to have.
+
+    Returns:
+        An interval by the name of each accuracy; none if no record is ok.
+
+    Raises:
+        ValueError: a confidence that is not between 0 and 1.
+
     >>> from recallscope import Problem, run
     >>> problem = Problem(vocab=64, samples=512, dim=64, length=4)
     >>> summary = summarise([run(problem, seed) for seed in range(4)])

@@ -33,6 +33,12 @@ _MOST_FOLDED = 4  # times that a larger file may unfold to: embeddings hardly co
 class Embeddings:
     """The four frozen arrays a model reads: tokens and outputs (V×d), trigger and end (d).
 
+    Args:
+        tokens: the embedding of each token.
+        outputs: the embedding of each label.
+        trigger: what marks a position.
+        end: from where attention looks.
+
     Give your own to `run`, under a problem that names them:
 
     >>> rng = np.random.default_rng(0)
@@ -80,7 +86,14 @@ class Embeddings:
         return f"arrays:{digest.hexdigest()[:16]}"
 
     def check(self, problem: Problem) -> None:
-        """Raise unless these are the arrays that the problem names, and of its sizes."""
+        """Raise unless these are the arrays that the problem names, and of its sizes.
+
+        Args:
+            problem: the one that is to be run with them.
+
+        Raises:
+            ProblemError: other sizes, or another name.
+        """
         if self.tokens.shape != (problem.vocab, problem.dim):
             raise ProblemError(
                 f"the embedding arrays are for vocab={self.tokens.shape[0]}, "
@@ -94,12 +107,26 @@ class Embeddings:
             )
 
     def save(self, path: str | Path) -> None:
-        """Write the four arrays as one .npz file."""
+        """Write the four arrays as one .npz file.
+
+        Args:
+            path: the file to write.
+        """
         np.savez(path, **{name: getattr(self, name) for name in _ARRAYS})
 
     @classmethod
     def load(cls, path: str | Path) -> Embeddings:
-        """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused."""
+        """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused.
+
+        Args:
+            path: the file to read.
+
+        Returns:
+            The arrays, checked.
+
+        Raises:
+            ProblemError: no such file, or one that does not hold these four arrays.
+        """
         try:
             with open_regular(path) as file, zipfile.ZipFile(file) as archive:
                 claimed = sum(_claimed_bytes(archive, name) for name in _ARRAYS)

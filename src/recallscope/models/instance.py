@@ -29,6 +29,16 @@ _NUMPY: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": n
 class Instance:
     """The task, the embeddings and the frozen MLP of one experiment.
 
+    Attributes:
+        problem: what it is an instance of.
+        seed: which.
+        task: where samples come from.
+        tokens: z, the embedding of each token.
+        outputs: u, the embedding of each label.
+        trigger: t, what marks a position.
+        end: e, from where attention looks.
+        hidden_weights: W_in of the MLP; None for attention alone.
+
     >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=16, length=4), seed=0)
     >>> instance.tokens.shape, instance.outputs.shape, instance.trigger.shape
     (torch.Size([64, 16]), torch.Size([64, 16]), torch.Size([16]))
@@ -53,7 +63,21 @@ class Instance:
         device: str = "cpu",
         embeddings: Embeddings | None = None,
     ) -> Instance:
-        """Draw the instance of a problem, or build it around arrays of your own."""
+        """Draw the instance of a problem, or build it around arrays of your own.
+
+        Args:
+            problem: what to draw an instance of.
+            seed: which.
+            dtype: 'float32', or 'float64'.
+            device: where the tensors are.
+            embeddings: your own arrays, if the problem names them.
+
+        Returns:
+            The same for the same problem and seed, on every machine.
+
+        Raises:
+            ProblemError: arrays that are not those of the problem, or a seed below 0.
+        """
         check_dtype(dtype)
         check_arrays(problem, embeddings)
         seed = whole_number("seed", seed, 0, LARGEST_SEED)

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class Transformer(nn.Module):
-    """The model: logits U V φ(W_in Σ_i a_i v_i) with attention a = softmax_i(k_i · W e).
+    """The model: logits U W_V φ(W_in Σ_i a_i v_i) with attention a = softmax_i(k_i · W_KQ e).
 
     Keys are k_i = z_{x_i} + 1{i=ℓ} t, values v_i = z_{x_i} (plus the trigger, if the problem
-    puts it there). Without an MLP, φ and W_in fall away. Only V and W learn; both start at 0.
+    puts it there). Without an MLP, φ and W_in fall away. Only W_V and W_KQ learn, the parameters `V`
+    and `W`; both start at 0.
+
+    Args:
+        instance: the frozen arrays.
 
     >>> from recallscope.problem import Problem
     >>> instance = Instance.make(Problem(vocab=64, samples=100, dim=16, length=4), seed=0)
@@ -50,14 +54,30 @@ class Transformer(nn.Module):
     def attention(
         self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
     ) -> Float[Tensor, "n L"]:
-        """How much each position is attended to from the end of the sequence."""
+        """How much each position is attended to from the end of the sequence.
+
+        Args:
+            tokens: sequences, one for each row.
+            position: which token of each is marked.
+
+        Returns:
+            A row for each sample, which sums to 1.
+        """
         keys = self.embed(tokens, position, self.trigger)
         return (keys @ (self.W @ self.end)).softmax(dim=1)
 
     def forward(
         self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
     ) -> Float[Tensor, "n V"]:
-        """The logits of every label."""
+        """The logits of every label.
+
+        Args:
+            tokens: sequences, one for each row.
+            position: which token of each is marked.
+
+        Returns:
+            A row for each sample, a column for each label.
+        """
         values = self.embed(tokens, position, self.trigger_value)
         read = torch.einsum("ni,nid->nd", self.attention(tokens, position), values)
         if self.hidden_weights is not None:
@@ -67,7 +87,16 @@ class Transformer(nn.Module):
     def embed(
         self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"], mark: Float[Tensor, " d"]
     ) -> Float[Tensor, "n L d"]:
-        """z_{x_i} + 1{i=ℓ} mark at every position."""
+        """z_{x_i} + 1{i=ℓ} mark at every position.
+
+        Args:
+            tokens: sequences, one for each row.
+            position: which token of each is marked.
+            mark: what the marked position gets.
+
+        Returns:
+            A vector for each position.
+        """
         marked = functional.one_hot(position, tokens.shape[1]).to(mark.dtype)
         return self.tokens[tokens] + marked[:, :, None] * mark
 
@@ -77,5 +106,14 @@ class Transformer(nn.Module):
         position: Int64[Tensor, " n"],
         label: Int64[Tensor, " n"],
     ) -> Float[Tensor, ""]:
-        """Mean cross-entropy."""
+        """Mean cross-entropy.
+
+        Args:
+            tokens: sequences, one for each row.
+            position: which token of each is marked.
+            label: the right answers.
+
+        Returns:
+            One number, with its gradient.
+        """
         return functional.cross_entropy(self(tokens, position), label)

@@ -84,6 +84,9 @@ class StoreCheck:
 class Store:
     """Records in a folder, or under an address of an object store such as s3://bucket/folder.
 
+    Args:
+        place: the folder or the address; made when the first record is kept.
+
     >>> import tempfile
     >>> from recallscope import Problem, Store, sweep
     >>> cells = [(Problem(vocab=64, samples=512, dim=d, length=4), 0) for d in (16, 32)]

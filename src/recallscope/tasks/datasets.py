@@ -17,6 +17,14 @@ Item = tuple[Tensor, Tensor, Tensor]
 class RecallDataset(Dataset[Item]):
     """The first `samples` samples of a task, by index: (tokens, position, label).
 
+    Args:
+        task: where the samples come from.
+        samples: how many there are.
+        split: 'train', or 'test' for the disjoint stream of tests.
+
+    Raises:
+        ProblemError: a split that there is not, or a number below 0.
+
     >>> from torch.utils.data import DataLoader
     >>> data = RecallDataset(Task(vocab=64, length=8), samples=100)
     >>> tokens, position, label = next(iter(DataLoader(data, batch_size=32, shuffle=True)))
@@ -46,6 +54,15 @@ class RecallStream(IterableDataset[Item]):
 
     Each item is a whole block, so the loader gets `batch_size=None`; its workers share the
     blocks among them and every sample comes once.
+
+    Args:
+        task: where the samples come from.
+        samples: how many there are.
+        block: how many make one item.
+        split: 'train', or 'test' for the disjoint stream of tests.
+
+    Raises:
+        ProblemError: a split that there is not, or a number that is too small.
 
     >>> from torch.utils.data import DataLoader
     >>> stream = RecallStream(Task(vocab=64, length=8), samples=100, block=32)

@@ -28,6 +28,11 @@ def check_split(split: str) -> None:
 class Samples(NamedTuple):
     """A block of samples, to be unpacked.
 
+    Attributes:
+        tokens: sequences, one for each row.
+        position: which token of each is marked.
+        label: its image under the permutation: the right answer.
+
     >>> tokens, position, label = Task(vocab=64, length=8).draw(0, 10)
     >>> tokens.shape, position.shape, label.shape
     ((10, 8), (10,), (10,))
@@ -44,6 +49,14 @@ class Task:
     Tokens are uniform and independent, the marked position is uniform, and the label is the
     image of the marked token. Sample i is a pure function of (vocab, length, seed, i), so any
     part can be made anywhere, alone and in any order.
+
+    Args:
+        vocab: how many tokens, and facts.
+        length: tokens in a sequence.
+        seed: which permutation, and which samples.
+
+    Raises:
+        ProblemError: fewer than 2 tokens, a length below 1, or a seed below 0.
 
     In NumPy:
 
@@ -82,7 +95,19 @@ class Task:
         return generator(self.seed, Role.PERMUTATION, self.vocab).permutation(self.vocab)
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
-        """Samples start…stop−1 of the training stream, or of the disjoint stream of tests."""
+        """Samples start…stop−1 of the training stream, or of the disjoint stream of tests.
+
+        Args:
+            start: the first sample.
+            stop: the one after the last.
+            split: 'train', or 'test' for the stream of tests.
+
+        Returns:
+            The block of samples.
+
+        Raises:
+            ProblemError: a split that there is not, or a range that cannot be.
+        """
         check_split(split)
         start = whole_number("start", start, 0, LARGEST_SEED)
         stop = whole_number("stop", stop, start, LARGEST_SEED)
@@ -104,7 +129,20 @@ class Task:
     def blocks(
         self, samples: int, size: int = 1024, start: int = 0, split: str = "train"
     ) -> Iterator[Samples]:
-        """Samples start…start+samples−1 in blocks of `size`, the last one shorter if need be."""
+        """Samples start…start+samples−1 in blocks of `size`, the last one shorter if need be.
+
+        Args:
+            samples: how many in all.
+            size: how many in a block.
+            start: the first sample.
+            split: 'train', or 'test' for the stream of tests.
+
+        Returns:
+            Blocks, made one after another.
+
+        Raises:
+            ProblemError: a split that there is not, or a number that is too small.
+        """
         size = whole_number("size", size, 1)
         start = whole_number("start", start, 0)
         stop = start + whole_number("samples", samples, 0)

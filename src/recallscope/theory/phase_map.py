@@ -135,6 +135,18 @@ def phase_map(
 ) -> PhaseMap:
     """Which noise dominates where, over a plane of two sizes.
 
+    Args:
+        problem: everything but the two sizes, whose values in the problem are not used.
+        x: a size and its values.
+        y: another.
+        accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+
+    Returns:
+        The predicted accuracy and the noise that binds, at every cell.
+
+    Raises:
+        ProblemError: axes that are no sizes or the same, or a problem without closed forms.
+
     >>> plane = phase_map(
     ...     Problem(vocab=1024, samples=1, dim=1, length=64),
     ...     x=("dim", [32, 128, 512]), y=("samples", [2048, 2**20]))

@@ -1,0 +1,91 @@
+"""What pages say of commands and of public names is what there is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import commands_page
+import pytest
+from typer.testing import CliRunner
+
+import recallscope
+from blocks import blocks
+from recallscope.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = commands_page.commands()
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+LISTED = re.compile(r"^\| .*?(?=(?<!\\)\| )", re.MULTILINE)  # the first column of a table
+
+
+def flags_in_help(name: str) -> set[str]:
+    """Options as the command line itself prints them."""
+    said = CliRunner().invoke(main.app, [*name.split(), "--help"]).stdout
+    rows = re.findall(r"^  (--.*?)(?:  |$)", said.partition("Options:")[2], re.MULTILINE)
+    return {flag for row in rows for flag in FLAG.findall(row)} - {"--help"}
+
+
+def sections(text: str) -> dict[str, str]:
+    """What stands under each heading with an anchor, of any level."""
+    parts = re.split(r"^##+ .*?\{#(\S+)\}$|^## .*$", text, flags=re.MULTILINE)
+    return {name: body for name, body in zip(parts[1::2], parts[2::2], strict=True) if name}
+
+
+def flags_on_the_page(name: str, said: dict[str, str]) -> set[str]:
+    """Options of the section of a command, and of the groups that it links to."""
+    section = said[name.replace(" ", "-")]
+    found = {flag for row in LISTED.findall(section) for flag in FLAG.findall(row)}
+    shared = re.search(r"^Shared options: (.*)$", section, re.MULTILINE)
+    for each in shared[1].split("; ") if shared else ():
+        group = re.search(r"\(#(\w+)\)", each)[1]
+        flags = {flag for row in LISTED.findall(said[group]) for flag in FLAG.findall(row)}
+        named = {*FLAG.findall(each)}
+        found |= flags - named if "without" in each else named or flags
+    return found
+
+
+def test_the_page_of_commands_is_what_the_code_says():
+    current = commands_page.PAGE.read_text(encoding="utf-8")
+    assert current == commands_page.page(), "run python tools/commands_page.py"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_has_the_options_of_help(name):
+    said = sections(commands_page.PAGE.read_text(encoding="utf-8"))
+    assert flags_on_the_page(name, said) == flags_in_help(name)
+
+
+def calls(page: Path) -> list[str]:
+    """Every call of the command that a page shows, in its blocks and in its sentences."""
+    shell = [block.code for block in blocks(page) if block.language in ("sh", "console")]
+    lines = "\n".join(shell).replace("\\\n", " ").splitlines()
+    lines += re.findall(r"(?<!`)`(recallscope [^`\n]+)`(?!`)", page.read_text(encoding="utf-8"))
+    return [match[0] for line in lines if (match := re.search(r"\brecallscope [a-z].*", line))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_that_pages_show_exist(page):
+    for call in calls(page):
+        words = shlex.split(call.partition(" | ")[0], comments=True)[1:]
+        name = next((n for n in (" ".join(words[:2]), words[0]) if n in COMMANDS), None)
+        if name is None:
+            groups = {each.split()[0] for each in COMMANDS if " " in each}
+            assert words[0] in groups, f"{page.name}: {call}"
+            continue
+        known = {flag for each in COMMANDS[name].params for flag in commands_page.flags_of(each)}
+        wrong = {word for word in words if word.startswith("--")} - known - {"--help"}
+        assert not wrong, f"{page.name}: {call}: {wrong}"
+
+
+def test_the_test_of_calls_sees_them():
+    assert len(calls(ROOT / "README.md")) >= 4
+    assert sum(len(calls(page)) for page in PAGES) > 80
+
+
+def test_the_api_page_has_every_public_name_once():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: recallscope\.(\w+)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(recallscope.__all__)

@@ -1,0 +1,154 @@
+"""The page of the commands, written from the command line itself.
+
+    python tools/commands_page.py
+
+writes docs/commands.md. A test compares the page with the code, and with what `--help` prints.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer.main
+
+from recallscope.cli import main, options
+from recallscope.parts.registry import KINDS, comes_along, names
+
+PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
+
+_HEAD = """\
+# Commands
+
+Every command, with its options as `--help` prints them; the page is written from the code. What
+predicts or measures is also [a function](api.md) of the same name, with arguments of the same
+names. With `--json` a command prints one JSON document, and everything else goes to standard error.
+Exit codes: 0 for success, 1 for an answer of no (a target out of reach, a run that failed), 2 for
+bad input, 130 after Ctrl-C.
+
+{units}
+
+{commands}
+
+## Options that commands share
+
+{shared}
+"""
+_SHARED = {
+    "problem": ("A problem", options._PROBLEM),
+    "search": ("A search", options._SEARCH),
+    "tests": ("How runs are made", options._TESTS),
+    "place": ("Where they run", options._PLACE),
+    "output": ("What becomes of a result", options._OUTPUT),
+}
+
+
+class Option(NamedTuple):
+    """A row of a table: how it is typed, what it means, and its default."""
+
+    typed: str
+    meaning: str
+    default: str
+
+    def row(self) -> str:
+        """As Markdown."""
+        return f"| {self.typed} | {self.meaning} | {self.default} |"
+
+
+def commands() -> dict[str, Any]:
+    """Every command by its full name, `paper run` for one of a group; groups are left out."""
+    found: dict[str, Any] = {}
+    for name, command in typer.main.get_command(main.app).commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found[name] = command
+        else:
+            found |= {f"{name} {each}": inner[each] for each in inner}
+    return found
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    every = commands()
+    shared = {name: _shared(group, every) for name, (_, group) in _SHARED.items()}
+    tables = "\n\n".join(
+        f"### {title} {{#{name}}}\n\n{_table(shared[name].values())}"
+        for name, (title, _) in _SHARED.items()
+    )
+    sections = "\n\n".join(_section(name, command, shared) for name, command in every.items())
+    return _HEAD.format(units=options.UNITS, commands=sections, shared=tables)
+
+
+def _shared(group: dict[str, Any], every: dict[str, Any]) -> dict[str, Option]:
+    """The options of a group, as the commands have them that have most of it."""
+    most = max(every.values(), key=lambda command: len(group.keys() & _names(command)))
+    return {each.name: _option(each) for each in most.params if each.name in group}
+
+
+def _names(command: Any) -> set[str]:
+    return {each.name for each in command.params}
+
+
+def _section(name: str, command: Any, shared: dict[str, dict[str, Option]]) -> str:
+    summary, _, rest = inspect.cleandoc(command.help).partition("\n")
+    told, _, examples = rest.partition("\b\nExamples:\n")
+    own = {each.name: _option(each) for each in command.params if each.name != "help"}
+    links: list[str] = []
+    for place, group in shared.items():
+        same = {each for each in group if own.get(each) == group[each]}
+        if len(same) > 1:
+            title, absent = _SHARED[place][0].lower(), group.keys() - _names(command)
+            which = ""
+            if absent:
+                few = len(absent) < len(same)
+                which = f" ({'without ' * few}{_listed(group, absent if few else same)})"
+            links.append(f"[{title}](#{place}){which}")
+            own = {each: option for each, option in own.items() if each not in same}
+    parts = [f"## recallscope {name} {{#{name.replace(' ', '-')}}}", summary, told.strip()]
+    if examples:
+        parts.append(f"```console\n{inspect.cleandoc(examples)}\n```")
+    if own:
+        parts.append(_table(own.values()))
+    if links:
+        parts.append(f"Shared options: {'; '.join(links)}.")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _listed(group: dict[str, Option], some: set[str]) -> str:
+    """A few options of a group, in its order."""
+    flags = [group[each].typed.split()[0].strip("`") for each in group if each in some]
+    return ", ".join(f"`{flag}`" for flag in flags)
+
+
+def _table(some: Any) -> str:
+    return "\n".join(["| option | meaning | default |", "|---|---|---|", *(o.row() for o in some)])
+
+
+def _option(each: Any) -> Option:
+    meaning = re.sub(rf"{{({'|'.join(KINDS)})}}", _ours, each.help or "")
+    metavar = f" {each.metavar}" if each.metavar else ""
+    if each.param_type_name == "argument":
+        typed = f"`{each.metavar}`"
+    else:
+        typed = " / ".join(f"`{flag}{metavar}`" for flag in flags_of(each))
+    shown = each.default is not None and each.default is not False and not each.is_eager
+    default = "required" if each.required else f"`{each.default}`" if shown else ""
+    return Option(typed, meaning.replace("|", "\\|"), default)
+
+
+def flags_of(each: Any) -> Iterator[str]:
+    """The ways in which an option can be typed."""
+    yield from each.opts
+    yield from each.secondary_opts
+
+
+def _ours(kind: re.Match[str]) -> str:
+    """Names of parts, without those of other packages that happen to be installed."""
+    return ", ".join(name for name in names(kind[1]) if comes_along(kind[1], name))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
