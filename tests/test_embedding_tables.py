@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from conftest import recallscope
-from recallscope import Problem, predict, run
+from recallscope import Problem, predict, run, solve
 from recallscope.models.embeddings import Embeddings, draw_embeddings
 from recallscope.problem import ProblemError
+from recallscope.theory.table_capacity import TableSolution
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import effective_dim, table_moments
 from recallscope.theory.table_prediction import Table, TablePrediction, predict_table
@@ -180,3 +181,20 @@ def test_the_family_has_the_structure_asked_for():
     assert effective_dim(drawn(clusters=4, cluster_share=0.8).tokens, centred=False) < 20
     with pytest.raises(ProblemError, match="rank must be at most dim=48, not 49"):
         drawn(rank=49)
+
+
+def test_a_size_is_solved_for_on_arrays():
+    sizes = {"vocab": 32, "samples": 256, "dim": 32, "length": 4}
+    own = draw_embeddings(Problem(**sizes, embedding="structured", common_mean=0.5), 0)
+    problem = Problem(**sizes, embedding=own.name)
+    found = solve(problem, "samples", target=0.6, embeddings=own)
+    assert isinstance(found, TableSolution)
+    assert TableSolution.from_dict(found.to_dict()) == found
+    assert found.prediction.recall_accuracy == pytest.approx(0.6, abs=0.04)
+    fewer = predict(problem.replace(samples=found.value // 2), embeddings=own)
+    assert fewer.recall_accuracy < 0.6
+    never = solve(problem, "length", target=0.999, embeddings=own)
+    assert never.status == "not_reached"
+    assert "length = 2" in never.reason
+    with pytest.raises(ProblemError, match="samples or length, not 'vocab'"):
+        solve(problem, "vocab", embeddings=own)

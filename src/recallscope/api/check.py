@@ -30,6 +30,7 @@ def check(
     Args:
         problem: the one around which each size is halved and doubled.
         seeds: how many instances of each problem.
+        embeddings: arrays that the problem names; then sizes are samples and length.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 

@@ -84,7 +84,7 @@ def predict(
     if isinstance(problem, Problem):
         if problem.learner in TRAINED:
             return predict_end(problem)
-        tables = _tables(problem, embeddings) if problem.learner == "three-step" else []
+        tables = tables_of(problem, embeddings) if problem.learner == "three-step" else []
         return predict_table(problem, tables) if tables else predict_one(problem)
     try:
         many = list(problem)
@@ -96,7 +96,7 @@ def predict(
     return predict_all(many)
 
 
-def _tables(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
+def tables_of(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
     """The arrays of a problem, or some that its family draws; none if its formulas need none."""
     if embeddings is not None:
         embeddings.check(problem)

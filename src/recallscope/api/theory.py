@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from recallscope.problem import Problem
+from typing import TYPE_CHECKING
+
+from recallscope.api.predict import tables_of
+from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name
 from recallscope.theory import capacity, lower_bound
 from recallscope.theory.capacity import Solution
 from recallscope.theory.lower_bound import Bound
+from recallscope.theory.table_capacity import TableSolution, solve_table
+from recallscope.theory.table_prediction import TablePrediction, drawn_as_tables, predict_table
+
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
 
 
 def solve(
-    problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall"
-) -> Solution:
+    problem: Problem,
+    quantity: str,
+    target: float = 0.5,
+    accuracy: str = "recall",
+    *,
+    embeddings: Embeddings | None = None,
+) -> Solution | TableSolution:
     """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
 
     Args:
@@ -19,6 +32,7 @@ def solve(
         quantity: samples, dim, width, vocab or length.
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
+        embeddings: arrays that the problem names; then sizes are samples and length.
 
     Returns:
         The size, or none with status `not_reached` and a reason that names the noise which stays.
@@ -30,7 +44,16 @@ def solve(
     >>> found.status, found.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
     """
-    return capacity.solve(problem, quantity, target, accuracy_name(accuracy))
+    named = accuracy_name(accuracy)
+    if embeddings is None and not drawn_as_tables(problem):
+        return capacity.solve(problem, quantity, target, named)
+    if embeddings is not None and quantity not in ("samples", "length"):
+        raise ProblemError(f"arrays can be solved for samples or length, not {quantity!r}")
+
+    def predict(one: Problem) -> TablePrediction:
+        return predict_table(one, tables_of(one, embeddings))
+
+    return solve_table(problem, quantity, target, named, predict)
 
 
 def bound(problem: Problem, target: float = 0.5) -> Bound:

@@ -21,6 +21,7 @@ from recallscope.cli.tables.theory import (
     print_prediction,
     print_solution,
     print_table_prediction,
+    print_table_solution,
 )
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import whole_number
@@ -74,14 +75,19 @@ def solve(
     Examples:
       recallscope solve --for samples --target 0.9 --vocab 512 --dim 128 --length 16
       recallscope solve --for vocab --samples 1e6 --dim 256 --length 64
+      recallscope solve --for samples --vocab 256 --dim 64 --length 8 \\
+        --embedding structured --field common_mean=0.5
     """
     from recallscope.api.theory import solve as find
     from recallscope.record import Status
+    from recallscope.theory.capacity import Solution
 
     to = output_from(output)
     fill_in(options, quantity)
-    found = find(closed_form_problem(options), quantity, number_or_text(target), accuracy)
-    to.show(found, print_solution)
+    arrays, options["embedding"] = own_arrays(options["embedding"])
+    problem = problem_from(**options)
+    found = find(problem, quantity, number_or_text(target), accuracy, embeddings=arrays)
+    to.show(found, print_solution if isinstance(found, Solution) else print_table_solution)
     return 0 if found.status is Status.OK else 1
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recallscope.theory.end_prediction import EndPrediction
     from recallscope.theory.lower_bound import Bound
     from recallscope.theory.prediction import Prediction
+    from recallscope.theory.table_capacity import TableSolution
     from recallscope.theory.table_prediction import TablePrediction
     from recallscope.validation.check import CheckReport
 
@@ -133,6 +134,11 @@ def print_extrapolated(problems: Iterable[Problem]) -> None:
     """Say where closed forms are used outside of what they were compared with, if anywhere."""
     if said := say_extrapolated(problems):
         print(f"{said}. Closed forms were not compared with simulation there.")
+
+
+def print_table_solution(found: TableSolution) -> None:
+    print(f"{found!r}.")
+    print_table_prediction(found.prediction)
 
 
 def print_solution(found: Solution) -> None:
