@@ -59,7 +59,8 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "src", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for name in ("mkdocs.yml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, folder)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

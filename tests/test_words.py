@@ -38,6 +38,8 @@ ALLOWED = {
     ("tests/test_words.py", ""): "the list itself",
     ("CHANGELOG.md", "- Renamed, in"): "names that are no more",
     ("CHANGELOG.md", "`torn` shards are `corrupt`"): "the same",
+    ("CHANGELOG.md", "| `World`"): "the same",
+    ("CHANGELOG.md", "| a law's `chance`"): "the same",
 }
 SOURCES = [
     path

@@ -19,8 +19,8 @@ class Transformer(nn.Module):
     """The model: logits U W_V φ(W_in Σ_i a_i v_i) with attention a = softmax_i(k_i · W_KQ e).
 
     Keys are k_i = z_{x_i} + 1{i=ℓ} t, values v_i = z_{x_i} (plus the trigger, if the problem
-    puts it there). Without an MLP, φ and W_in fall away. Only W_V and W_KQ learn, the parameters
-    `V` and `W`; both start at 0.
+    puts it there). Without an MLP, φ and W_in fall away. Only W_V and W_KQ learn, which are the
+    parameters `V` and `W`; both start at 0.
 
     Args:
         instance: the frozen arrays.

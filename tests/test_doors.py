@@ -1,0 +1,66 @@
+"""The notebooks of the doors are their pages, run to the end, and print what the pages show."""
+
+from __future__ import annotations
+
+import doctest
+
+import door_notebooks
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from blocks import blocks
+
+PAGES = pytest.mark.parametrize("page", door_notebooks.PAGES, ids=lambda page: page.stem)
+WORDS_PER_MINUTE = 200
+
+
+def test_there_are_four_doors():
+    names = [page.stem for page in door_notebooks.PAGES]
+    assert names == ["llm-engineer", "research-engineer", "student", "theorist"]
+
+
+@PAGES
+def test_a_notebook_is_its_page(page):
+    current = door_notebooks.notebook_of(page).read_text(encoding="utf-8")
+    assert current == door_notebooks.notebook(page), "run python tools/door_notebooks.py"
+
+
+@PAGES
+def test_a_door_takes_five_minutes(page):
+    assert len(page.read_text(encoding="utf-8").split()) < 5 * WORDS_PER_MINUTE
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """What each cell of each notebook printed and showed; one kernel for all, emptied between."""
+    whole = nbformat.v4.new_notebook()
+    for page in door_notebooks.PAGES:
+        cells = nbformat.read(door_notebooks.notebook_of(page), as_version=4).cells
+        whole.cells += [cell for cell in cells if cell.cell_type == "code"]
+        whole.cells.append(nbformat.v4.new_code_cell("%reset -f"))
+    folder = tmp_path_factory.mktemp("doors")
+    NotebookClient(whole, timeout=240, resources={"metadata": {"path": str(folder)}}).execute()
+    found, pages = {}, iter(door_notebooks.PAGES)
+    done = []
+    for cell in whole.cells:
+        if cell.source == "%reset -f":
+            found[next(pages)], done = done, []
+        else:
+            done.append(cell.outputs)
+    return found
+
+
+@PAGES
+def test_a_notebook_runs_and_prints_what_the_page_shows(page, outputs):
+    code, checker, printed = iter(outputs[page]), doctest.OutputChecker(), ""
+    for block in blocks(page):
+        if block.language == "python":
+            told = next(code)
+            printed = "".join(each.text for each in told if each.output_type == "stream")
+            shown = [each for each in told if each.output_type == "execute_result"]
+            assert all("text/html" in each.data for each in shown)
+        elif block.language == "text":
+            same = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert checker.check_output(block.code, printed, same), f"line {block.line}: {printed}"
+    assert next(code, None) is None
