@@ -35,7 +35,7 @@ PYTHON_TOO = {
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "bench"),
+    *("sweep", "bench", "explore"),
 ]
 
 

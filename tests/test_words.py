@@ -48,6 +48,8 @@ SOURCES = [
         "src/**/*.j2",
         "src/**/*.toml",
         "src/**/*.css",
+        "src/**/*.js",
+        "src/**/*.html",
         "tests/*.py",
         "studies/*.py",
         "tools/*",

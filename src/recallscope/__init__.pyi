@@ -2,6 +2,7 @@ from .api.ablate import ablate as ablate
 from .api.bench import bench as bench
 from .api.check import check as check
 from .api.critical import critical as critical
+from .api.explore import explore as explore
 from .api.fit import fit as fit
 from .api.phase import phase as phase
 from .api.predict import predict as predict

@@ -18,6 +18,7 @@ from recallscope.cli import (
     bench,
     cite,
     critical,
+    explore,
     fit,
     paper,
     phase,
@@ -56,6 +57,7 @@ for command in (
     bench.bench,
 ):
     app.command(cls=Command, epilog=UNITS)(command)
+app.command(cls=Command)(explore.explore)
 app.command()(cite.cite)
 app.add_typer(records.app)
 app.add_typer(paper.app)

@@ -190,7 +190,7 @@ def _other_options(problem: Problem) -> list[str]:
 
 def _recorded_error(problem: Problem, expected: float) -> RecordedError:
     """At the trainings by the same learner whose sizes, and whose predicted recall, are nearest."""
-    rows = [row for row in _trained() if row["learner"] == problem.learner]
+    rows = [row for row in trainings() if row["learner"] == problem.learner]
     samples = min(problem.samples, MEASURED["samples per fact"][1] * problem.vocab)
     here = np.log([problem.vocab, samples, problem.dim, problem.length])
     names = ("vocab", "samples", "dim", "length")
@@ -204,7 +204,7 @@ def _recorded_error(problem: Problem, expected: float) -> RecordedError:
 
 
 @cache
-def _trained() -> list[dict[str, str]]:
+def trainings() -> list[dict[str, str]]:
     """The trainings that the law as it is was compared with: not those of the first law."""
     with files("recallscope.theory").joinpath("trained.csv").open() as file:
         return [row for row in csv.DictReader(file) if row["study"] != "sealed"]

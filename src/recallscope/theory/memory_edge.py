@@ -70,7 +70,7 @@ def edge(vocab: int, facts: float) -> Edge:
 
 
 @lru_cache(maxsize=4096)
-def pool(vocab: int) -> Pool:
+def pool(vocab: float) -> Pool:
     """The pool of a label among V − 1 rivals with independent normal scores.
 
     The level t of the pool solves t = g₀ + Σ (g − t)₊. So a rival of score g is in it if g₀ and
@@ -95,7 +95,7 @@ def pool(vocab: int) -> Pool:
     return Pool(mean, pairs + mean - mean**2)
 
 
-def _share_below(level: np.ndarray, most: np.ndarray, rivals: int) -> np.ndarray:
+def _share_below(level: np.ndarray, most: np.ndarray, rivals: float) -> np.ndarray:
     """P(g₀ + Σ (g − level)₊ ≤ most) over some rivals, by inversion of the characteristic function.
 
     Its modulus falls as that of g₀ does, so that a plain sum over frequencies is exact to 1e-9.

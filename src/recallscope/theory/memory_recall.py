@@ -128,6 +128,14 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
     return float(facts.number @ right / facts.number.sum())
 
 
+def rival_draws(top: int = _TOP) -> np.ndarray:
+    """Even draws of a label and of its highest rivals, each between 0 and 1."""
+    from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
+
+    drawn: np.ndarray = Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
+    return drawn
+
+
 class _Rivals:
     """Draws of the scores of a label and of its highest rivals, and nodes for all others.
 
@@ -136,10 +144,8 @@ class _Rivals:
     """
 
     def __init__(self, vocab: int) -> None:
-        from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
-
         top = min(_TOP, vocab - 1)
-        drawn = Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
+        drawn = rival_draws(top)
         self.own = ndtri(drawn[:, 0])
         # The highest of n uniform numbers is one uniform number to the power of 1/n.
         left = vocab - 1 - np.arange(top)

@@ -40,7 +40,7 @@ def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> Recor
     >>> found.problems, found.mean < 0.02
     (30, True)
     """
-    known, simulated, predicted = _simulations()
+    known, simulated, predicted = simulations()
     here = arrays_of(problem)
     expected = getattr(accuracies(here), accuracy)[0]
     alike = np.isinf(known.width) == np.isinf(here.width[0])
@@ -68,7 +68,7 @@ def error_of_nearest(
 
 
 @cache
-def _simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
+def simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
     """The simulated problems, what was simulated, and what is predicted today."""
     with files("recallscope.theory").joinpath("simulated.csv").open() as file:
         rows = list(csv.DictReader(file))

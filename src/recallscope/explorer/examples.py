@@ -1,0 +1,67 @@
+"""The small examples of the page: arrays on which it takes the three steps by itself."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from recallscope.models.embeddings import draw_embeddings
+from recallscope.problem import Problem
+from recallscope.tasks.recall import Samples, Task
+
+
+class Example(NamedTuple):
+    """One seed of a small problem, and what it shows."""
+
+    title: str
+    shows: str
+    problem: Problem
+    seed: int = 1
+    tests: int = 256
+
+
+EXAMPLES = (
+    Example(
+        "Room for all",
+        "12 facts in 32 dimensions, short sequences, each fact seen 20 times. Attention finds the "
+        "mark, and every fact is recalled.",
+        Problem(vocab=12, samples=240, dim=32, length=4),
+    ),
+    Example(
+        "Too few dimensions",
+        "24 facts in 6 dimensions. There is data enough, each fact is seen 20 times, and attention "
+        "mostly finds the mark. But tokens overlap, so that every fact that is stored also speaks "
+        "when others are asked for.",
+        Problem(vocab=24, samples=480, dim=6, length=4),
+    ),
+    Example(
+        "Long sequences, few samples",
+        "The 12 facts and 32 dimensions of the first example, but each sequence has 12 tokens, and "
+        "there are only 16 sequences. The first memory is mostly made of distractors, so that "
+        "attention learns little, and often looks at the wrong token.",
+        Problem(vocab=12, samples=16, dim=32, length=12),
+    ),
+)
+
+
+def example_arrays(example: Example) -> dict[str, Any]:
+    """All that the three steps take, as plain lists."""
+    problem, seed = example.problem, example.seed
+    drawn = draw_embeddings(problem, seed)
+    task = Task(problem.vocab, problem.length, seed)
+    return {
+        "title": example.title,
+        "shows": example.shows,
+        "problem": {name: getattr(problem, name) for name in ("vocab", "samples", "dim", "length")},
+        "seed": seed,
+        "tokens": drawn.tokens.tolist(),
+        "outputs": drawn.outputs.tolist(),
+        "trigger": drawn.trigger.tolist(),
+        "permutation": task.permutation.tolist(),
+        "samples": _plain(task.draw(0, int(problem.samples))),
+        "tests": _plain(task.draw(0, example.tests, "test")),
+    }
+
+
+def _plain(samples: Samples) -> list[dict[str, Any]]:
+    rows = zip(*(field.tolist() for field in samples), strict=True)
+    return [dict(zip(("tokens", "position", "label"), row, strict=True)) for row in rows]

@@ -1,0 +1,58 @@
+"""The page, as text and as a file: code, style and data in one, so that it works from a disk."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from recallscope import __version__
+from recallscope.common.csv_files import check_output
+from recallscope.common.new_files import written_beside
+from recallscope.explorer.inline import inline
+from recallscope.explorer.page_data import page_data
+from recallscope.problem import ProblemError
+
+_MARK = b'<meta name="generator" content="recallscope '
+_HEAD = 4096  # bytes in which the mark is
+
+
+def page() -> str:
+    """The whole page.
+
+    >>> page().startswith("<!DOCTYPE html>")
+    True
+    """
+    folder = files("recallscope.explorer").joinpath("page")
+    script = inline(folder, "main.js")
+    parts = {
+        "style": folder.joinpath("page.css").read_text(encoding="utf-8"),
+        "version": __version__,
+        # Nothing else is run, whatever else may get into the page.
+        "hash": f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
+        "data": json.dumps(page_data(), separators=(",", ":"), allow_nan=False).replace(
+            "</", "<\\/"
+        ),
+        "script": script,
+    }
+    made = folder.joinpath("page.html").read_text(encoding="utf-8")
+    for name, text in parts.items():
+        made = made.replace(f"@{name}@", text)
+    return made
+
+
+def write_page(path: str | Path) -> Path:
+    """Write the page; a file of the same name is replaced only if it is such a page too."""
+    to = check_output(path, "page", (".html",))
+    if to.exists():
+        with to.open("rb") as file:
+            if _MARK not in file.read(_HEAD):
+                raise ProblemError(
+                    f"{str(to)!r:.200} is there already, and is no page of recallscope; "
+                    "name another with --to"
+                )
+    with written_beside(to, "page") as part:
+        part.write_text(page(), encoding="utf-8")
+    return to

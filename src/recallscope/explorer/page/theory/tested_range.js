@@ -1,0 +1,39 @@
+// The sizes at which closed forms were compared with simulation, and what lies outside of them.
+
+export const TESTED = {
+  vocab: [256, 4096],
+  dim: [16, 512],
+  length: [2, 256],
+  "samples per fact": [0, 100],
+  width: [64, 4096],
+};
+const EMBEDDINGS = ["sphere", "gaussian"];
+
+/** What of a problem lies outside of what was tested; nothing, for most. */
+export function extrapolated(problem) {
+  const { vocab, dim, length, width, activation, embedding } = problem;
+  const sizes = { vocab, dim, length, "samples per fact": problem.samples / vocab, width };
+  const found = outside(sizes, TESTED);
+  if (!EMBEDDINGS.includes(embedding)) found.push(`embedding ${embedding}`);
+  else if (dim >= vocab) found.push(`dim ${short(dim)} >= vocab ${short(vocab)}`);
+  if (width !== null && activation === "identity") found.push("activation identity");
+  return found;
+}
+
+/** The sizes that are not in their range, each with the end that it is beyond. */
+export function outside(sizes, ranges) {
+  return Object.entries(ranges).flatMap(([name, [smallest, largest]]) => {
+    const size = sizes[name];
+    if (size === null || size === undefined || (smallest <= size && size <= largest)) return [];
+    return [`${name} ${short(size)} ${size < smallest ? `< ${smallest}` : `> ${largest}`}`];
+  });
+}
+
+/** A size as it was given, or to six digits if it is not whole, as Python writes them. */
+function short(size) {
+  if (size === Infinity) return "inf";
+  if (Number.isInteger(size)) return String(size);
+  const [head, power] = size.toExponential(5).split("e").map(Number);
+  if (power >= -4 && power < 6) return String(Number(size.toPrecision(6)));
+  return `${head}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}

@@ -1,0 +1,169 @@
+// The budget of noises: how much of each there is at every stage, what binds, and what would help.
+
+import { highestOf } from "../theory/accuracy.js";
+import { solve } from "../theory/capacity.js";
+import { TERMS } from "../theory/noise.js";
+import { accuracyOf, exponentsOf } from "../theory/prediction.js";
+import { LETTERS, SIZES } from "../theory/problem.js";
+import { COLOURS } from "./colours.js";
+import { element, find, later } from "./dom.js";
+import { digits, NOISES, raised, share, whole } from "./words.js";
+
+const ORDER = ["lock", "recall", "one_step"];
+const TITLES = {
+  lock: "Lock: does attention find the mark?",
+  recall: "Recall: is the right label the highest?",
+  one_step: "One step: what if we stopped after the first gradient?",
+};
+const COLOUR = Object.fromEntries(Object.keys(NOISES).map((name, i) => [name, COLOURS[i]]));
+const LESS = { vocab: 0.5, length: 0.5 };
+
+/** Return a function that shows the noises of a prediction, and what would help. */
+export function startBudget() {
+  const needs = later(120, showNeeds);
+  return (state, problem, found) => {
+    find("noises").replaceChildren(...(found.reason ? [] : ORDER.map((stage) => stagePanel(stage, problem, found))));
+    find("binds").replaceChildren(...(found.reason ? ["There is no closed form here."] : whatBinds(problem, found)));
+    find("helps").replaceChildren(...(found.reason ? [] : helpRows(problem, found)));
+    needs(state, problem, found);
+  };
+}
+
+/** About how much noise a stage stands: the highest of its rivals then reaches the signal. */
+function tolerance(stage, { vocab, dim, length, embedding }) {
+  const rivals = stage === "lock" ? vocab * -Math.expm1((length - 1) * Math.log1p(-1 / vocab)) : vocab - 1;
+  const highest = highestOf(rivals)[1] ** 2;
+  const lean = stage === "lock" || embedding === "orthogonal" ? 0 : highest / dim;
+  return highest > 0 ? Math.max(1 - lean, 0) / highest : Infinity;
+}
+
+function stagePanel(stage, problem, found) {
+  const terms = found.noise[stage];
+  const wrong = TERMS[stage].filter((name) => name !== "sampling" && terms[name] > 0);
+  const total = wrong.reduce((sum, name) => sum + terms[name], 0);
+  const stands = tolerance(stage, problem);
+  const most = Math.max(total, Number.isFinite(stands) ? stands : 0) * 1.08 || 1;
+  const strip = element("div", { class: "strip", "aria-hidden": "true" });
+  for (const name of wrong) {
+    const part = element("span", { class: "part", title: `${NOISES[name].title}: ${digits(terms[name])}` });
+    part.style.width = `${(100 * terms[name]) / most}%`;
+    part.style.background = COLOUR[name];
+    strip.append(part);
+  }
+  if (Number.isFinite(stands)) {
+    const mark = element("span", { class: "stands" });
+    mark.style.left = `${(100 * stands) / most}%`;
+    strip.append(mark);
+  }
+  const rows = [...wrong].sort((a, b) => terms[b] - terms[a]).map((name) => termRow(name, terms[name], total));
+  if (terms.sampling > 0) rows.push(termRow("sampling", terms.sampling, null));
+  const over = total / stands;
+  const says =
+    total === 0
+      ? "No noise at this stage."
+      : `Together ${digits(total)}, ${digits(over, 2)} times the ${digits(stands, 2)} (black mark) at which the highest of the rivals reaches the signal: ` +
+        (over > 1.5 ? "most fail." : over > 0.7 ? "some fail." : "few fail or none.");
+  return element(
+    "div",
+    { class: "stage" },
+    element("h4", {}, TITLES[stage]),
+    strip,
+    element("p", { class: "quiet" }, says),
+    element("ul", { class: "terms" }, ...rows),
+  );
+}
+
+function termRow(name, variance, total) {
+  const key = element("span", { class: "key", "aria-hidden": "true" });
+  key.style.background = COLOUR[name];
+  const part = total === null ? "of the right label" : `${Math.round((100 * variance) / total)} %`;
+  const noise = NOISES[name];
+  const helps = `${noise.helps.map((size) => (LESS[size] ? "less " : "more ") + LETTERS[size]).join(" or ")}`;
+  return element(
+    "li",
+    {},
+    element(
+      "details",
+      {},
+      element("summary", {}, key, `${noise.title} `, element("b", {}, digits(variance)), ` ${part}`),
+      element("p", {}, `${noise.says} Against it: ${helps}.`),
+    ),
+  );
+}
+
+function whatBinds(problem, found) {
+  const { stage, term } = found.dominant;
+  const powers = exponentsOf(problem, found.dominant);
+  const law = SIZES.filter((name) => powers[name]).map((name) => `${LETTERS[name]}${raised(powers[name])}`);
+  const noise = NOISES[term];
+  const parts = [
+    element("b", {}, `${noise.title} of ${stage.replace("_", " ")}`),
+    `. ${noise.says} `,
+    law.length ? `Near these sizes it goes as ${law.join(" · ")}. ` : "It is a constant. ",
+  ];
+  const against = SIZES.filter((name) => powers.vocab > 0 && powers[name] < 0);
+  if (against.length) {
+    const ways = against.map((name) => `${LETTERS[name]} × ${digits(2 ** (-powers.vocab / powers[name]), 3)}`);
+    parts.push(`Against this noise alone, twice the facts would take ${ways.join(" or ")}.`);
+  }
+  return parts;
+}
+
+/** What recall becomes if one size is doubled, or halved where less of it helps. */
+function helpRows(problem, found) {
+  const now = found.recall_accuracy;
+  const rows = SIZES.filter((name) => problem[name] !== null && problem[name] !== Infinity)
+    .map((name) => {
+      const factor = LESS[name] ?? 2;
+      const size = Math.max(Math.round(problem[name] * factor), name === "vocab" ? 2 : 1);
+      const recall = accuracyOf({ ...problem, [name]: size });
+      return { name, factor, size, recall };
+    })
+    .filter((row) => Number.isFinite(row.recall))
+    .sort((a, b) => b.recall - a.recall);
+  const most = rows[0];
+  const lead =
+    now > 0.995
+      ? "Recall is complete: nothing needs to be raised."
+      : most.recall - now < 0.005
+        ? "No single size, doubled or halved, changes recall by much from here."
+        : `Most helps ${word(most)}: recall ${share(now)} → ${share(most.recall)}.`;
+  const bars = rows.map((row) => {
+    const bar = element("span", { class: "bar", "aria-hidden": "true" });
+    const grown = element("span", { class: row.recall >= now ? "grown" : "fallen" });
+    grown.style.left = `${100 * Math.min(now, row.recall)}%`;
+    grown.style.width = `${100 * Math.abs(row.recall - now)}%`;
+    const filled = element("span", { class: "filled" });
+    filled.style.width = `${100 * Math.min(now, row.recall)}%`;
+    bar.append(filled, grown);
+    return element("li", {}, element("span", { class: "what" }, word(row)), bar, element("b", {}, share(row.recall)));
+  });
+  return [element("p", {}, lead), element("ul", { class: "help" }, ...bars)];
+}
+
+const word = ({ name, factor, size }) =>
+  `${factor < 1 ? "half the" : "twice the"} ${LETTERS[name]} (${whole(size)})`;
+
+/** What each size would have to be for a target, all else given. */
+function showNeeds(state, problem, found) {
+  const rows = found.reason
+    ? []
+    : SIZES.filter((name) => problem[name] !== null).map((name) => {
+        const value = solve(problem, name, state.target);
+        const ends = { samples: Infinity, dim: null, width: null };
+        const limit = name === "samples" && value === null ? accuracyOf({ ...problem, samples: ends.samples }) : null;
+        const least = ["vocab", "length"].includes(name) ? "at most" : "at least";
+        const said =
+          value === null
+            ? `none will do${limit === null ? "" : `: even infinite data gives ${share(limit)}`}`
+            : `${least} ${whole(value)}`;
+        return element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, `${LETTERS[name]}, ${name}`),
+          element("td", {}, said),
+          element("td", {}, whole(problem[name])),
+        );
+      });
+  find("needs").replaceChildren(...rows);
+}

@@ -1,0 +1,85 @@
+// The laws with the numbers of the problem filled in.
+
+import { interference, gradientNoise } from "../theory/readout.js";
+import { element, find } from "./dom.js";
+import { digits } from "./words.js";
+
+/** Show the formulas of the largest terms, with the numbers of the problem in them. */
+export function showLaws(problem, found) {
+  find("laws").replaceChildren(...(found.reason ? [] : rows(problem, found).map(lawRow)));
+}
+
+function rows(problem, { noise }) {
+  const { vocab: V, dim: d, length: L, embedding } = problem;
+  const N = problem.samples;
+  const [n, room] = [N === Infinity ? "∞" : N, embedding === "orthogonal" ? Infinity : d];
+  const dim = room === Infinity ? "∞" : d;
+  const gain = (value, plain) => (plain > 0 ? value / plain : 0);
+  const plainInterference = interference(V, N, room);
+  const plainGradient = gradientNoise(V, N, room, L);
+  const kernel = gain(noise.recall.interference, plainInterference);
+  const first = gain(noise.one_step.gradient_noise, plainGradient);
+  const scaled = (factor) => (Math.abs(factor - 1) < 1e-6 ? "" : `${digits(factor)} · `);
+  const c = V / room;
+  return [
+    {
+      name: "interference of recall",
+      law: "(1 + V/N)(1 + V/d)/d",
+      filled: `${scaled(kernel)}(1 + ${V}/${n})(1 + ${V}/${dim})/${dim}`,
+      value: noise.recall.interference,
+      note: "stays at N = ∞: (1 + V/d)/d. Only more d, or fewer facts, lowers it",
+    },
+    {
+      name: "sampling of recall",
+      law: "V/N",
+      filled: `${scaled(gain(noise.recall.sampling, V / N))}${V}/${n}`,
+      value: noise.recall.sampling,
+      note: "how unevenly the batch shows the facts",
+    },
+    {
+      name: "gradient noise of one step",
+      law: "(L − 1)(1 + V/d)²/N",
+      filled: `${scaled(first)}(${L} − 1)(1 + ${V}/${dim})²/${n}`,
+      value: noise.one_step.gradient_noise,
+      note: "L − 1 distractors stand beside every label; the third step reads none of them",
+    },
+    {
+      name: "mean bias of lock",
+      law: "((L − 1)(L − 2)/(N V))² (c + 3c² + c³) / (1 − 1/L)², c = V/d",
+      filled: `c = ${digits(c)}; about V L⁴/(N² d³) = ${digits((V * L ** 4) / (N ** 2 * room ** 3))}`,
+      value: noise.lock.mean_bias,
+      note: "grows with the fourth power of L and falls with N²",
+    },
+    {
+      name: "gradient noise of lock",
+      law: "≈ V² L³/(N² d⁴) + V² L²/(N² d³) + V L/(N d³) + V L²/(N d⁴)",
+      filled: [
+        (V ** 2 * L ** 3) / (N ** 2 * room ** 4),
+        (V ** 2 * L ** 2) / (N ** 2 * room ** 3),
+        (V * L) / (N * room ** 3),
+        (V * L ** 2) / (N * room ** 4),
+      ].map((each) => digits(each, 2)).join(" + "),
+      value: noise.lock.gradient_noise,
+      note: "leading powers, for V far above d; the value has all terms",
+    },
+    {
+      name: "cross-talk of lock",
+      law: "≈ 1/d",
+      filled: `1/${dim}`,
+      value: noise.lock.cross_talk,
+      note: "each token overlaps the trigger by about 1/√d",
+    },
+  ];
+}
+
+function lawRow({ name, law, filled, value, note }) {
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, name),
+    element("td", { class: "formula" }, law),
+    element("td", { class: "formula" }, filled),
+    element("td", { class: "number" }, digits(value)),
+    element("td", { class: "quiet" }, note),
+  );
+}
