@@ -213,7 +213,7 @@ def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
 
 def test_measurements_lie_on_the_map_with_their_intervals(chromium, written):
     tab = open_tab(chromium, written.resolve().as_uri() + "#vocab=512&length=128", 1200)
-    tab.page.wait_for_function("document.getElementById('diagram').dataset.done === 'true'")
+    tab.page.locator("#diagram[data-done=true]").wait_for()
     assert tab.page.locator("#diagram .point").count() > 800
     assert tab.page.locator("#diagram .crossing").count() >= 10
     assert "95 % interval" in tab.page.locator("#diagram .point title").first.text_content()
@@ -235,14 +235,18 @@ def test_an_audit_is_read_with_care(chromium, written, tmp_path):
     good.write_text(
         json.dumps(
             {
-                "tables": [
+                "checkpoints": [
                     {
-                        "name": "<b>wte</b>",
-                        "rows": 50257,
-                        "used_rows": 50000,
-                        "dim": 768,
-                        "effective_dim": {"raw": 9.5, "centred": 101.2},
-                        "facts": {"half": {"centred": 4000}},
+                        "tables": [
+                            {
+                                "name": "<b>wte</b>",
+                                "rows": 50257,
+                                "used_rows": 50000,
+                                "dim": 768,
+                                "effective_dim": {"raw": 9.5, "centred": 101.2},
+                                "facts": {"one_step": {"0.5": 4000}},
+                            }
+                        ]
                     }
                 ]
             }
@@ -257,13 +261,9 @@ def test_an_audit_is_read_with_care(chromium, written, tmp_path):
     for text in ("{}", "[1", '{"tables": [{"rows": "many"}]}', "null"):
         bad.write_text(text)
         tab.page.set_input_files("#audit-file", bad)
-        tab.page.wait_for_function(
-            "document.getElementById('audit-said').textContent.includes('not understood')"
-        )
+        tab.page.locator("#audit-said:has-text('not understood')").wait_for()
         tab.page.set_input_files("#audit-file", good)
-        tab.page.wait_for_function(
-            "!document.getElementById('audit-said').textContent.includes('not understood')"
-        )
+        tab.page.locator("#audit-said:not(:has-text('not understood'))").wait_for()
     assert tab.complaints == []
     tab.page.close()
 

@@ -25,12 +25,12 @@ export function startAudit(changed) {
 
 /** The tables of an audit that have what is needed; unknown parts of the file are left alone. */
 export function tablesIn(told) {
-  const listed = Array.isArray(told) ? told : told?.tables;
-  const entries = Array.isArray(listed) ? listed : Object.entries(listed ?? {}).map(([name, table]) => ({ name, ...table }));
-  const found = entries.filter((table) => table && size(table.dim) && size(table.used_rows ?? table.rows) && table.effective_dim);
+  const checkpoints = Array.isArray(told?.checkpoints) ? told.checkpoints : [told];
+  const listed = checkpoints.flatMap((checkpoint) => checkpoint?.tables ?? []);
+  const found = listed.filter((table) => table && size(table.dim) && size(table.used_rows ?? table.rows) && table.effective_dim);
   if (!found.length) throw new Error("it has no table with rows, dim and effective_dim");
   return found.map((table) => ({
-    name: String(table.name ?? table.table ?? "table"),
+    name: String(table.name ?? "table"),
     rows: table.used_rows ?? table.rows,
     dim: table.dim,
     raw: Number(table.effective_dim.raw),
