@@ -34,7 +34,8 @@ TIMES = """async () => {
   const times = { answer: [], sketch: [], map: [] };
   for (let turn = 0; turn < 12; turn++) {
     const [x, y] = planes[turn % planes.length];
-    recallscope.changed({ x, y, vocab: 512, samples: 4096 + turn, dim: 64, length: 32, width: y === "width" ? 256 : null });
+    const width = y === "width" ? 256 : null;
+    recallscope.changed({ x, y, vocab: 512, samples: 4096 + turn, dim: 64, length: 32, width });
     await rest(50);
     for (let step = 0; step < 6; step++) {
       recallscope.changed({ dim: 60 + step });
