@@ -132,17 +132,17 @@ function triggerScores(s, scores) {
     }
     return { score, weight: weights };
   }
-  const chance = poisson(Math.ceil(FEW_PAIRS + 5 * Math.sqrt(FEW_PAIRS)), scores.pairs);
+  const likely = poisson(Math.ceil(FEW_PAIRS + 5 * Math.sqrt(FEW_PAIRS)), scores.pairs);
   const deviation = Math.sqrt(scores.triggerVariance);
   const score = [];
   const weight = [];
-  for (let number = 0; number < chance.length; number++) {
-    if (chance[number] < NEGLIGIBLE) continue;
+  for (let number = 0; number < likely.length; number++) {
+    if (likely[number] < NEGLIGIBLE) continue;
     // N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
     const middle = scores.signal + scores.pairScore * (number - s.N ** 2 / (2 * s.V));
     for (let i = 0; i < nodes.length; i++) {
       score.push(middle + deviation * nodes[i]);
-      weight.push(chance[number] * weights[i]);
+      weight.push(likely[number] * weights[i]);
     }
   }
   return { score, weight };

@@ -78,20 +78,20 @@ function winsOver({ number, level, own }, s, dim, signal, deviation, others, dev
 
 /** Rivals: `seen` samples of a label, `met` of them with the token asked for as a distractor. */
 function rivalClasses(s, readout, noise, classes, rate) {
-  let chance = readout.spillThird > 0 ? (s.L - 1) / s.V : 0;
-  if (chance >= 1) chance = 0; // so many that they are a part of the noise
+  let meets = readout.spillThird > 0 ? (s.L - 1) / s.V : 0;
+  if (meets >= 1) meets = 0; // so many that they are a part of the noise
   const uneven = readout.bias * Math.sqrt(noise.imbalance * rate);
-  const drawn = Math.max(noise.within - (readout.slope ** 2 * chance) / rate, 0);
+  const drawn = Math.max(noise.within - (readout.slope ** 2 * meets) / rate, 0);
   const item = (readout.itemVariance * noise.c2) / (1 + 1 / rate);
   const [number, level, own] = [[], [], []];
   const seenBy = poisson(classes.seen, rate);
   for (let seen = 0; seen < classes.seen; seen++) {
-    const metBy = chance > 0 ? poisson(classes.met, seen * chance) : [1];
+    const metBy = meets > 0 ? poisson(classes.met, seen * meets) : [1];
     for (let met = 0; met < metBy.length; met++) {
       const rivals = (s.V - 1) * seenBy[seen] * metBy[met];
       if (rivals < NEGLIGIBLE) continue;
       number.push(rivals);
-      level.push(uneven * (seen / rate - 1) + (readout.slope * (met - seen * chance)) / rate);
+      level.push(uneven * (seen / rate - 1) + (readout.slope * (met - seen * meets)) / rate);
       own.push(item * (seen / rate) ** 2 + (drawn * seen) / rate);
     }
   }
