@@ -14,6 +14,7 @@ export function ticks(low, high) {
 
 /** A size on an axis. */
 export function short(value) {
+  if (value < 1) return `1/${whole(1 / value)}`;
   return value >= 1e7 ? value.toExponential(0).replace("e+", "e") : whole(value);
 }
 

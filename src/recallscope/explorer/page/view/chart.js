@@ -63,5 +63,7 @@ function spread(heights) {
     }
   }
   const most = Math.max(...found) - (HEIGHT - BOTTOM);
-  return most > 0 ? found.map((each) => each - most) : found;
+  const least = Math.min(...found) - TOP;
+  const off = most > 0 ? most : Math.min(least, 0);
+  return found.map((each) => each - off);
 }
