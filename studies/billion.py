@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--csv", required=True)
     arguments = parser.parse_args()
     rows = []
-    for samples in (10**6, 10**7, 10**8, 10**9):
+    for samples in (10**6, 10**7, 10**8, 10**9):  # the table beside this was cut short
         before = time.process_time()
         record = run(PROBLEM.replace(samples=samples), seed=0)
         row = {

@@ -6,7 +6,7 @@ It tells of every request that a page makes and of all that it complains about.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -24,11 +24,12 @@ class Tab:
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
-    def barriers(self) -> list[str]:
-        """What axe-core finds that keeps people from reading the page."""
+    def barriers(self, impacts: Collection[str] | None = None) -> list[str]:
+        """What axe-core finds that keeps people from reading the page; of these impacts only."""
         return [
             f"{found['id']}: {node['html'][:120]}"
             for found in Axe().run(self.page).response["violations"]
+            if impacts is None or found["impact"] in impacts
             for node in found["nodes"]
         ]
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import recallscope
+from browser import browser, open_tab
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md"))
@@ -132,3 +133,39 @@ def test_formulas_are_drawn(pages):
         prose = "".join(page.prose)
         assert "$" not in prose, path.name
         assert "\\" not in prose, path.name
+
+
+SCHEMES = ("light", "dark")
+
+
+def serious(site, names, scheme):
+    """What axe-core finds in pages that keeps people from reading them."""
+    found = []
+    with browser() as chromium:
+        for name in names:
+            tab = open_tab(chromium, (site / name).as_uri(), 1280)
+            tab.page.emulate_media(color_scheme=scheme)
+            tab.page.reload()
+            tab.page.wait_for_timeout(200)
+            found += [f"{name}: {each}" for each in tab.barriers(("serious", "critical"))]
+            tab.page.close()
+    return found
+
+
+def test_a_page_with_tables_and_formulas_can_be_read_by_all(site):
+    assert serious(site, ["lower-bound.html"], "light") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_page_can_be_read_by_all(site, scheme):
+    names = sorted(str(path.relative_to(site)) for path in site.rglob("*.html"))
+    assert serious(site, names, scheme) == []
+
+
+def test_search_finds_a_word_of_the_glossary(site):
+    """Its index is there, and has every page."""
+    index = (site / "search.json").read_text(encoding="utf-8")
+    for page in PAGES:
+        assert str(page.with_suffix(".html")) in index or page.name == "index.md", page
+    assert "exposures per fact" in index

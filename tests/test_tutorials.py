@@ -15,7 +15,7 @@ PAGES = [
     *TUTORIALS,
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("quickstart", "faq", "extending", "pictures", "tables", "theory")
+        for name in ("quickstart", "faq", "extending", "pictures", "tables", "theory", "scale")
     ),
 ]
 

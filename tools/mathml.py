@@ -52,7 +52,7 @@ class _Display(BlockProcessor):
         tag = _TAG.search(latex)
         number = f"<span>({escape(tag[1])})</span>" if tag else ""
         formula = mathml(_TAG.sub("", latex), "block")
-        place = ElementTree.SubElement(parent, "div", {"class": "formula"})
+        place = ElementTree.SubElement(parent, "div", {"class": "formula", "tabindex": "0"})
         place.text = self.parser.md.htmlStash.store(formula + number)
 
 
