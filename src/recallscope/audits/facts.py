@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.audits.one_step import one_step_facts
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
-from recallscope.theory.table_facts import one_step_facts, trained_facts
+from recallscope.theory.table_facts import trained_facts
 
 if TYPE_CHECKING:
     from jaxtyping import Float
