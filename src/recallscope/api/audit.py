@@ -55,6 +55,12 @@ def audit(
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 
+    Returns:
+        For each checkpoint its tables, how many facts fit, and what was measured if asked for.
+
+    Raises:
+        ProblemError: a file that cannot be read or has no table, or rows that are not in use.
+
     >>> rows = np.random.default_rng(0).standard_normal((2000, 32)) + 0.5
     >>> found = audit(rows)
     >>> table = found.checkpoints[0].tables[0]
@@ -138,7 +144,8 @@ def _audited(
             )
         )
     pair = paired_rows(used[0], used[-1] if len(used) > 1 else None)
-    facts = facts_of(pair, (moments[0], moments[-1]))
+    ranks = [each.statistics.rank for each in audited]
+    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]))
 
     def experimented(share: float, of: float) -> None:
         progress(rows * (1 + _EXPERIMENTS * share / of), total)

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,8 +112,11 @@ def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]
     )
 
 
-def facts_of(pair: tuple[Rows, Rows], moments: tuple[Moments, Moments]) -> Facts:
-    """What memories on these rows hold, by theory."""
+def facts_of(
+    pair: tuple[Rows, Rows], moments: tuple[Moments, Moments], ranks: tuple[int, int]
+) -> Facts:
+    """What memories on these rows hold, by theory; ranks are of centred rows."""
+    dim = pair[0].shape[1]
     one_step = one_step_facts(*pair, shares=SHARES)
     treated = {}
     for name in TREATMENTS:
@@ -120,11 +124,20 @@ def facts_of(pair: tuple[Rows, Rows], moments: tuple[Moments, Moments]) -> Facts
         treated[name] = one_step_facts(rows[0], rows[1], shares=SHARES)
     return Facts(
         one_step=one_step,
-        trained=trained_facts(*pair, shares=SHARES),
+        trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
         treated=treated,
         looked_at=len(pair[0]),
         binds=_binds(one_step, treated, len(pair[0])),
     )
+
+
+@lru_cache
+def trained_by_rank(inputs: int, outputs: int) -> Counts:
+    """Facts at the end of training, which depend on rows by the directions that they span alone.
+
+    It takes seconds, and checkpoints of one model share it.
+    """
+    return trained_facts(np.eye(inputs), np.eye(outputs), shares=SHARES)
 
 
 def treat(rows: Rows, moments: Moments, how: str) -> Rows:

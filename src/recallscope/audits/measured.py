@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES, SHARES, Counts, told, untold
-from recallscope.theory.table_facts import trained_facts
+from recallscope.audits.facts import MEMORIES, SHARES, Counts, told, trained_by_rank, untold
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -69,7 +68,7 @@ def measure_facts(
     projected = _projected(pair)
     asked = {
         "one_step": (pair, predicted),
-        "trained": (projected, trained_facts(*projected, shares=SHARES)),
+        "trained": (projected, trained_by_rank(*map(np.linalg.matrix_rank, projected))),
     }
     found = {}
     for place, (memory, (rows, expected)) in enumerate(asked.items()):

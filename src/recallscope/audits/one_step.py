@@ -26,6 +26,8 @@ _FINE = 1.25  # how much larger each memory that may be looked at is than the on
 _READS, _AT_ONCE = {2**19: 4096, 2**24: 1024, math.inf: 512}, 256
 """Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
 
+_MOST_MEMORIES = 128  # of one size
+
 
 def one_step_facts(tokens: Rows, outputs: Rows, shares: Sequence[float]) -> dict[float, float]:
     """Facts by the share of them that is recalled; infinite where all rows are not too many.
@@ -65,7 +67,7 @@ def _recall(tokens: Rows, outputs: Rows, size: int) -> float:
     reads = min(size, _AT_ONCE)
     wanted = next(count for most, count in _READS.items() if size * tokens.shape[1] < most)
     found = []
-    for _ in range(math.ceil(wanted / reads)):
+    for _ in range(min(math.ceil(wanted / reads), _MOST_MEMORIES)):
         chosen = random.choice(len(tokens), size=size, replace=False)
         table = _moments(tokens[chosen], outputs[chosen])
         found.append(read_memory(table, math.inf, np.ones(size), np.zeros(size), reads, random))
