@@ -65,7 +65,7 @@ def audit(
     >>> found = audit(rows)
     >>> table = found.checkpoints[0].tables[0]
     >>> [round(table.statistics.effective_dim[how]) for how in ("raw", "centred")]
-    [16, 32]
+    [15, 32]
     >>> found
     What one step of learning could store in such a table and what training could are ...
     """

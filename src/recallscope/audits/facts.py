@@ -10,22 +10,19 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.one_step import one_step_facts
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
-from recallscope.theory.table_facts import trained_facts
+from recallscope.theory.table_facts import SHARES, most_trained, one_step_facts
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
     Rows = Float[np.ndarray, "n d"]
 
-SHARES = (0.5, 0.9, 0.99)
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192
 _MATTERS = 1.25  # times as many facts: less is not worth a sentence
@@ -117,11 +114,11 @@ def facts_of(
 ) -> Facts:
     """What memories on these rows hold, by theory; ranks are of centred rows."""
     dim = pair[0].shape[1]
-    one_step = one_step_facts(*pair, shares=SHARES)
+    one_step = one_step_facts(*pair)
     treated = {}
     for name in TREATMENTS:
         rows = [treat(each, how, name) for each, how in zip(pair, moments, strict=True)]
-        treated[name] = one_step_facts(rows[0], rows[1], shares=SHARES)
+        treated[name] = one_step_facts(rows[0], rows[1])
     return Facts(
         one_step=one_step,
         trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
@@ -131,13 +128,9 @@ def facts_of(
     )
 
 
-@lru_cache
 def trained_by_rank(inputs: int, outputs: int) -> Counts:
-    """Facts at the end of training, which depend on rows by the directions that they span alone.
-
-    It takes seconds, and checkpoints of one model share it.
-    """
-    return trained_facts(np.eye(inputs), np.eye(outputs), shares=SHARES)
+    """Facts at the end of training, which depend on rows by the directions that they span alone."""
+    return {share: most_trained(inputs * outputs, share) for share in SHARES}
 
 
 def treat(rows: Rows, moments: Moments, how: str) -> Rows:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES, SHARES, Counts, told, trained_by_rank, untold
+from recallscope.audits.facts import MEMORIES, Counts, told, trained_by_rank, untold
+from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -68,7 +69,10 @@ def measure_facts(
     projected = _projected(pair)
     asked = {
         "one_step": (pair, predicted),
-        "trained": (projected, trained_by_rank(*map(np.linalg.matrix_rank, projected))),
+        "trained": (
+            projected,
+            trained_by_rank(*(int(np.linalg.matrix_rank(each)) for each in projected)),
+        ),
     }
     found = {}
     for place, (memory, (rows, expected)) in enumerate(asked.items()):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
-from recallscope.audits.facts import MEMORIES, SHARES, TREATMENTS, Counts
+from recallscope.audits.facts import MEMORIES, TREATMENTS, Counts
 from recallscope.common.formatting import format_number
+from recallscope.theory.table_facts import SHARES
 
 Row = list[str]
 SHARE_NAMES = [f"{100 * share:g} %" for share in SHARES]
