@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from recallscope.audits.audit import Audit, CheckpointAudit
-from recallscope.audits.facts import MEMORIES, SHARES
+from recallscope.audits.facts import MEMORIES
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.theory.table_facts import SHARES
 
