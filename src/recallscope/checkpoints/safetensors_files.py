@@ -69,7 +69,7 @@ def sharded_tables(index: Path) -> dict[str, StoredTable]:
     if not isinstance(places, dict) or not places:
         raise ProblemError(f"the index {str(index)!r:.200} has no weight_map")
     shards = sorted({str(shard) for shard in places.values()})
-    if len(shards) > _MOST_SHARDS or any(Path(shard).name != shard for shard in shards):
+    if len(shards) > _MOST_SHARDS or any(not each or Path(each).name != each for each in shards):
         raise ProblemError(
             f"the index {str(index)!r:.200} names files that are not beside it, or more than "
             f"{_MOST_SHARDS}"
