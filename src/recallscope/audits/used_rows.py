@@ -99,7 +99,8 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     >>> len(found.numbers), found.unused
     (90, {'zero': 10})
     """
-    sample = table.take(_chosen(table.rows, _SAMPLE, 1)).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # numbers that are none
+        sample = table.take(_chosen(table.rows, _SAMPLE, 1)).astype(np.float64)
     sample = sample[np.isfinite(sample).all(axis=1) & sample.any(axis=1)]
     if len(sample) < 2:
         raise ProblemError(
