@@ -35,7 +35,7 @@ from hostile_checkpoint_cases import Case, hostile_case, sound_gguf
 import recallscope.api.audit as api
 import recallscope.audits.page
 import recallscope.cli.main
-from recallscope.audits.facts import TREATMENTS, Facts
+from recallscope.audits.facts import TREATMENTS, TableFacts
 from recallscope.cli.main import main
 from recallscope.common.csv_files import write_csv
 
@@ -114,14 +114,14 @@ def work(numbers: range, seed: int, place: Path, answers: Connection) -> None:
     os.setsid()
     facts_of, left = api.facts_of, IN_FULL * (numbers.start == 0)
 
-    def some_in_full(*given: object) -> Facts:
+    def some_in_full(*given: object) -> TableFacts:
         nonlocal left
         left -= 1
         if left >= 0:
             return facts_of(*given)  # type: ignore[arg-type]
         none = {0.5: 1.0, 0.9: 1.0, 0.99: 1.0}
         every = dict.fromkeys(TREATMENTS, none)
-        return Facts(one_step=none, trained=none, treated=every, looked_at=1, binds="mean")
+        return TableFacts(one_step=none, trained=none, treated=every, looked_at=1, binds="mean")
 
     api.facts_of = some_in_full  # type: ignore[assignment]
     for number in numbers:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recallscope.audits.facts import MEMORIES, Facts, told
+from recallscope.audits.facts import MEMORIES, TableFacts, told
 from recallscope.audits.measured import MeasuredFacts
 from recallscope.audits.sentences import NOT_SAID, headline
 from recallscope.audits.table_statistics import TableStatistics
@@ -46,7 +46,7 @@ class TableAudit:
         """The text of a row's token, or its number."""
         return self.tokens.get(row) or f"row {row}"
 
-    def to_dict(self, facts: Facts) -> dict[str, Any]:
+    def to_dict(self, facts: TableFacts) -> dict[str, Any]:
         """Fit for JSON."""
         found = self.statistics.to_dict()
         worst = {
@@ -88,7 +88,7 @@ class CheckpointAudit:
     name: str
     told: str
     tables: tuple[TableAudit, ...]
-    facts: Facts
+    facts: TableFacts
     measured: dict[str, MeasuredFacts] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class CheckpointAudit:
             name=given["name"],
             told=given["told"],
             tables=tuple(TableAudit.from_dict(each) for each in given["tables"]),
-            facts=Facts.from_dict(given["tables"][0]["facts"]),
+            facts=TableFacts.from_dict(given["tables"][0]["facts"]),
             measured={
                 memory: MeasuredFacts.from_dict(each) for memory, each in given["measured"].items()
             },

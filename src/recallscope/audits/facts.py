@@ -43,7 +43,7 @@ Counts = dict[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class TableFacts:
     """How many facts a memory on a model's tables holds.
 
     Attributes:
@@ -71,7 +71,7 @@ class Facts:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Facts:
+    def from_dict(cls, given: Mapping[str, Any]) -> TableFacts:
         """The inverse of `to_dict`."""
         return cls(
             one_step=untold(given["one_step"]),
@@ -111,7 +111,7 @@ def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]
 
 def facts_of(
     pair: tuple[Rows, Rows], moments: tuple[Moments, Moments], ranks: tuple[int, int]
-) -> Facts:
+) -> TableFacts:
     """What memories on these rows hold, by theory; ranks are of centred rows."""
     dim = pair[0].shape[1]
     one_step = one_step_facts(*pair)
@@ -119,7 +119,7 @@ def facts_of(
     for name in TREATMENTS:
         rows = [treat(each, how, name) for each, how in zip(pair, moments, strict=True)]
         treated[name] = one_step_facts(rows[0], rows[1])
-    return Facts(
+    return TableFacts(
         one_step=one_step,
         trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
         treated=treated,

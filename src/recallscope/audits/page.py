@@ -7,7 +7,7 @@ from typing import Any
 
 from recallscope import __version__
 from recallscope.audits.audit import Audit, CheckpointAudit
-from recallscope.audits.facts import Facts
+from recallscope.audits.facts import TableFacts
 from recallscope.audits.picture import audit_picture
 from recallscope.audits.sentences import FACT, NOT_SAID, headline, rows_left_out, to_do
 from recallscope.audits.summary_tables import (
@@ -85,7 +85,7 @@ def _figures(picture: Picture) -> list[dict[str, str]]:
 def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
     """What the template needs of one checkpoint."""
     picture = audit_picture(Audit(checkpoints=(found,)))
-    facts: Facts = found.facts
+    facts: TableFacts = found.facts
     return {
         "number": number,
         "name": found.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from recallscope.audits.facts import MEMORIES, TREATMENTS, Facts
+from recallscope.audits.facts import MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
 
 _FIRST = 0.9  # the share of facts recalled of which the first line speaks
@@ -25,7 +25,7 @@ NOT_SAID = (
 )
 
 
-def headline(facts: Facts) -> str:
+def headline(facts: TableFacts) -> str:
     """The first line: two numbers that are not the same."""
     counts = {memory: about(getattr(facts, memory)[_FIRST], facts.looked_at) for memory in MEMORIES}
     return (
@@ -46,7 +46,7 @@ def about(count: float, looked_at: int) -> str:
     return f"about {float(f'{count:.2g}'):,.0f}"
 
 
-def to_do(facts: Facts, dim: int) -> list[str]:
+def to_do(facts: TableFacts, dim: int) -> list[str]:
     """What limits each of the two, and what can be done about it."""
     before = about(facts.one_step[_FIRST], facts.looked_at)
     trained = (
