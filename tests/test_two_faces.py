@@ -23,6 +23,7 @@ OTHER_NAMES = {"no_theory": "prior"}
 SHELL_TOO = {
     "fit": {"source"},  # scaling_from_rows
     "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
+    "audit": {"page"},  # write_page
     "sweep": {"dry_run", "file", "schema"},  # the file is `cells`
 }
 PYTHON_TOO = {
@@ -35,7 +36,7 @@ PYTHON_TOO = {
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "bench", "explore"),
+    *("sweep", "audit", "bench", "explore"),
 ]
 
 

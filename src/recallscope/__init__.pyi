@@ -1,4 +1,5 @@
 from .api.ablate import ablate as ablate
+from .api.audit import audit as audit
 from .api.bench import bench as bench
 from .api.check import check as check
 from .api.critical import critical as critical

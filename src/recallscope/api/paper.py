@@ -110,7 +110,8 @@ def report_claims(
     """Write a self-contained page with verdicts, figures and numbers; returns its figures."""
     from recallscope.common.csv_files import check_output
     from recallscope.paper.provenance import facts_about
-    from recallscope.paper.report import check_packages, write_report
+    from recallscope.paper.report import write_report
+    from recallscope.plotting.pages import check_packages
 
     check_output(to, "report", (".html",))
     check_packages()

@@ -15,6 +15,7 @@ import typer
 from recallscope import __version__
 from recallscope.cli import (
     ablate,
+    audit,
     bench,
     cite,
     critical,
@@ -53,6 +54,7 @@ for command in (
     fit.fit,
     phase.phase,
     ablate.ablate,
+    audit.audit,
     sweep.sweep,
     bench.bench,
 ):

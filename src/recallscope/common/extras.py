@@ -9,6 +9,7 @@ _EXTRAS = {
     "fsspec": "s3",
     "s3fs": "s3",
     "jinja2": "paper",
+    "gguf": "audit",
 }
 """The optional dependencies, as pyproject.toml groups them."""
 

@@ -6,22 +6,17 @@ no one for anything. Figures for print are written beside it.
 
 from __future__ import annotations
 
-import base64
 import csv
-import importlib
 import io
 import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from recallscope.common.csv_files import check_output
-from recallscope.common.extras import missing
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
@@ -29,14 +24,10 @@ from recallscope.paper.figures import write_figure
 from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
-from recallscope.plotting.panels import Panel, Picture
-from recallscope.plotting.pictures import picture_figure
-from recallscope.plotting.style import draw
-from recallscope.problem import ProblemError
+from recallscope.plotting.pages import page_styles, page_template, panel_described, panel_image
 from recallscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
-    from jinja2 import Template
     from markupsafe import Markup
 
 _SIGNS = {
@@ -45,7 +36,6 @@ _SIGNS = {
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_YET_MEASURED: "–",
 }
-_PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
 _MOST_ROWS = 200  # on the page; the CSV has all
 
 
@@ -55,7 +45,9 @@ def report(
     figures: str = "report-figures",
 ) -> str:
     """The page, as HTML; `figures` is the folder beside it that its links to PDFs name."""
-    template = _template()
+    template = page_template(
+        "paper", "report.html.j2", mean=_mean, format_range=format_range, raised=_raised
+    )
     numbers = itertools.count(1)
     shown = [
         {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_the_paper else None}
@@ -71,7 +63,7 @@ def report(
         facts=facts,
         level=f"{100 * LEVEL:g} %",
         signs=_SIGNS,
-        css=_text("report.css"),
+        css=page_styles(),
     )
 
 
@@ -100,34 +92,11 @@ def write_report(
     return figures
 
 
-def check_packages() -> None:
-    """Raise if a package is missing that a report needs, before anything is worked out."""
-    try:
-        importlib.import_module("jinja2")
-    except ModuleNotFoundError:
-        raise ProblemError(missing("jinja2")) from None
-
-
-def _template() -> Template:
-    check_packages()
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters.update(mean=_mean, format_range=format_range, raised=_raised)
-    return environment.from_string(_text("report.html.j2"))
-
-
 def _raised(text: str) -> Markup:
     """Text in which powers such as d^−1.4 are raised."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>", str(escape(text))))
-
-
-def _text(name: str) -> str:
-    return files("recallscope.paper").joinpath(name).read_text(encoding="utf-8")
 
 
 def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any]:
@@ -144,7 +113,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
     if finding is None:
         return {**shown, "short": verdict.advice}
     panels = [
-        {"title": panel.title, "described": _described(panel), "drawn": _svg(panel)}
+        {"title": panel.title, "described": panel_described(panel), "drawn": panel_image(panel)}
         for panel in finding.picture.panels
     ]
     head = list(dict.fromkeys(name for row in finding.rows for name in row))
@@ -158,12 +127,6 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
         "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
         "csv": f"data:text/csv;charset=utf-8,{quote(_csv(head, finding.rows))}",
     }
-
-
-def _described(panel: Panel) -> str:
-    """A panel for those who cannot see it; its numbers are in the table."""
-    series = "; ".join(f"{series.label} ({series.kind})" for series in panel.series)
-    return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
 
 
 def _first_sentence(text: str) -> str:
@@ -197,14 +160,6 @@ def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _svg(panel: Panel) -> str:
-    """A panel as an address that holds all of it; the page has its title."""
-    drawn = io.BytesIO()
-    alone = Picture(caption="", panels=[replace(panel, title="")])
-    draw(picture_figure(alone, "", width=_PANEL_WIDTH), drawn, "svg")
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
 
 
 def _in_words(count: int) -> str:

@@ -9,14 +9,15 @@ docs/end-of-training.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
-from recallscope.theory.table_moments import table_moments
+from recallscope.theory.table_moments import TableMoments
 from recallscope.theory.table_read import read_memory
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 SHARES = (0.5, 0.9, 0.99)
 _FEWEST, _MOST_ROWS = 2, 32768
-_READS, _READS_AT_ONCE = 1024, 256
-_FINE = 1.25  # how much larger each memory is than the one before
+_READS, _AT_ONCE = {2**19: 4096, 2**24: 1024, math.inf: 512}, 256
+"""Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
+
+_MOST_MEMORIES = 128  # of one size
+_FINE = 1.25  # how much larger each memory that may be looked at is than the one before
 _SAME = 1.01  # numbers of facts that need not be told apart
 _AROUND = 1.6  # times the edge, or less by as much
 _TURNS = 8
@@ -42,16 +46,14 @@ def one_step_facts(
     >>> [round(found[share], -1) for share in (0.5, 0.9)]
     [100.0, 30.0]
     """
-    random = np.random.default_rng(0)
     most = min(len(tokens), _MOST_ROWS)
-    sizes = np.unique(np.geomspace(_FEWEST, most, 2 + _steps(most)).round().astype(int))
-    recalls: list[float] = []
-    for size in sizes:
-        recalls.append(_one_step_recall(tokens, outputs, int(size), random))
-        if recalls[-1] < min(shares) / 2:
-            break
-    falling = np.minimum.accumulate(recalls)
-    return {share: _crossing(sizes[: len(falling)], falling, share) for share in shares}
+    sizes = np.unique(np.geomspace(_FEWEST, most, 2 + _steps(most)).round().astype(int)).tolist()
+
+    @cache
+    def recall(place: int) -> float:
+        return _one_step_recall(tokens, outputs, sizes[place])
+
+    return {share: _crossing(sizes, recall, share) for share in shares}
 
 
 def trained_facts(
@@ -67,31 +69,57 @@ def trained_facts(
     {0.99: 183}
     """
     parameters = math.prod(_rank(rows) for rows in (tokens, outputs))
-    return {share: _most_trained(parameters, share) for share in shares}
+    return {share: most_trained(parameters, share) for share in shares}
 
 
 def _steps(most: int) -> int:
     return math.ceil(math.log(most / _FEWEST) / math.log(_FINE))
 
 
-def _one_step_recall(tokens: Rows, outputs: Rows, size: int, random: np.random.Generator) -> float:
+def _crossing(sizes: Sequence[int], recall: Callable[[int], float], share: float) -> float:
+    """Where recall, which falls with the number of facts, comes to a share."""
+    low, high = 0, len(sizes) - 1
+    if recall(high) > share:
+        return math.inf
+    if recall(low) < share:
+        return float(sizes[low])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if recall(middle) >= share else (low, middle)
+    part = (recall(low) - share) / max(recall(low) - recall(high), 1e-12)
+    return float(sizes[low] * (sizes[high] / sizes[low]) ** part)
+
+
+def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
     """The mean over some memories of so many facts, of enough reads in all."""
-    reads = min(size, _READS_AT_ONCE)
+    random = np.random.default_rng([8, size])
+    reads = min(size, _AT_ONCE)
+    wanted = next(count for most, count in _READS.items() if size * tokens.shape[1] < most)
     found = []
-    for _ in range(math.ceil(_READS / reads)):
+    for _ in range(min(math.ceil(wanted / reads), _MOST_MEMORIES)):
         chosen = random.choice(len(tokens), size=size, replace=False)
-        table = table_moments(tokens[chosen], outputs[chosen])
+        table = _moments(tokens[chosen], outputs[chosen])
         found.append(read_memory(table, math.inf, np.ones(size), np.zeros(size), reads, random))
     return float(np.mean(found))
 
 
-def _crossing(sizes: np.ndarray, recalls: np.ndarray, share: float) -> float:
-    """Where a falling curve comes to a share, by straight lines over the logarithm of sizes."""
-    if recalls[-1] > share:
-        return math.inf
-    if recalls[0] < share:
-        return float(sizes[0])
-    return float(np.exp(np.interp(-share, -recalls, np.log(sizes))))
+def _moments(tokens: Rows, outputs: Rows) -> TableMoments:
+    """What reading a memory needs of rows: no covariance, which takes long for wide ones."""
+    tokens, outputs = (np.asarray(rows, dtype=np.float64) for rows in (tokens, outputs))
+    mean = tokens.mean(axis=0)
+    residual = outputs - outputs.mean(axis=0)
+    none = np.empty(0)
+    return TableMoments(
+        tokens=tokens - mean,
+        mean=mean,
+        covariance=none,
+        squares=none,
+        overlaps=none,
+        skew=none,
+        outputs=residual,
+        output_covariance=none,
+        output_squares=np.square(residual).sum(axis=1),
+    )
 
 
 def _rank(rows: Rows) -> int:
@@ -101,15 +129,32 @@ def _rank(rows: Rows) -> int:
     return int(np.linalg.matrix_rank(gram, hermitian=True))
 
 
-def _most_trained(parameters: float, share: float) -> float:
-    """Near the edge, at which recall falls from all to a fraction, the number of facts."""
+@lru_cache
+def most_trained(parameters: float, share: float) -> float:
+    """How many facts the minimum of the loss of a memory with so many parameters holds.
+
+    They are looked for near the edge, at which recall falls from all to a fraction.
+
+    >>> round(most_trained(32 * 32, 0.99))
+    183
+    """
     at_edge = float(parameters)
     for _ in range(_TURNS):  # facts that parameters suffice for change little with their number
         at_edge *= parameters / edge(max(round(at_edge), _FEWEST), at_edge).parameters
     low, high = at_edge / _AROUND, at_edge * _AROUND
     while high > low * _SAME:
         middle = math.sqrt(low * high)
-        facts = max(round(middle), _FEWEST)
-        held = memory_recall(facts, parameters, equally_often(facts)) >= share
+        held = _trained_recall(max(round(middle), _FEWEST), parameters, share) >= share
         low, high = (middle, high) if held else (low, middle)
     return low
+
+
+def _trained_recall(facts: int, parameters: float, enough: float) -> float:
+    """Recall at the end of training, or a lower bound of it that is enough and found at once."""
+    whole = edge(facts, facts).share_that_hold(parameters)
+    return whole if whole >= enough else _recall_below(facts, parameters)
+
+
+@lru_cache
+def _recall_below(facts: int, parameters: float) -> float:
+    return memory_recall(facts, parameters, equally_often(facts))

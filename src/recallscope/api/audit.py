@@ -1,0 +1,187 @@
+"""What an embedding matrix can hold, from a checkpoint or an array."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
+from recallscope.audits.facts import facts_of, paired_rows
+from recallscope.audits.measured import measure_facts
+from recallscope.audits.table_statistics import gram_memory, table_statistics, work
+from recallscope.audits.used_rows import UsedRows, used_rows
+from recallscope.checkpoints.find_tables import Tables
+from recallscope.checkpoints.open_checkpoint import Checkpoint, checkpoints_in, open_checkpoint
+from recallscope.checkpoints.stored_table import StoredTable, table_of
+from recallscope.checkpoints.token_strings import shown_token
+from recallscope.common.formatting import format_bytes
+from recallscope.common.machine import memory_left
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_MOST_CHECKPOINTS = 1000
+_WORTH_SAYING = 2**31  # bytes of matrices
+_CALLED_UNUSED = re.compile(r"[<\[|]*\W*(?:unused|reserved|extra_id|padding|dummy)", re.IGNORECASE)
+_EXPERIMENTS = 1.0  # as much work as the rest, when they are asked for
+
+
+def audit(
+    *what: str | Path | Float[np.ndarray, "V d"],
+    inputs: str | None = None,
+    outputs: str | None = None,
+    tokens: str | Path | None = None,
+    measure: bool = False,
+    progress: ProgressCallback | bool = True,
+) -> Audit:
+    """What an embedding table can hold: from a checkpoint, an array, or several of them.
+
+    A folder of checkpoints stands for all that are in it, in the order of the numbers in their
+    names. Nothing of a file is run, and rows are read in tiles.
+
+    Args:
+        what: safetensors, GGUF, .npy or .npz files, folders, or arrays with a row for each token.
+        inputs: the name of the table that tokens are read from; found by itself if not given.
+        outputs: the name of the table that answers are compared with, if it is another.
+        tokens: a tokenizer.json, or a text file with a token in each line, to name rows.
+        measure: run real experiments on some of the rows too, and put them beside the prediction.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+
+    Returns:
+        For each checkpoint its tables, how many facts fit, and what was measured if asked for.
+
+    Raises:
+        ProblemError: a file that cannot be read or has no table, or rows that are not in use.
+
+    >>> rows = np.random.default_rng(0).standard_normal((2000, 32)) + 0.5
+    >>> found = audit(rows)
+    >>> table = found.checkpoints[0].tables[0]
+    >>> [round(table.statistics.effective_dim[how]) for how in ("raw", "centred")]
+    [15, 32]
+    >>> found
+    What one step of learning could store in such a table and what training could are ...
+    """
+    opened = list(_opened(what, inputs, outputs, tokens))
+    with shown_progress(progress, "audit") as show:
+        found = []
+        for place, checkpoint in enumerate(opened):
+
+            def part(done: float, total: float, place: int = place) -> None:
+                show(place + done / total, len(opened))
+
+            found.append(_audited(checkpoint, measure, part))
+    return Audit(checkpoints=tuple(found))
+
+
+def _opened(
+    what: tuple[str | Path | np.ndarray, ...],
+    inputs: str | None,
+    outputs: str | None,
+    tokens: str | Path | None,
+) -> list[Checkpoint]:
+    if not what:
+        raise ProblemError("give a checkpoint: a file, a folder or an array")
+    names = None if tokens is None else Path(tokens)
+    found: list[Checkpoint] = []
+    for number, each in enumerate(what, start=1):
+        if isinstance(each, np.ndarray):
+            called = "array" if len(what) == 1 else f"array {number}"
+            tables = Tables(table_of(each, called), None, "given")
+            found.append(Checkpoint(name=called, tables=tables, tokens=None))
+        elif isinstance(each, (str, Path)):
+            paths = checkpoints_in(Path(each))
+            if len(found) + len(paths) > _MOST_CHECKPOINTS:
+                raise ProblemError(f"there are more than {_MOST_CHECKPOINTS} checkpoints")
+            found += [open_checkpoint(path, inputs, outputs, names) for path in paths]
+        else:
+            raise ProblemError(f"a checkpoint is a path or an array, not {type(each).__name__}")
+    return found
+
+
+def _audited(
+    checkpoint: Checkpoint, measure: bool, progress: Callable[[float, float], None]
+) -> CheckpointAudit:
+    tables = checkpoint.tables
+    stored = [each for each in (tables.inputs, tables.outputs) if each is not None]
+    for each in stored:
+        _check_memory(each)
+    rows = sum(each.rows + work(each.rows, each.dim) for each in stored)
+    total = rows * (1 + _EXPERIMENTS * measure)
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(min(done, rows), total)
+
+    used, audited, moments = [], [], []
+    for role, each in zip(("inputs", "outputs"), stored, strict=False):
+        found = used_rows(each, advance)
+        statistics, own_moments = table_statistics(found, advance)
+        used.append(found)
+        moments.append(own_moments)
+        named = {row for listed in statistics.worst.values() for row, _ in listed}
+        audited.append(
+            TableAudit(
+                role=role if len(stored) > 1 else "inputs and outputs",
+                name=each.name,
+                kind=each.kind,
+                rows=each.rows,
+                used_rows=len(found.numbers),
+                unused=found.unused,
+                dim=each.dim,
+                statistics=statistics,
+                tokens=_texts(checkpoint.tokens, named),
+                called_unused=_called_unused(checkpoint.tokens, found),
+            )
+        )
+    pair = paired_rows(used[0], used[-1] if len(used) > 1 else None)
+    ranks = [each.statistics.rank for each in audited]
+    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]))
+
+    def experimented(share: float, of: float) -> None:
+        progress(rows * (1 + _EXPERIMENTS * share / of), total)
+
+    return CheckpointAudit(
+        name=checkpoint.name,
+        told=tables.told,
+        tables=tuple(audited),
+        facts=facts,
+        measured=measure_facts(pair, facts.one_step, experimented) if measure else {},
+    )
+
+
+def _check_memory(table: StoredTable) -> None:
+    """Say how much memory matrices take that are large, before they are made."""
+    needed = gram_memory(table.dim)
+    if needed > memory_left():
+        raise ProblemError(
+            f"matrices of {table.dim}×{table.dim} for the table {table.name!r:.80} would take "
+            f"{format_bytes(needed)} of memory; there is {format_bytes(memory_left())}"
+        )
+    if needed > _WORTH_SAYING:
+        warnings.warn(
+            f"matrices of {table.dim}×{table.dim} take {format_bytes(needed)} of memory",
+            stacklevel=4,
+        )
+
+
+def _texts(tokens: list[str] | None, rows: set[int]) -> dict[int, str]:
+    known = tokens or []
+    return {row: shown_token(known[row]) for row in sorted(rows) if row < len(known) and known[row]}
+
+
+def _called_unused(tokens: list[str] | None, used: UsedRows) -> int:
+    """How many rows in use have a token whose name says that it is not used."""
+    known = tokens or []
+    return sum(
+        1 for row in used.numbers.tolist() if row < len(known) and _CALLED_UNUSED.match(known[row])
+    )

@@ -1,0 +1,200 @@
+"""What an audit found: of one checkpoint, of several side by side, or along a training."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recallscope.audits.facts import MEMORIES, TableFacts, told
+from recallscope.audits.measured import MeasuredFacts
+from recallscope.audits.sentences import NOT_SAID, headline
+from recallscope.audits.table_statistics import TableStatistics
+from recallscope.common.formatting import format_number
+from recallscope.plotting.panels import Picture
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAudit:
+    """One table of a checkpoint.
+
+    Attributes:
+        role: inputs, outputs, or both if a model has one table for both.
+        name: what the file calls it.
+        kind: how its numbers are stored.
+        unused: rows that are not in use, by reason; used_rows of them are.
+        tokens: the texts of the rows that are named, as far as they are known.
+        called_unused: rows in use whose token has a name such as [unused7].
+    """
+
+    role: str
+    name: str
+    kind: str
+    rows: int
+    used_rows: int
+    unused: dict[str, int]
+    dim: int
+    statistics: TableStatistics
+    tokens: dict[int, str] = field(default_factory=dict)
+    called_unused: int = 0
+
+    def token(self, row: int) -> str:
+        """The text of a row's token, or its number."""
+        return self.tokens.get(row) or f"row {row}"
+
+    def to_dict(self, facts: TableFacts) -> dict[str, Any]:
+        """Fit for JSON."""
+        found = self.statistics.to_dict()
+        worst = {
+            name: [
+                {"row": row, "token": self.tokens.get(row), "value": value} for row, value in each
+            ]
+            for name, each in self.statistics.worst.items()
+        }
+        own = {name: getattr(self, name) for name in _OWN}
+        return own | found | {"worst": worst, "facts": facts.to_dict()}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> TableAudit:
+        """The inverse of `to_dict`."""
+        worst = given["worst"]
+        named = [each for listed in worst.values() for each in listed]
+        found = {name: given[name] for name in TableStatistics.__dataclass_fields__}
+        found["worst"] = {
+            name: tuple((each["row"], each["value"]) for each in listed)
+            for name, listed in worst.items()
+        }
+        found["lengths"] = tuple(given["lengths"])
+        found["spectrum"] = tuple((place, share) for place, share in given["spectrum"])
+        found["cosines"] = {how: tuple(each) for how, each in given["cosines"].items()}
+        return cls(
+            **{name: given[name] for name in _OWN},
+            statistics=TableStatistics(**found),
+            tokens={each["row"]: each["token"] for each in named if each["token"] is not None},
+        )
+
+
+_OWN = ("role", "name", "kind", "rows", "used_rows", "unused", "dim", "called_unused")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointAudit:
+    """One checkpoint: its tables, and what a memory between them holds."""
+
+    name: str
+    told: str
+    tables: tuple[TableAudit, ...]
+    facts: TableFacts
+    measured: dict[str, MeasuredFacts] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "name": self.name,
+            "told": self.told,
+            "tables": [each.to_dict(self.facts) for each in self.tables],
+            "measured": {memory: each.to_dict() for memory, each in self.measured.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> CheckpointAudit:
+        """The inverse of `to_dict`."""
+        return cls(
+            name=given["name"],
+            told=given["told"],
+            tables=tuple(TableAudit.from_dict(each) for each in given["tables"]),
+            facts=TableFacts.from_dict(given["tables"][0]["facts"]),
+            measured={
+                memory: MeasuredFacts.from_dict(each) for memory, each in given["measured"].items()
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Audit(Result):
+    """What `audit` returns: one checkpoint, or several in the order in which they were given."""
+
+    checkpoints: tuple[CheckpointAudit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        return {
+            "checkpoints": [each.to_dict() for each in self.checkpoints],
+            "not_said": NOT_SAID,
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Audit:
+        """The inverse of `to_dict`."""
+        every = (CheckpointAudit.from_dict(each) for each in given["checkpoints"])
+        return cls(checkpoints=tuple(every))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each table."""
+        return [
+            _row(checkpoint, table)
+            for checkpoint in self.checkpoints
+            for table in checkpoint.tables
+        ]
+
+    def write_page(self, path: str | Path) -> None:
+        """Write one page that needs nothing but itself: text, figures and numbers."""
+        from recallscope.audits.page import write_page
+
+        write_page(self, path)
+
+    @property
+    def steps(self) -> list[float] | None:
+        """Where checkpoints are along a training, if the last numbers of their names rise."""
+        found = [
+            re.findall(r"\d{1,15}", each.name.split(".safetensors")[0]) for each in self.checkpoints
+        ]
+        steps = [float(numbers[-1]) for numbers in found if numbers]
+        rises = all(after > before for before, after in itertools.pairwise(steps))
+        return steps if len(steps) == len(found) > 2 and rises else None
+
+    def _words(self) -> str:
+        if len(self.checkpoints) == 1:
+            return headline(self.checkpoints[0].facts)
+        dims = [each.tables[0].statistics.effective_dim["raw"] for each in self.checkpoints]
+        shown = ", ".join(format_number(each) for each in dims[:8])
+        more = ", …" if len(dims) > 8 else ""
+        return f"{len(dims)} checkpoints; effective dimension of inputs: {shown}{more}"
+
+    def _drawing(self) -> Drawing:
+        return picture_drawing(self._picture())
+
+    def _picture(self) -> Picture:
+        from recallscope.audits.picture import audit_picture
+
+        return audit_picture(self)
+
+
+def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
+    found, facts = table.statistics, checkpoint.facts
+    counts = {
+        f"{memory}_{name}": count
+        for memory in MEMORIES
+        for name, count in told(getattr(facts, memory)).items()
+    }
+    return {
+        "checkpoint": checkpoint.name,
+        "role": table.role,
+        "table": table.name,
+        "rows": table.rows,
+        "used_rows": table.used_rows,
+        "dim": table.dim,
+        "effective_dim_raw": found.effective_dim["raw"],
+        "effective_dim_centred": found.effective_dim["centred"],
+        "participation_ratio": found.participation_ratio,
+        "stable_rank": found.stable_rank,
+        "isoscore": found.isoscore,
+        "rank": found.rank,
+        "mean_share": found.mean_share,
+        **counts,
+        "binds": facts.binds,
+    }

@@ -1,0 +1,159 @@
+"""How many facts a memory on these rows holds, as they are and after simple treatments of them.
+
+A fact is a pair of tokens: asked for one, the memory is to answer with the other. The memory is one
+matrix between the two tables, filled by one step of learning or by training to the end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recallscope.audits.table_statistics import Moments
+from recallscope.audits.used_rows import UsedRows
+from recallscope.theory.table_facts import SHARES, most_trained, one_step_facts
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Rows = Float[np.ndarray, "n d"]
+
+MEMORIES = {"one_step": "one step", "trained": "training to the end"}
+_MOST_ROWS = 8192
+_MATTERS = 1.25  # times as many facts: less is not worth a sentence
+BINDS = {
+    "mean": "the mean that all rows share: subtract it",
+    "lengths": "rows of unequal length: give all the same",
+    "spectrum": "directions that vary unequally: whiten the rows",
+    "dimension": "the number of dimensions: treating the rows buys little",
+}
+TREATMENTS = {
+    "centred": "centred",
+    "normalised": "centred, then all of one length",
+    "whitened": "centred, whitened, then all of one length",
+}
+
+Counts = dict[float, float]
+"""Facts by the share of them that is recalled; infinite where more than were looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFacts:
+    """How many facts a memory on a model's tables holds.
+
+    Attributes:
+        one_step: after one step of learning, by the share that is recalled.
+        trained: at the end of training.
+        treated: after one step, with rows that were treated before.
+        looked_at: no more facts than so many rows were looked at for one step.
+        binds: what limits one step: mean, lengths, spectrum or dimension.
+    """
+
+    one_step: Counts
+    trained: Counts
+    treated: dict[str, Counts]
+    looked_at: int
+    binds: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON: null is more than `looked_at`."""
+        return {
+            "one_step": told(self.one_step),
+            "trained": told(self.trained),
+            "treated": {name: told(each) for name, each in self.treated.items()},
+            "looked_at": self.looked_at,
+            "binds": self.binds,
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> TableFacts:
+        """The inverse of `to_dict`."""
+        return cls(
+            one_step=untold(given["one_step"]),
+            trained=untold(given["trained"]),
+            treated={name: untold(each) for name, each in given["treated"].items()},
+            looked_at=given["looked_at"],
+            binds=given["binds"],
+        )
+
+
+def told(counts: Counts) -> dict[str, float | None]:
+    """Counts fit for JSON."""
+    return {
+        f"{share:g}": count if math.isfinite(count) else None for share, count in counts.items()
+    }
+
+
+def untold(given: Mapping[str, float | None]) -> Counts:
+    """The inverse of `told`."""
+    return {float(share): math.inf if count is None else count for share, count in given.items()}
+
+
+def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]:
+    """Some rows of tokens in use, as inputs and as outputs."""
+    if outputs is None:
+        rows = inputs.take(inputs.sample(_MOST_ROWS, seed=5)).astype(np.float64)
+        return rows, rows
+    _, first, second = np.intersect1d(inputs.numbers, outputs.numbers, return_indices=True)
+    rng = np.random.default_rng(5)
+    size = min(len(first), _MOST_ROWS)
+    at = np.sort(rng.choice(len(first), size=size, replace=False))
+    return (
+        inputs.take(first[at]).astype(np.float64),
+        outputs.take(second[at]).astype(np.float64),
+    )
+
+
+def facts_of(
+    pair: tuple[Rows, Rows], moments: tuple[Moments, Moments], ranks: tuple[int, int]
+) -> TableFacts:
+    """What memories on these rows hold, by theory; ranks are of centred rows."""
+    dim = pair[0].shape[1]
+    one_step = one_step_facts(*pair)
+    treated = {}
+    for name in TREATMENTS:
+        rows = [treat(each, how, name) for each, how in zip(pair, moments, strict=True)]
+        treated[name] = one_step_facts(rows[0], rows[1])
+    return TableFacts(
+        one_step=one_step,
+        trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
+        treated=treated,
+        looked_at=len(pair[0]),
+        binds=_binds(one_step, treated, len(pair[0])),
+    )
+
+
+def trained_by_rank(inputs: int, outputs: int) -> Counts:
+    """Facts at the end of training, which depend on rows by the directions that they span alone."""
+    return {share: most_trained(inputs * outputs, share) for share in SHARES}
+
+
+def treat(rows: Rows, moments: Moments, how: str) -> Rows:
+    """Rows centred, of one length, or whitened too."""
+    from scipy.linalg import cholesky, solve_triangular  # type: ignore[import-untyped]
+
+    rows = rows - moments.mean
+    if how == "whitened":
+        # By a triangular matrix: whitened rows differ by a rotation, and memories do not mind.
+        dim = len(moments.mean)
+        ridge = 1e-6 * moments.covariance.trace() / dim or 1.0
+        root = cholesky(moments.covariance + ridge * np.eye(dim), lower=True)
+        rows = solve_triangular(root, rows.T, lower=True).T
+    if how != "centred":
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1.0)
+    return rows
+
+
+def _binds(one_step: Counts, treated: Mapping[str, Counts], looked_at: int) -> str:
+    """What costs most: each treatment takes away one cause more than the one before it."""
+    halves = [one_step[0.5], *(treated[name][0.5] for name in TREATMENTS)]
+    known = [max(min(each, 2 * looked_at), 1.0) for each in halves]
+    gains = [after / before for before, after in itertools.pairwise(known)]
+    best = int(np.argmax(gains))
+    return list(BINDS)[best] if gains[best] > _MATTERS else "dimension"

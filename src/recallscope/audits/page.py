@@ -1,0 +1,114 @@
+"""The page of an audit: one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from recallscope import __version__
+from recallscope.audits.audit import Audit, CheckpointAudit
+from recallscope.audits.facts import TableFacts
+from recallscope.audits.picture import audit_picture
+from recallscope.audits.sentences import FACT, NOT_SAID, headline, rows_left_out, to_do
+from recallscope.audits.summary_tables import (
+    COMPARED,
+    SHARE_NAMES,
+    comparison_table,
+    facts_table,
+    measured_table,
+    statistics_table,
+    worst_tokens,
+)
+from recallscope.common.csv_files import check_output
+from recallscope.common.new_files import written_beside
+from recallscope.plotting.pages import (
+    check_packages,
+    page_styles,
+    page_template,
+    panel_described,
+    panel_image,
+)
+from recallscope.plotting.panels import Picture
+
+_MOST_IN_FULL = 6  # checkpoints, beside the table of all
+
+
+def check_page(path: str | Path) -> Path:
+    """The path of a page to be written, or an error before anything is computed."""
+    check_packages()
+    return check_output(path, "page", (".html",))
+
+
+def write_page(found: Audit, path: str | Path) -> None:
+    """Write the page; it is moved to its place when it is whole."""
+    path, page = check_page(path), audit_page(found)
+    with written_beside(path, "page") as part:
+        part.write_text(page, encoding="utf-8")
+
+
+def audit_page(found: Audit) -> str:
+    """The page, as HTML."""
+    several = len(found.checkpoints) > 1
+    template = page_template("audits", "page.html.j2")
+    return template.render(
+        css=page_styles(),
+        version=__version__,
+        title=_title(found),
+        several=several,
+        compared=(COMPARED, comparison_table(found)) if several else None,
+        figures=_figures(audit_picture(found)) if several else [],
+        caption=audit_picture(found).caption if several else "",
+        checkpoints=[
+            _shown(number, each)
+            for number, each in enumerate(found.checkpoints[:_MOST_IN_FULL], start=1)
+        ],
+        left_out=max(len(found.checkpoints) - _MOST_IN_FULL, 0),
+        fact=FACT,
+        not_said=NOT_SAID,
+        shares=SHARE_NAMES,
+    )
+
+
+def _title(found: Audit) -> str:
+    if len(found.checkpoints) > 1:
+        return f"What {len(found.checkpoints)} embedding tables can hold"
+    return f"What the embeddings of {Path(found.checkpoints[0].name).name[:80]} can hold"
+
+
+def _figures(picture: Picture) -> list[dict[str, str]]:
+    return [
+        {"title": panel.title, "described": panel_described(panel), "drawn": panel_image(panel)}
+        for panel in picture.panels
+    ]
+
+
+def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
+    """What the template needs of one checkpoint."""
+    picture = audit_picture(Audit(checkpoints=(found,)))
+    facts: TableFacts = found.facts
+    return {
+        "number": number,
+        "name": found.name,
+        "headline": headline(facts),
+        "to_do": to_do(facts, found.tables[0].dim),
+        "looked_at": f"{facts.looked_at:,}",
+        "facts": facts_table(found),
+        "measured": measured_table(found),
+        "tables": [
+            {
+                "role": table.role,
+                "name": table.name,
+                "kind": table.kind,
+                "left_out": rows_left_out(table.rows, table.unused, table.called_unused),
+                "worst": worst_tokens(table),
+                "sampled": f"{table.statistics.sampled:,}",
+                "exact": table.statistics.sampled == table.used_rows,
+            }
+            for table in found.tables
+        ],
+        "told": found.told,
+        "head": [table.role for table in found.tables],
+        "statistics": statistics_table(list(found.tables)),
+        "figures": _figures(picture),
+        "caption": picture.caption,
+    }

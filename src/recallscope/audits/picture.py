@@ -1,0 +1,147 @@
+"""The figures of an audit: facts, spectrum and overlaps of one checkpoint; of several, a curve."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from recallscope.audits.audit import Audit, CheckpointAudit
+from recallscope.audits.facts import MEMORIES
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.theory.table_facts import SHARES
+
+_NAMED = [f"{100 * share:g} %" for share in SHARES]
+
+
+def audit_picture(found: Audit) -> Picture:
+    """What there is to see."""
+    if len(found.checkpoints) == 1:
+        return _of_one(found.checkpoints[0])
+    return _of_several(found)
+
+
+def _of_one(found: CheckpointAudit) -> Picture:
+    return Picture(
+        caption="Facts: how many a memory may hold for a share of them to be recalled, after one "
+        "step of learning and at the end of training, by theory. Spectrum: the share of the "
+        "variance along each principal direction; flat is random. Overlap: cosines of pairs of "
+        "rows; the closer to 0 the better they are told apart.",
+        panels=[_facts(found), _spectrum(found), _cosines(found)],
+    )
+
+
+def _facts(found: CheckpointAudit) -> Panel:
+    series = []
+    for place, (memory, called) in enumerate(MEMORIES.items()):
+        counts = getattr(found.facts, memory)
+        series.append(
+            Series(
+                label=f"{called}, predicted",
+                kind=Kind.THEORY,
+                x=_NAMED,
+                y=[_known(counts[share]) for share in SHARES],
+                colour=place,
+            )
+        )
+    if "one_step" in found.measured:
+        seen = found.measured["one_step"]
+        series.append(
+            Series(
+                label=f"{MEMORIES['one_step']}, measured",
+                kind=Kind.MEASURED,
+                x=_NAMED,
+                y=[_known(seen.measured[share]) for share in SHARES],
+                low=[_known(seen.low[share]) for share in SHARES],
+                high=[_known(seen.high[share]) for share in SHARES],
+                colour=0,
+            )
+        )
+    return Panel(title="facts", x="share of facts recalled", y="facts", series=series, log_y=True)
+
+
+def _known(count: float) -> float:
+    """What is more than was looked at is not drawn."""
+    return count if math.isfinite(count) else math.nan
+
+
+def _spectrum(found: CheckpointAudit) -> Panel:
+    dim = found.tables[0].dim
+    series = [
+        Series(
+            label=table.role,
+            kind=Kind.THEORY,
+            x=[place for place, share in table.statistics.spectrum if share > 0],
+            y=[share for _, share in table.statistics.spectrum if share > 0],
+            colour=number,
+        )
+        for number, table in enumerate(found.tables)
+    ]
+    flat = Series(label="random rows", kind=Kind.REFERENCE, x=[1, dim], y=[1 / dim] * 2)
+    return Panel(
+        title="spectrum of centred rows",
+        x="principal direction",
+        y="share of the variance",
+        series=[*series, flat],
+        log_x=dim > 1,
+        log_y=True,
+    )
+
+
+def _cosines(found: CheckpointAudit) -> Panel:
+    statistics = found.tables[0].statistics
+    kinds = {"raw": "as they are", "centred": "centred", "random": "random rows"}
+    series = []
+    for number, (how, called) in enumerate(kinds.items()):
+        shares = np.array(statistics.cosines[how])
+        middle = (np.arange(len(shares)) + 0.5) * 2 / len(shares) - 1
+        seen = np.flatnonzero(shares)
+        kept = slice(max(seen[0] - 1, 0), seen[-1] + 2) if len(seen) else slice(0, 0)
+        kind = Kind.REFERENCE if how == "random" else Kind.THEORY
+        series.append(
+            Series(
+                label=called,
+                kind=kind,
+                x=middle[kept].tolist(),
+                y=(shares[kept] * len(shares) / 2).tolist(),
+                colour=number,
+            )
+        )
+    role = found.tables[0].role
+    return Panel(title=f"overlap of pairs of rows ({role})", x="cosine", y="density", series=series)
+
+
+def _of_several(found: Audit) -> Picture:
+    steps = found.steps
+    names: list[float] | list[str] = steps or [
+        f"{number}: {Path(each.name).stem[:16]}" for number, each in enumerate(found.checkpoints, 1)
+    ]
+    where = "training step" if steps else ""
+    tables = [each.tables[0] for each in found.checkpoints]
+    dims = [
+        Series(
+            label=f"{called} ({how})",
+            kind=Kind.MEASURED,
+            x=names,
+            y=[table.statistics.effective_dim[how] for table in tables],
+        )
+        for how, called in (("raw", "as they are"), ("centred", "centred"))
+    ]
+    facts = [
+        Series(
+            label=called,
+            kind=Kind.MEASURED,
+            x=names,
+            y=[_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
+        )
+        for memory, called in MEMORIES.items()
+    ]
+    return Picture(
+        caption="The effective dimension of the input rows of each checkpoint, and how many facts "
+        "a memory between its tables may hold for half of them to be recalled, by theory.",
+        panels=[
+            Panel(title="effective dimension", x=where, y="dimensions", series=dims, log_y=True),
+            Panel(title="facts at 50 %", x=where, y="facts", series=facts, log_y=True),
+        ],
+    )

@@ -1,0 +1,86 @@
+"""What an audit says in sentences, the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from recallscope.audits.facts import MEMORIES, TREATMENTS, TableFacts
+from recallscope.audits.used_rows import REASONS
+
+_FIRST = 0.9  # the share of facts recalled of which the first line speaks
+_CAUSES = {
+    "mean": ("the mean that all rows share", "centred", "Subtract it"),
+    "lengths": ("rows of unequal length", "normalised", "Give all the same length after centring"),
+    "spectrum": ("directions that vary unequally", "whitened", "Whiten the rows"),
+}
+FACT = (
+    "A fact is a pair of tokens: asked for one, the memory answers with the other. The memory is "
+    "one matrix between the two tables, and its facts are about rows drawn from them at random."
+)
+NOT_SAID = (
+    "What this does not say: how much a whole model knows. A model has many layers, stores facts "
+    "in MLPs too, and spells answers in several tokens: it can hold far more than one matrix. What "
+    "it did learn is not looked at, and all tokens count equally, however rare they are."
+)
+
+
+def headline(facts: TableFacts) -> str:
+    """The first line: two numbers that are not the same."""
+    counts = {memory: about(getattr(facts, memory)[_FIRST], facts.looked_at) for memory in MEMORIES}
+    return (
+        "What one step of learning could store in such a table and what training could are "
+        f"different numbers: {counts['one_step']} facts and {counts['trained']} facts, "
+        f"{100 * _FIRST:g} % of them recalled."
+    )
+
+
+def about(count: float, looked_at: int) -> str:
+    """A number of facts to two digits, which is as good as predictions are.
+
+    >>> about(12_345, 100), about(3.2, 100), about(float("inf"), 8192)
+    ('about 12,000', 'about 3', 'more than 8,192')
+    """
+    if math.isinf(count):
+        return f"more than {looked_at:,}"
+    return f"about {float(f'{count:.2g}'):,.0f}"
+
+
+def to_do(facts: TableFacts, dim: int) -> list[str]:
+    """What limits each of the two, and what can be done about it."""
+    before = about(facts.one_step[_FIRST], facts.looked_at)
+    trained = (
+        "Training corrects a mean, lengths and a spectrum by itself. At its end the number of "
+        f"dimensions counts, {dim} here: a wider table holds more, as its square."
+    )
+    if facts.binds not in _CAUSES:
+        return [
+            "What limits one step is the number of dimensions: rows overlap about as little as "
+            "random ones do, and treating them buys little.",
+            trained,
+        ]
+    cause, treatment, deed = _CAUSES[facts.binds]
+    after = about(facts.treated[treatment][_FIRST], facts.looked_at)
+    return [
+        f"What limits one step most is {cause}. {deed} wherever rows are compared as they are (a "
+        "search for neighbours, an associative memory, a first step of fine-tuning): rows "
+        f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}.",
+        trained,
+    ]
+
+
+def rows_left_out(rows: int, unused: Mapping[str, int], called_unused: int) -> str:
+    """Which rows were not taken, and how they were told."""
+    counts = [f"{count:,} {REASONS[reason]}" for reason, count in unused.items()]
+    said = (
+        f"Of {rows:,} rows {sum(unused.values()):,} are left out as unused: {', '.join(counts)}."
+        if unused
+        else f"All {rows:,} rows are taken: none is zero, not finite, equal to another, or on a "
+        "line with many others."
+    )
+    if called_unused:
+        said += (
+            f" {called_unused:,} more have tokens with names such as [unused1], and are kept, as "
+            "their rows look like others."
+        )
+    return said

@@ -1,0 +1,108 @@
+"""Which of a model's tensors are its embeddings: by the names that libraries give, and shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from recallscope.checkpoints.stored_table import StoredTable
+from recallscope.parts.errors import did_you_mean
+from recallscope.problem import ProblemError
+
+# The end of a name, most telling first.
+_INPUTS = (
+    r"token_embd\.weight",  # GGUF
+    r"embed_tokens\.weight",  # Llama, Qwen, Gemma, Mistral, OPT
+    r"word_embeddings\.weight",  # BERT, Bloom, Falcon
+    r"wte\.weight",  # GPT-2
+    r"embed_in\.weight",  # GPT-NeoX, Pythia
+    r"tok_embeddings\.weight",  # Meta's own files
+    r"shared\.weight",  # T5
+    r"(?:token_)?embed(?:ding)?s?\.weight",  # wordllama, Mamba and plain modules
+    r"(?:token_)?embed(?:ding)?s?(?:\.wte)?",
+    r"model\.tokens",  # our own
+    r"(?:inputs?|tokens)",
+)
+_OUTPUTS = (
+    r"lm_head\.weight",
+    r"embed_out\.weight",
+    r"(?:^|\.)output\.weight",  # GGUF, Meta's own files
+    r"(?:cls\.predictions\.decoder|decoder\.output_projection)\.weight",
+    r"model\.outputs",
+    r"(?:outputs?|unembed(?:ding)?)",
+)
+_FEWEST = 64  # rows of what is taken for a table because nothing else can be one
+_COMPARED = 2000  # names, to find the one that was meant
+
+
+class Tables(NamedTuple):
+    """The table that tokens are read from, and the one that answers are compared with if another.
+
+    `told` says how they were found.
+    """
+
+    inputs: StoredTable
+    outputs: StoredTable | None
+    told: str
+
+
+def find_tables(
+    tables: Mapping[str, StoredTable],
+    called: str,
+    inputs: str | None = None,
+    outputs: str | None = None,
+) -> Tables:
+    """The embeddings among the matrices of a file, by name if one is given."""
+    if not tables:
+        raise ProblemError(f"{called} has no matrix of floating-point numbers")
+    first = _named(tables, inputs, called) if inputs else _by_pattern(tables, _INPUTS)
+    told = "named by you" if inputs else "found by its name"
+    if first is None and len(tables) == 1:
+        (first,), told = tables.values(), "the only table there is"
+    if first is None:
+        tall = sorted(tables.values(), key=lambda each: each.rows / each.dim, reverse=True)
+        if tall[0].rows < max(_FEWEST, 4 * tall[0].dim):
+            raise ProblemError(
+                f"none of the {len(tables)} matrices of {called} looks like a table of embeddings; "
+                f"name one with --inputs: {_listed(tables)}"
+            )
+        first, told = tall[0], "the one with most rows for its columns: name another if it is not"
+    last = _named(tables, outputs, called) if outputs else _by_pattern(tables, _OUTPUTS)
+    if last is not None and last.name == first.name:
+        last = None
+    if last is not None and (last.rows, last.dim) != (first.rows, first.dim):
+        if outputs:
+            raise ProblemError(
+                f"the outputs {last.name!r:.80} are {last.rows}×{last.dim} and the inputs "
+                f"{first.name!r:.80} {first.rows}×{first.dim}; they must be of one shape"
+            )
+        last = None
+    return Tables(first, last, told)
+
+
+def _by_pattern(tables: Mapping[str, StoredTable], patterns: tuple[str, ...]) -> StoredTable | None:
+    for pattern in patterns:
+        found = [
+            name
+            for name in tables
+            if len(name) < 500 and re.search(rf"(?:^|[./]){pattern}$", name, re.IGNORECASE)
+        ]
+        # Of an encoder and a decoder, or of positions and words: the one with most rows.
+        if found:
+            return max((tables[name] for name in found), key=lambda each: each.rows)
+    return None
+
+
+def _named(tables: Mapping[str, StoredTable], name: str, called: str) -> StoredTable:
+    if name in tables:
+        return tables[name]
+    meant = did_you_mean(name, list(tables)[:_COMPARED])
+    raise ProblemError(
+        f"{called} has no matrix {name!r:.80}{meant or ';'} it has {_listed(tables)}"
+    )
+
+
+def _listed(tables: Mapping[str, StoredTable]) -> str:
+    shown = [f"{name:.60} {each.rows}×{each.dim}" for name, each in list(tables.items())[:8]]
+    return ", ".join(shown) + (f" and {len(tables) - 8} more" if len(tables) > 8 else "")

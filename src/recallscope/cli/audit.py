@@ -1,0 +1,71 @@
+"""`recallscope audit`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from recallscope.cli.options import writes_results
+from recallscope.cli.output import output_from
+from recallscope.cli.tables.audit import print_audit
+
+
+@writes_results()
+def audit(
+    output: dict[str, Any],
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="safetensors, GGUF, .npy or .npz files, or folders of them.",
+            show_default=False,
+        ),
+    ],
+    inputs: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table that tokens are read from.")
+    ] = None,
+    outputs: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of answers, if another.")
+    ] = None,
+    tokens: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A tokenizer.json, or a token in each line."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Run experiments on some rows too; a minute or more.")
+    ] = False,
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with figures: .html.")
+    ] = None,
+) -> None:
+    """Say what the embedding table of a checkpoint can hold.
+
+    Finds the tables by itself. Several files are set side by side; a folder of checkpoints along
+    a training gives a curve. Nothing of a file is run.
+
+    \b
+    Examples:
+      recallscope audit model.safetensors --page audit.html
+      recallscope audit ~/models/my-model
+      recallscope audit before.gguf after.gguf --json
+      recallscope audit rows.npy --tokens words.txt --measure
+    """
+    from recallscope.api.audit import audit as look
+    from recallscope.audits.page import check_page
+    from recallscope.cli.progress import ProgressDisplay
+
+    to = output_from(output)
+    path = None if page is None else check_page(page)
+    with ProgressDisplay("audit") as display:
+        found = look(
+            *what,
+            inputs=inputs,
+            outputs=outputs,
+            tokens=tokens,
+            measure=measure,
+            progress=display.update,
+        )
+    if path is not None:
+        found.write_page(path)
+    to.show(found, print_audit)

@@ -1,0 +1,65 @@
+"""Pages that need nothing but themselves: styles and drawings are in them, and no script runs."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from recallscope.common.extras import missing
+from recallscope.plotting.panels import Panel, Picture
+from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.style import draw
+from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
+
+
+def check_packages() -> None:
+    """Raise if a package is missing that a page needs, before anything is worked out."""
+    try:
+        importlib.import_module("jinja2")
+    except ModuleNotFoundError:
+        raise ProblemError(missing("jinja2")) from None
+
+
+def page_template(room: str, name: str, **filters: Callable[..., Any]) -> Template:
+    """A template that lies in a room of this package; what it is given is text, never markup."""
+    check_packages()
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(filters)
+    return environment.from_string(_text(room, name))
+
+
+def page_styles() -> str:
+    """The styles of all pages."""
+    return _text("plotting", "page.css")
+
+
+def panel_image(panel: Panel) -> str:
+    """A panel as an address that holds all of it; the page has its title."""
+    drawn = io.BytesIO()
+    alone = Picture(caption="", panels=[replace(panel, title="")])
+    draw(picture_figure(alone, "", width=_PANEL_WIDTH), drawn, "svg")
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
+
+
+def panel_described(panel: Panel) -> str:
+    """A panel for those who cannot see it; its numbers are in a table."""
+    series = "; ".join(f"{series.label} ({series.kind})" for series in panel.series)
+    return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
+
+
+def _text(room: str, name: str) -> str:
+    return files(f"recallscope.{room}").joinpath(name).read_text(encoding="utf-8")
