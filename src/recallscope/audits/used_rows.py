@@ -118,9 +118,10 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     for start in range(0, table.rows, step):
         rows = table.read(start, start + step)
         here = slice(start, start + len(rows))
-        prints[here] = (rows + np.float32(0)).view(np.uint32).astype(np.uint64) @ weights
-        rows = rows * np.float32(1 / scale)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number is told below
+            same = rows + np.float32(0)  # of zeros of either sign the same bits
+            prints[here] = same.view(np.uint32).astype(np.uint64) @ weights
+            rows = rows * np.float32(1 / scale)
             squares[here] = np.einsum("nd,nd->n", rows, rows)
             off[here] = _is_on(line, rows)
         advance(len(rows))
