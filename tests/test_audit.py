@@ -200,6 +200,7 @@ def test_a_folder_along_a_training_is_a_curve(tmp_path):
     assert len(found.plot().axes) >= 2
 
 
+@pytest.mark.slow
 def test_experiments_are_where_they_were_predicted():
     rows = np.random.default_rng(8).standard_normal((600, DIM))
     (checkpoint,) = recallscope.audit(rows, measure=True, **QUIET).checkpoints
@@ -245,7 +246,7 @@ def test_a_browser_shows_the_page_and_asks_for_nothing(found, tmp_path, width, m
 def test_hostile_checkpoints_are_refused_in_a_sentence():
     """A sample of those that the study gives; a process of its own, as it looks at its streams."""
     study = ROOT / "studies" / "hostile_checkpoints.py"
-    line = [sys.executable, str(study), "150", "1"]
+    line = [sys.executable, str(study), "60", "1"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "'bad': 0" in done.stdout
