@@ -125,7 +125,7 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(written, tab):
 def test_everyone_can_use_it_at_every_width(chromium, written, width, scheme):
     tab = open_tab(chromium, written.resolve().as_uri(), width, mobile=width < 500)
     tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    tab.page.wait_for_function("document.getElementById('why-which').childElementCount > 0")
+    tab.page.locator("#why-which svg").wait_for()
     assert not tab.page.evaluate("document.documentElement.scrollWidth > innerWidth")
     for details in ("#measured-table", "#audit", ".terms details"):
         tab.page.evaluate(f"document.querySelector('{details}').open = true")

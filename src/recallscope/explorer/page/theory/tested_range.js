@@ -33,7 +33,10 @@ export function outside(sizes, ranges) {
 function short(size) {
   if (size === Infinity) return "inf";
   if (Number.isInteger(size)) return String(size);
-  const [head, power] = size.toExponential(5).split("e").map(Number);
-  if (power >= -4 && power < 6) return String(Number(size.toPrecision(6)));
-  return `${head}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  const power = Math.floor(Math.log10(size));
+  const scaled = size * 10 ** (5 - power);
+  let six = Math.round(scaled);
+  if (scaled % 1 === 0.5 && six % 2) six -= 1; // halves go to the even digit
+  if (power >= -4 && power < 6) return String(Number((six / 10 ** (5 - power)).toPrecision(6)));
+  return `${six / 1e5}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
