@@ -1,4 +1,4 @@
-"""Put the explorer into the site: its page is written to docs/explore.html when the site is built.
+"""Put the explorer into the site: its page is written to site/explore.html when the site is built.
 
 An extension of Python-Markdown that changes no text.
 """
@@ -6,6 +6,7 @@ An extension of Python-Markdown that changes no text.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 from markdown import Extension, Markdown
@@ -18,13 +19,18 @@ class _Nothing(Extension):
         """Leave Markdown as it is."""
 
 
-def makeExtension(**options: object) -> Extension:  # noqa: N802
-    """What Markdown asks for."""
+@cache
+def _write() -> None:
+    """Once for each build, not once for each page of it."""
     sys.path.insert(0, str(ROOT / "src"))
     from recallscope.explorer.page import page
 
-    target, made = ROOT / "docs" / "explore.html", page()
-    # Written only if it has changed: a site that is served builds again at every change.
-    if not target.exists() or target.read_text(encoding="utf-8") != made:
-        target.write_text(made, encoding="utf-8")
+    target = ROOT / "site" / "explore.html"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(page(), encoding="utf-8")
+
+
+def makeExtension(**options: object) -> Extension:  # noqa: N802
+    """What Markdown asks for."""
+    _write()
     return _Nothing(**options)
