@@ -33,10 +33,12 @@ export function outside(sizes, ranges) {
 function short(size) {
   if (size === Infinity) return "inf";
   if (Number.isInteger(size)) return String(size);
+  // Of a number that is half way, as few are, the even digit is taken; toExponential takes the upper.
   const power = Math.floor(Math.log10(size));
   const scaled = size * 10 ** (5 - power);
-  let six = Math.round(scaled);
-  if (scaled % 1 === 0.5 && six % 2) six -= 1; // halves go to the even digit
-  if (power >= -4 && power < 6) return String(Number((six / 10 ** (5 - power)).toPrecision(6)));
-  return `${six / 1e5}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  const halfWay = scaled % 2 === 0.5 && Number.isInteger(size * 2 ** 20);
+  const six = Number((halfWay ? size - 0.25 * 10 ** (power - 5) : size).toPrecision(6));
+  if (power >= -4 && power < 6) return String(six);
+  const [head, tens] = six.toExponential().split("e").map(Number);
+  return `${head}e${tens < 0 ? "-" : "+"}${String(Math.abs(tens)).padStart(2, "0")}`;
 }
