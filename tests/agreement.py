@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from recallscope.problem import ACTIVATIONS, Problem
+from recallscope.theory.accuracy import analyse
 from recallscope.theory.end_law import TRAINED
 from recallscope.theory.end_prediction import predict_end
-from recallscope.theory.prediction import predict
+from recallscope.theory.noise import budget
+from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.tested_range import extrapolated
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 NO_SIGNAL = 1e12  # a noise above this is that of no signal at all, and its size is rounding
 AT_ONCE = 250
+ERRORS = 20  # problems whose recorded errors are compared, as each takes a while
 
 
 def draw_problems(count: int, seed: int) -> list[Problem]:
@@ -111,22 +115,27 @@ def compare(problems: list[Problem], found: list[dict[str, Any]]) -> dict[str, A
         if not difference <= worst.get(what, (-1.0, ""))[0]:
             worst[what] = (difference, repr(problem))
 
-    for problem, there in zip(problems, found, strict=True):
-        here = predict(problem)
-        note("reason", float((here.reason is None) != (there["reason"] is None)), problem)
-        if here.dominant is None or there["reason"] is not None:
+    s = arrays_of(problems)
+    with np.errstate(all="ignore"):
+        here = analyse(s)
+        noise = budget(s, here)
+    for place, (problem, there) in enumerate(zip(problems, found, strict=True)):
+        known = all(np.isfinite(values[place]) for values in here.accuracies)
+        note("reason", float(known != (there["reason"] is None)), problem)
+        if not known or there["reason"] is not None:
             continue
         counted["with closed forms"] += 1
         for name in ACCURACIES:
-            note(name, abs(getattr(here, name) - there[name]), problem)
-        for stage, terms in here.noise.items():
-            for term, variance in terms.items():
-                other = there["noise"][stage][term]
+            note(name, abs(getattr(here.accuracies, name)[place] - there[name]), problem)
+        for stage, terms in noise.items():
+            for term, variances in terms.items():
+                variance, other = variances[place], there["noise"][stage][term]
                 if min(variance, other) > NO_SIGNAL:
                     counted["no signal"] += 1
                     continue
                 note(f"{stage} {term}", abs(variance - other) / max(1.0, variance), problem)
-        note("extrapolated", float(here.extrapolated != there["extrapolated"]), problem)
+        note("extrapolated", float(extrapolated(problem) != there["extrapolated"]), problem)
+    for problem, there in list(zip(problems, found, strict=True))[:ERRORS]:
         error = recorded_error(problem)
         note("recorded error", abs(error.most - there["error"]["most"]), problem)
     return {**counted, "worst": worst}

@@ -35,7 +35,7 @@ export function fewSamplesAccuracy(s, readout, stored, noise) {
     let [read, seen] = [0, 0];
     for (let n = 1; n < classes.seen; n++) {
       seen += weights[n];
-      if (weights[n] * stored.share[which] < NEGLIGIBLE) continue;
+      if (weights[n] * Math.abs(stored.share[which]) < NEGLIGIBLE) continue;
       const times = n / rate;
       const signal = times + (times - alike) * bias - stored.lost[which];
       const others = noise.common * Math.max(1 - times / s.V, 0);

@@ -33,7 +33,12 @@ export function outside(sizes, ranges) {
 function short(size) {
   if (size === Infinity) return "inf";
   if (Number.isInteger(size)) return String(size);
-  const [head, power] = size.toExponential(5).split("e").map(Number);
-  if (power >= -4 && power < 6) return String(Number(size.toPrecision(6)));
-  return `${head}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  // Of a number that is half way, as few are, the even digit is taken; toExponential takes the upper.
+  const power = Math.floor(Math.log10(size));
+  const scaled = size * 10 ** (5 - power);
+  const halfWay = scaled % 2 === 0.5 && Number.isInteger(size * 2 ** 20);
+  const six = Number((halfWay ? size - 0.25 * 10 ** (power - 5) : size).toPrecision(6));
+  if (power >= -4 && power < 6) return String(six);
+  const [head, tens] = six.toExponential().split("e").map(Number);
+  return `${head}e${tens < 0 ? "-" : "+"}${String(Math.abs(tens)).padStart(2, "0")}`;
 }

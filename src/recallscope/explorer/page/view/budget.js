@@ -61,7 +61,7 @@ function stagePanel(stage, problem, found) {
   const says =
     total === 0
       ? "No noise at this stage."
-      : `Together ${digits(total)}, ${digits(over, 2)} times the ${digits(stands, 2)} (black mark) at which the highest of the rivals reaches the signal: ` +
+      : `Together ${digits(total)}, ${digits(over, 2)} times the ${digits(stands, 2)} (upright mark) at which the highest of the rivals reaches the signal: ` +
         (over > 1.5 ? "most fail." : over > 0.7 ? "some fail." : "few fail or none.");
   return element(
     "div",
