@@ -62,8 +62,9 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     cause, treatment, deed = _CAUSES[facts.binds]
     after = about(facts.treated[treatment][_FIRST], facts.looked_at)
     return [
-        f"What limits one step most is {cause}. {deed} wherever rows are compared as they are (a "
-        "search for neighbours, an associative memory, a first step of fine-tuning): rows "
+        f"What limits one step most is {cause}. {deed} where vectors are compared directly "
+        "(a search for neighbours, an associative memory), not in a pretrained model, whose layers "
+        "were trained on its rows as they are: rows "
         f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}.",
         trained,
     ]
