@@ -106,13 +106,16 @@ function whatBinds(problem, found) {
     const ways = against.map((name) => `${LETTERS[name]} × ${digits(2 ** (-powers.vocab / powers[name]), 3)}`);
     parts.push(`Against this noise alone, twice the facts would take ${ways.join(" or ")}.`);
   }
+  // The largest variance is not always what costs most: that of the right label is no rival's.
+  const [most] = changes(problem);
+  if (most && !noise.helps.includes(most.name) && most.recall - found.recall_accuracy > 0.05)
+    parts.push(` It is the largest variance here, and yet not what costs most: ${word(most)} helps more than anything against it.`);
   return parts;
 }
 
-/** What recall becomes if one size is doubled, or halved where less of it helps. */
-function helpRows(problem, found) {
-  const now = found.recall_accuracy;
-  const rows = SIZES.filter((name) => problem[name] !== null && problem[name] !== Infinity)
+/** What recall becomes if one size is doubled, or halved where less of it helps; the best first. */
+function changes(problem) {
+  return SIZES.filter((name) => problem[name] !== null && problem[name] !== Infinity)
     .map((name) => {
       const factor = LESS[name] ?? 2;
       const size = Math.max(Math.round(problem[name] * factor), name === "vocab" ? 2 : 1);
@@ -121,6 +124,11 @@ function helpRows(problem, found) {
     })
     .filter((row) => Number.isFinite(row.recall))
     .sort((a, b) => b.recall - a.recall);
+}
+
+function helpRows(problem, found) {
+  const now = found.recall_accuracy;
+  const rows = changes(problem);
   const most = rows[0];
   const lead =
     now > 0.995

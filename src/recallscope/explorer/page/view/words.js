@@ -48,7 +48,7 @@ export const NOISES = {
   },
   sampling: {
     title: "sampling",
-    says: "Some facts happened to be seen less often than the average, and some perhaps never. This moves the right label.",
+    says: "Some facts happened to be seen less often than the average, and some perhaps never. This spreads the signal of the right label itself, so it is not added to what rivals have.",
     helps: ["samples", "vocab"],
   },
 };
