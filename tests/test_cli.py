@@ -429,7 +429,7 @@ def test_version_and_light_imports():
 def test_every_public_name_is_there_and_documented():
     import recallscope
 
-    assert len(recallscope.__all__) <= 32
+    assert len(recallscope.__all__) <= 33
     for name in recallscope.__all__:
         assert ">>>" in getattr(recallscope, name).__doc__, name
     with pytest.raises(AttributeError, match="No recallscope attribute nothing"):

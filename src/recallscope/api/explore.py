@@ -18,6 +18,12 @@ def explore(to: str | Path = "recallscope.html", *, open: bool = True) -> Path:
         to: where to; a page that was written there before is replaced.
         open: whether to show it in the browser.
 
+    Returns:
+        The path of the page.
+
+    Raises:
+        ProblemError: a file of another kind is there, or it cannot be written there.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     explore(f"{folder}/page.html", open=False).stat().st_size < 2_000_000

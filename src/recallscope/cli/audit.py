@@ -8,7 +8,6 @@ import typer
 
 from recallscope.cli.options import writes_results
 from recallscope.cli.output import output_from
-from recallscope.cli.tables.audit import print_audit
 
 
 @writes_results()
@@ -51,9 +50,11 @@ def audit(
       recallscope audit before.gguf after.gguf --json
       recallscope audit rows.npy --tokens words.txt --measure
     """
+    # Loads numpy, which the list of commands does without.
     from recallscope.api.audit import audit as look
     from recallscope.audits.page import check_page
     from recallscope.cli.progress import ProgressDisplay
+    from recallscope.cli.tables.audit import print_audit
 
     to = output_from(output)
     path = None if page is None else check_page(page)
