@@ -314,3 +314,19 @@ def test_every_module_of_the_page_is_used():
     root = Path(str(folder))
     modules = {path.relative_to(root).as_posix() for path in root.rglob("*.js")}
     assert {name for name in modules if f'modules["{name}"] = ' not in made} == set()
+
+
+def test_sizes_come_back_and_mistakes_are_told(chromium, written):
+    tab = open_tab(chromium, written.resolve().as_uri() + "#vocab=1000&width=256", 1200)
+    tab.page.click("#try-lock")
+    assert tab.page.evaluate("recallscope.state()")["vocab"] == 512
+    tab.page.click("#try-back")
+    state = tab.page.evaluate("recallscope.state()")
+    assert (state["vocab"], state["width"]) == (1000, 256)
+    assert "Without the MLP recall would be" in tab.page.locator("#binds").inner_text()
+    field = tab.page.locator("#sizes input[type=text]").first
+    field.fill("many")
+    field.press("Tab")
+    assert "whole number" in tab.page.locator("#sizes [role=alert]:visible").inner_text()
+    assert tab.complaints == []
+    tab.page.close()

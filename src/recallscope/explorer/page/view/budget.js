@@ -16,6 +16,14 @@ const TITLES = {
   one_step: "One step: what if we stopped after the first gradient?",
 };
 const COLOUR = Object.fromEntries(Object.keys(NOISES).map((name, i) => [name, COLOURS[i]]));
+/** As far as each size may go, and how to say so. */
+const LIMITS = {
+  vocab: [2, "even V = 2"],
+  samples: [Infinity, "even infinite data"],
+  dim: [1e6, "even d = 10⁶"],
+  length: [2, "even L = 2"],
+  width: [1e6, "even m = 10⁶"],
+};
 const LESS = { vocab: 0.5, length: 0.5 };
 
 /** Return a function that shows the noises of a prediction, and what would help. */
@@ -110,6 +118,8 @@ function whatBinds(problem, found) {
   const [most] = changes(problem);
   if (most && !noise.helps.includes(most.name) && most.recall - found.recall_accuracy > 0.05)
     parts.push(` It is the largest variance here, and yet not what costs most: ${word(most)} helps more than anything against it.`);
+  if (problem.width !== null)
+    parts.push(` Without the MLP recall would be ${share(accuracyOf({ ...problem, width: null, activation: null }))}.`);
   return parts;
 }
 
@@ -158,12 +168,10 @@ function showNeeds(state, problem, found) {
     ? []
     : SIZES.filter((name) => problem[name] !== null).map((name) => {
         const value = solve(problem, name, state.target);
-        const ends = { samples: Infinity, dim: null, width: null };
-        const limit = name === "samples" && value === null ? accuracyOf({ ...problem, samples: ends.samples }) : null;
         const least = ["vocab", "length"].includes(name) ? "at most" : "at least";
         const said =
           value === null
-            ? `none will do${limit === null ? "" : `: even infinite data gives ${share(limit)}`}`
+            ? `none will do: ${LIMITS[name][1]} gives ${share(accuracyOf({ ...problem, [name]: LIMITS[name][0] }))}`
             : `${least} ${whole(value)}`;
         return element(
           "tr",

@@ -54,10 +54,13 @@ function sizeRow(name, changed) {
   field.addEventListener("change", () => {
     const size = sizeFrom(name, field.value.replace(/[\s\u202f,]/g, ""));
     field.setAttribute("aria-invalid", String(size === undefined));
+    wrong.hidden = size !== undefined;
     if (size !== undefined) changed({ [name]: size });
   });
   const label = element("label", { for: id }, element("i", {}, LETTERS[name]), ` ${SIZE_WORDS[name]}`);
-  const row = element("div", { class: "size" }, label, slider, field);
+  const wrong = element("p", { class: "quiet", role: "alert" }, `A whole number from ${name === "vocab" ? 2 : 1} on, such as 512 or 1e6. The last one is kept.`);
+  wrong.hidden = true;
+  const row = element("div", { class: "size" }, label, slider, field, wrong);
   const show = (size) => {
     const used = size !== null && size !== Infinity;
     slider.disabled = !used;
@@ -66,6 +69,7 @@ function sizeRow(name, changed) {
     slider.setAttribute("aria-valuetext", used ? whole(size) : size === null ? "no MLP" : "infinite");
     if (document.activeElement !== field) field.value = used ? String(size) : size === null ? "none" : "∞";
     if (used) field.removeAttribute("aria-invalid");
+    wrong.hidden = true;
   };
   return { row, show };
 }

@@ -21,13 +21,25 @@ const CASES = {
 /** Let the buttons choose sizes, and return a function that draws the charts of a problem. */
 export function startWhy(changed) {
   const plain = { embedding: "sphere", trigger_in_values: false, activation: "relu" };
+  const back = find("try-back");
+  let before = null;
+  back.addEventListener("click", () => {
+    changed(before);
+    before = null;
+    back.hidden = true;
+  });
   for (const [id, sizes] of Object.entries(CASES)) {
     find(id).addEventListener("click", () => {
+      before ??= now;
+      back.hidden = false;
       changed({ ...plain, ...sizes });
       find("play").scrollIntoView();
     });
   }
+  let now = null;
   return (problem, found) => {
+    const { embedding, trigger_in_values, activation, vocab, samples, dim, length, width } = problem;
+    now = { embedding, trigger_in_values, activation: activation ?? "relu", vocab, samples, dim, length, width };
     for (const id of ["why-length", "why-data", "why-which"]) find(id).hidden = Boolean(found.reason);
     if (found.reason) return;
     drawLengths(problem);
