@@ -189,6 +189,7 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are(model):
     assert open_checkpoint(model, inputs="lm_head.weight").tables.inputs.name == "lm_head.weight"
 
 
+@pytest.mark.slow
 def test_a_folder_along_a_training_is_a_curve(tmp_path):
     for step in (100, 20, 3):
         np.save(tmp_path / f"step-{step}.npy", ROWS + step / 50)

@@ -51,16 +51,18 @@ def outputs(tmp_path_factory):
     return found
 
 
-@PAGES
-def test_a_notebook_runs_and_prints_what_the_page_shows(page, outputs):
-    code, checker, printed = iter(outputs[page]), doctest.OutputChecker(), ""
-    for block in blocks(page):
-        if block.language == "python":
-            told = next(code)
-            printed = "".join(each.text for each in told if each.output_type == "stream")
-            shown = [each for each in told if each.output_type == "execute_result"]
-            assert all("text/html" in each.data for each in shown)
-        elif block.language == "text":
-            same = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            assert checker.check_output(block.code, printed, same), f"line {block.line}: {printed}"
-    assert next(code, None) is None
+def test_notebooks_run_and_print_what_their_pages_show(outputs):
+    """One test for all, as workers of a test run would each start a kernel of their own."""
+    for page in door_notebooks.PAGES:
+        code, checker, printed = iter(outputs[page]), doctest.OutputChecker(), ""
+        for block in blocks(page):
+            if block.language == "python":
+                told = next(code)
+                printed = "".join(each.text for each in told if each.output_type == "stream")
+                shown = [each for each in told if each.output_type == "execute_result"]
+                assert all("text/html" in each.data for each in shown)
+            elif block.language == "text":
+                same = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                right = checker.check_output(block.code, printed, same)
+                assert right, f"{page.stem}, line {block.line}: {printed}"
+        assert next(code, None) is None
