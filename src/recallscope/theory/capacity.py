@@ -24,25 +24,21 @@ from recallscope.theory.sizes import GROWS, SIZES
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from recallscope.theory.table_prediction import TablePrediction
+
 _AT_ONCE = 50  # sizes that the search for a solution looks at
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Solution(Result):
-    """The size that reaches a target, or why there is none.
-
-    The prediction is that of the solved size, or of the one that comes closest.
-
-    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
-    1415
-    """
+class SolvedSize(Result):
+    """What was asked for, the size that was found, and the prediction at it."""
 
     quantity: str
     target: float
     accuracy: str
     value: int | None
     reason: str | None
-    prediction: Prediction
+    prediction: Prediction | TablePrediction
 
     @property
     def problem(self) -> Problem:
@@ -53,6 +49,19 @@ class Solution(Result):
     def status(self) -> Status:
         """Whether there is such a size."""
         return Status.NOT_REACHED if self.value is None else Status.OK
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Solution(SolvedSize):
+    """The size that reaches a target, or why there is none.
+
+    The prediction is that of the solved size, or of the one that comes closest.
+
+    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
+    1415
+    """
+
+    prediction: Prediction
 
     @cached_property
     def range(self) -> tuple[int | None, int | None]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from recallscope.plotting.panels import Picture
-from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.plotting.result import Drawing, picture_drawing
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Status, check_accuracy, check_target
+from recallscope.record import check_accuracy, check_target
+from recallscope.theory.capacity import SolvedSize
 from recallscope.theory.sizes import GROWS
 from recallscope.theory.table_prediction import TablePrediction, no_table_form
 
@@ -24,28 +25,13 @@ _STEP, _CLOSE = 4.0, 1.02
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TableSolution(Result):
+class TableSolution(SolvedSize):
     """The size that reaches a target on a table, to two percent, or why there is none.
 
     The prediction is that of the solved size, or of the last one that was looked at.
     """
 
-    quantity: str
-    target: float
-    accuracy: str
-    value: int | None
-    reason: str | None
     prediction: TablePrediction
-
-    @property
-    def problem(self) -> Problem:
-        """The problem that the prediction is of."""
-        return self.prediction.problem
-
-    @property
-    def status(self) -> Status:
-        """Whether there is such a size."""
-        return Status.NOT_REACHED if self.value is None else Status.OK
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""

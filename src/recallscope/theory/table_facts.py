@@ -17,7 +17,7 @@ import numpy as np
 
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
-from recallscope.theory.table_moments import TableMoments
+from recallscope.theory.table_moments import table_moments
 from recallscope.theory.table_read import read_memory
 
 if TYPE_CHECKING:
@@ -98,28 +98,9 @@ def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
     found = []
     for _ in range(min(math.ceil(wanted / reads), _MOST_MEMORIES)):
         chosen = random.choice(len(tokens), size=size, replace=False)
-        table = _moments(tokens[chosen], outputs[chosen])
+        table = table_moments(tokens[chosen], outputs[chosen])
         found.append(read_memory(table, math.inf, np.ones(size), np.zeros(size), reads, random))
     return float(np.mean(found))
-
-
-def _moments(tokens: Rows, outputs: Rows) -> TableMoments:
-    """What reading a memory needs of rows: no covariance, which takes long for wide ones."""
-    tokens, outputs = (np.asarray(rows, dtype=np.float64) for rows in (tokens, outputs))
-    mean = tokens.mean(axis=0)
-    residual = outputs - outputs.mean(axis=0)
-    none = np.empty(0)
-    return TableMoments(
-        tokens=tokens - mean,
-        mean=mean,
-        covariance=none,
-        squares=none,
-        overlaps=none,
-        skew=none,
-        outputs=residual,
-        output_covariance=none,
-        output_squares=np.square(residual).sum(axis=1),
-    )
 
 
 def _rank(rows: Rows) -> int:

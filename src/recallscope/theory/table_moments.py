@@ -7,6 +7,7 @@ one pass over the rows; how often each row is asked for may join later as weight
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,33 +17,24 @@ if TYPE_CHECKING:
 
     Matrix = Float[np.ndarray, "d d"]
     Rows = Float[np.ndarray, "V d"]
+    Numbers = Float[np.ndarray, " V"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableMoments:
     """Of token rows z and output rows u: z̃ and q are what is left of them without their means.
 
+    Matrices are worked out when they are first asked for: to read a memory takes none.
+
     Attributes:
         tokens: the rows z̃.
         mean: of the rows z.
-        covariance: E z̃ z̃ᵀ.
-        squares: the squared length of each z̃.
-        overlaps: z̃ᵀ E[z̃ z̃ᵀ] z̃ of each: its mean squared overlap with all rows, itself included.
-        skew: E z̃ |z̃|²: rows that are longer than others point somewhere.
         outputs: the rows q.
-        output_covariance: E q qᵀ.
-        output_squares: the squared length of each q.
     """
 
     tokens: Rows
     mean: Float[np.ndarray, " d"]
-    covariance: Matrix
-    squares: Float[np.ndarray, " V"]
-    overlaps: Float[np.ndarray, " V"]
-    skew: Float[np.ndarray, " d"]
     outputs: Rows
-    output_covariance: Matrix
-    output_squares: Float[np.ndarray, " V"]
 
     @property
     def vocab(self) -> int:
@@ -53,6 +45,38 @@ class TableMoments:
     def dim(self) -> int:
         """How many numbers each row has."""
         return self.tokens.shape[1]
+
+    @cached_property
+    def covariance(self) -> Matrix:
+        """E z̃ z̃ᵀ."""
+        return self.tokens.T @ self.tokens / self.vocab
+
+    @cached_property
+    def squares(self) -> Numbers:
+        """The squared length of each z̃."""
+        squares: Numbers = np.square(self.tokens).sum(axis=1)
+        return squares
+
+    @cached_property
+    def overlaps(self) -> Numbers:
+        """z̃ᵀ E[z̃ z̃ᵀ] z̃ of each: its mean squared overlap with all rows, itself included."""
+        return np.einsum("vd,vd->v", self.tokens @ self.covariance, self.tokens)
+
+    @cached_property
+    def skew(self) -> Float[np.ndarray, " d"]:
+        """E z̃ |z̃|²: rows that are longer than others point somewhere."""
+        return self.squares @ self.tokens / self.vocab
+
+    @cached_property
+    def output_covariance(self) -> Matrix:
+        """E q qᵀ."""
+        return self.outputs.T @ self.outputs / len(self.outputs)
+
+    @cached_property
+    def output_squares(self) -> Numbers:
+        """The squared length of each q."""
+        squares: Numbers = np.square(self.outputs).sum(axis=1)
+        return squares
 
 
 def table_moments(tokens: Rows, outputs: Rows) -> TableMoments:
@@ -65,20 +89,7 @@ def table_moments(tokens: Rows, outputs: Rows) -> TableMoments:
     """
     tokens, outputs = (np.asarray(rows, dtype=np.float64) for rows in (tokens, outputs))
     mean = tokens.mean(axis=0)
-    centred, residual = tokens - mean, outputs - outputs.mean(axis=0)
-    covariance = centred.T @ centred / len(tokens)
-    squares = np.square(centred).sum(axis=1)
-    return TableMoments(
-        tokens=centred,
-        mean=mean,
-        covariance=covariance,
-        squares=squares,
-        overlaps=np.einsum("vd,vd->v", centred @ covariance, centred),
-        skew=squares @ centred / len(tokens),
-        outputs=residual,
-        output_covariance=residual.T @ residual / len(outputs),
-        output_squares=np.square(residual).sum(axis=1),
-    )
+    return TableMoments(tokens=tokens - mean, mean=mean, outputs=outputs - outputs.mean(axis=0))
 
 
 def effective_dim(rows: Rows, *, centred: bool) -> float:
