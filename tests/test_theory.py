@@ -23,7 +23,7 @@ from recallscope.record import Status
 from recallscope.theory import hermite
 from recallscope.theory.accuracy import Contest, _partly_read, accuracies, analyse, on_sphere
 from recallscope.theory.locking import crowd
-from recallscope.theory.noise import STAGES, TERMS
+from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
 from recallscope.theory.sizes import SIZES
 
@@ -325,6 +325,29 @@ def test_prediction_as_json() -> None:
         assert tuple(terms) == TERMS[stage]
         assert sum(term["share"] for term in terms.values()) == pytest.approx(1)
     assert set(document["exponents"]) == set(SIZES)
+
+
+def test_what_binds_is_what_costs_most() -> None:
+    """Where interference and sampling compete: recall without the one, and without the other."""
+    random = np.random.default_rng(1)
+    vocab = np.exp(random.uniform(np.log(32), np.log(1e4), 2000)).round()
+    samples = (vocab * np.exp(random.uniform(np.log(0.5), np.log(100), vocab.size))).round()
+    dim = np.exp(random.uniform(np.log(16), np.log(2000), vocab.size)).round()
+    s = problem_arrays(vocab=vocab, samples=samples, dim=dim, length=2)
+    found = analyse(s)
+    now, lock = found.accuracies.recall_accuracy, found.accuracies.lock_accuracy
+    without = {
+        "sampling": problem_arrays(vocab=vocab, samples=1e15, dim=dim, length=2),
+        "interference": problem_arrays(vocab=vocab, samples=samples, dim=1e9, length=2),
+    }
+    gain = {name: analyse(each).accuracies.recall_accuracy - now for name, each in without.items()}
+    hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (lock > 0.99))
+    named = dominant(s, found, budget(s, found))
+    told = np.array([gain[named.names(at)[1]][at] for at in hard])
+    best = np.maximum(gain["sampling"], gain["interference"])[hard]
+    assert len(hard) > 500
+    assert (told == best).mean() > 0.94
+    assert (best - told).mean() < 0.003
 
 
 @pytest.mark.parametrize(

@@ -25,18 +25,15 @@ if TYPE_CHECKING:
 
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192
-_MATTERS = 1.25  # times as many facts: less is not worth a sentence
-BINDS = {
-    "mean": "the mean that all rows share: subtract it",
-    "lengths": "rows of unequal length: give all the same",
-    "spectrum": "directions that vary unequally: whiten the rows",
-    "dimension": "the number of dimensions: treating the rows buys little",
-}
+MATTERS = 1.25  # times as many facts: less is not worth a sentence
+FIRST = 0.9  # the share of facts recalled that sentences speak of
 TREATMENTS = {
     "centred": "centred",
     "normalised": "centred, then all of one length",
     "whitened": "centred, whitened, then all of one length",
 }
+
+_CAUSES = ("mean", "lengths", "spectrum")  # in the order in which treatments take them away
 
 Counts = dict[float, float]
 """Facts by the share of them that is recalled; infinite where more than were looked at."""
@@ -152,8 +149,8 @@ def treat(rows: Rows, moments: Moments, how: str) -> Rows:
 
 def _binds(one_step: Counts, treated: Mapping[str, Counts], looked_at: int) -> str:
     """What costs most: each treatment takes away one cause more than the one before it."""
-    halves = [one_step[0.5], *(treated[name][0.5] for name in TREATMENTS)]
-    known = [max(min(each, 2 * looked_at), 1.0) for each in halves]
+    held = [one_step[FIRST], *(treated[name][FIRST] for name in TREATMENTS)]
+    known = [max(min(each, 2 * looked_at), 1.0) for each in held]
     gains = [after / before for before, after in itertools.pairwise(known)]
     best = int(np.argmax(gains))
-    return list(BINDS)[best] if gains[best] > _MATTERS else "dimension"
+    return _CAUSES[best] if gains[best] > MATTERS else "dimension"

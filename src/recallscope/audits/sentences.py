@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from recallscope.audits.facts import MEMORIES, TREATMENTS, TableFacts
+from recallscope.audits.facts import FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
 
-_FIRST = 0.9  # the share of facts recalled of which the first line speaks
 _CAUSES = {
     "mean": ("the mean that all rows share", "centred", "Subtract it"),
     "lengths": ("rows of unequal length", "normalised", "Give all the same length after centring"),
@@ -27,11 +26,11 @@ NOT_SAID = (
 
 def headline(facts: TableFacts) -> str:
     """The first line: two numbers that are not the same."""
-    counts = {memory: about(getattr(facts, memory)[_FIRST], facts.looked_at) for memory in MEMORIES}
+    counts = {memory: about(getattr(facts, memory)[FIRST], facts.looked_at) for memory in MEMORIES}
     return (
         "What one step of learning could store in such a table and what training could are "
         f"different numbers: {counts['one_step']} facts and {counts['trained']} facts, "
-        f"{100 * _FIRST:g} % of them recalled."
+        f"{100 * FIRST:g} % of them recalled."
     )
 
 
@@ -48,7 +47,7 @@ def about(count: float, looked_at: int) -> str:
 
 def to_do(facts: TableFacts, dim: int) -> list[str]:
     """What limits each of the two, and what can be done about it."""
-    before = about(facts.one_step[_FIRST], facts.looked_at)
+    before = about(facts.one_step[FIRST], facts.looked_at)
     trained = (
         "Training corrects a mean, lengths and a spectrum by itself. At its end the number of "
         f"dimensions counts, {dim} here: a wider table holds more, as its square."
@@ -60,12 +59,17 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
             trained,
         ]
     cause, treatment, deed = _CAUSES[facts.binds]
-    after = about(facts.treated[treatment][_FIRST], facts.looked_at)
+    held = facts.treated[treatment][FIRST]
+    after = about(held, facts.looked_at)
+    whitened = facts.treated["whitened"][FIRST]
+    further = (
+        f"; whitened too, {about(whitened, facts.looked_at)}" if whitened > MATTERS * held else ""
+    )
     return [
         f"What limits one step most is {cause}. {deed} where vectors are compared directly "
         "(a search for neighbours, an associative memory), not in a pretrained model, whose layers "
         "were trained on its rows as they are: rows "
-        f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}.",
+        f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}{further}.",
         trained,
     ]
 

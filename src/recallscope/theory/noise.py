@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
@@ -75,22 +76,32 @@ OWN_STAGE = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}
 
 
 def dominant(
-    found: Analysis, terms: dict[str, dict[str, Array]], accuracy: str = "recall_accuracy"
+    s: ProblemArrays,
+    found: Analysis,
+    terms: dict[str, dict[str, Array]],
+    accuracy: str = "recall_accuracy",
 ) -> Dominant:
     """The binding noise: of locking if that fails more often than the read does, else of the read.
 
-    For another accuracy than recall it is the largest noise of the one stage that decides it.
+    Of a stage it is the noise that takes most from the right answer's lead. Noise of wrong labels
+    takes what one of V draws exceeds, the quantile 1 − 1/V of it; that of the right label,
+    `sampling`, one standard deviation. For another accuracy than recall the stage is the one that
+    decides it.
 
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> s = problem_arrays(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
     >>> found = analyse(s)
-    >>> binding = dominant(found, budget(s, found))
+    >>> binding = dominant(s, found, budget(s, found))
     >>> binding.names(0), binding.names(1)
     (('lock', 'mean_bias'), ('recall', 'interference'))
     """
+    highest = np.maximum(np.square(ndtri(1 / s.vocab)), 1.0)
     largest = {
-        stage: np.argmax(np.stack(list(named.values())), axis=0) for stage, named in terms.items()
+        stage: np.argmax(
+            [each if name == "sampling" else each * highest for name, each in named.items()], axis=0
+        )
+        for stage, named in terms.items()
     }
     if accuracy in OWN_STAGE:
         stage = OWN_STAGE[accuracy]

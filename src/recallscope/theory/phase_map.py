@@ -151,7 +151,7 @@ def phase_map(
     ...     Problem(vocab=1024, samples=1, dim=1, length=64),
     ...     x=("dim", [32, 128, 512]), y=("samples", [2048, 2**20]))
     >>> [row["term"] for row in plane.rows()]
-    ['interference', 'sampling', 'sampling', 'interference', 'interference', 'interference']
+    ['interference', 'interference', 'sampling', 'interference', 'interference', 'interference']
     """
     for name, _ in (x, y):
         if name not in SIZES:
@@ -167,7 +167,7 @@ def phase_map(
     ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
     s = problem_arrays(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
     found = analyse(s)
-    binding = dominant(found, budget(s, found), accuracy)
+    binding = dominant(s, found, budget(s, found), accuracy)
     stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)
     shape = xs.shape
     return PhaseMap(

@@ -162,7 +162,7 @@ def predict(problem: Problem) -> Prediction:
     if not np.isfinite(found.accuracies).all():
         return Prediction(problem=problem, reason=_OVERFLOW)
     terms = budget(s, found)
-    stage, term = dominant(found, terms).names()
+    stage, term = dominant(s, found, terms).names()
     slopes = _slopes(s, stage, term)
     lock, recall, one_step = (float(values[0]) for values in found.accuracies)
     return Prediction(

@@ -2,6 +2,7 @@
 
 import { crossTalk, scoreVariance } from "./locking.js";
 import { sampling } from "./readout.js";
+import { ndtri } from "./special.js";
 
 export const STAGES = ["one_step", "lock", "recall"];
 
@@ -48,12 +49,15 @@ function oneStepTerms(s, { terms, bias }) {
 }
 
 /** The binding noise: of locking if that fails more often than the read does, else of the read. */
-export function dominant(found, terms, accuracy = "recall_accuracy") {
+export function dominant(s, found, terms, accuracy = "recall_accuracy") {
   // Where neither fails, what differs is rounding.
   let stage = found.lock_accuracy < found.lockedAccuracy - 1e-12 ? "lock" : "recall";
   if (accuracy === "lock_accuracy") stage = "lock";
   if (accuracy === "one_step_accuracy") stage = "one_step";
   let largest = TERMS[stage][0];
-  for (const name of TERMS[stage]) if (terms[stage][name] > terms[stage][largest]) largest = name;
+  // Noise of wrong labels counts by the highest of V draws, that of the right label by itself.
+  const highest = Math.max(ndtri(1 / s.V) ** 2, 1);
+  const cost = (name) => terms[stage][name] * (name === "sampling" ? 1 : highest);
+  for (const name of TERMS[stage]) if (cost(name) > cost(largest)) largest = name;
   return { stage, term: largest };
 }

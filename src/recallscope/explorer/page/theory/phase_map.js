@@ -20,7 +20,7 @@ export function fillCell(map, problem, x, y, accuracy, i, j) {
   }
   const s = settle(here);
   const found = analyse(s, accuracy);
-  const { stage, term } = dominant(found, budget(s, found), accuracy);
+  const { stage, term } = dominant(s, found, budget(s, found), accuracy);
   map.values[i][j] = found[accuracy];
   map.binds[i][j] = `${stage} ${term}`;
 }

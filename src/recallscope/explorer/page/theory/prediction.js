@@ -17,7 +17,7 @@ export function predict(problem) {
   const found = analyse(s);
   if (!ACCURACIES.every((name) => Number.isFinite(found[name]))) return { reason: OVERFLOW };
   const noise = budget(s, found);
-  const binds = dominant(found, noise);
+  const binds = dominant(s, found, noise);
   for (const stage in noise) {
     // What the population leaves of order 1/N is 0.
     for (const term in noise[stage]) if (!(noise[stage][term] > 1e-60)) noise[stage][term] = 0;

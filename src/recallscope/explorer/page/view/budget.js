@@ -114,10 +114,10 @@ function whatBinds(problem, found) {
     const ways = against.map((name) => `${LETTERS[name]} × ${digits(2 ** (-powers.vocab / powers[name]), 3)}`);
     parts.push(`Against this noise alone, twice the facts would take ${ways.join(" or ")}.`);
   }
-  // The largest variance is not always what costs most: that of the right label is no rival's.
+  // Doubling a size changes several noises at once, so that another one may help more.
   const [most] = changes(problem);
   if (most && !noise.helps.includes(most.name) && most.recall - found.recall_accuracy > 0.05)
-    parts.push(` It is the largest variance here, and yet not what costs most: ${word(most)} helps more than anything against it.`);
+    parts.push(` Yet ${word(most)} helps more than anything against it: other noises cost almost as much.`);
   if (problem.width !== null)
     parts.push(` Without the MLP recall would be ${share(accuracyOf({ ...problem, width: null, activation: null }))}.`);
   return parts;
