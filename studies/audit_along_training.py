@@ -86,18 +86,17 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
     above.plot(steps, [row["recall"] for row in rows], "o-", color="#0072b2")
     above.set_ylabel("recall on fresh samples")
     above.set_ylim(0, 1.03)
-    for name, style in (("raw", "o-"), ("centred", "s--")):
-        colour = "#d55e00" if name == "raw" else "#000000"
-        below.plot(steps, [row[name] for row in rows], style, color=colour, label=name)
-    below.axhline(DIM, color="#777777", linewidth=0.8, label="dimensions")
+    below.plot(steps, [row["raw"] for row in rows], "o-", color="#d55e00", label="of the table")
+    below.axhline(DIM, color="#777777", linewidth=0.8, label="dimensions of a row")
     below.set_ylabel("effective dimension")
     below.set_ylim(0, DIM * 1.1)
     below.set_xlabel("training step")
-    below.set_xscale("symlog", linthresh=25)
-    ticks = [0, 25, 50, 100, 200, 400, 800, 1600]
+    below.set_xscale("symlog", linthresh=25, linscale=0.5)
+    below.set_xlim(-3, 2000)
+    ticks = [0, 25, 100, 400, 1600]
     below.set_xticks(ticks, [str(each) for each in ticks])
     below.minorticks_off()
-    below.legend(frameon=False)
+    below.legend(frameon=False, loc="lower right")
     figure.savefig(path, dpi=150)
 
 

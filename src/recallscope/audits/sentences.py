@@ -49,8 +49,9 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     """What limits each of the two, and what can be done about it."""
     before = about(facts.one_step[FIRST], facts.looked_at)
     trained = (
-        "Training corrects a mean, lengths and a spectrum by itself. At its end the number of "
-        f"dimensions counts, {dim} here: a wider table holds more, as its square."
+        "Training corrects a mean and a spectrum by itself, and rows of unequal length unless they "
+        "are answers. At its end the number of dimensions counts, "
+        f"{dim} here: a wider table holds more, as its square."
     )
     if facts.binds not in _CAUSES:
         return [

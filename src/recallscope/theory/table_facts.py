@@ -1,9 +1,9 @@
 """How many facts a memory holds whose keys and labels are rows of a table of embeddings.
 
 Attention looks at the mark, and every fact is seen equally often: what is left are rows that
-overlap. One gradient step stores each fact as the product of its two rows, so that overlaps decide,
-as in docs/tables.md. Training to the end undoes most of them, and dimensions decide, as in
-docs/end-of-training.md.
+overlap. One gradient step stores each fact as the product of its two rows, so that overlaps decide:
+some such memories are made of the rows, and read. Training to the end undoes most of what overlaps
+do, and dimensions decide, as in docs/end-of-training.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
-from recallscope.theory.table_moments import table_moments
-from recallscope.theory.table_read import read_memory
 
 if TYPE_CHECKING:
     from recallscope.theory.table_moments import Rows
@@ -28,7 +26,7 @@ _FEWEST, _MOST_ROWS = 2, 32768
 _READS, _AT_ONCE = {2**19: 4096, 2**24: 1024, math.inf: 512}, 256
 """Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
 
-_MOST_MEMORIES = 128  # of one size
+_MOST_MEMORIES = 1024  # of one size
 _FINE = 1.25  # how much larger each memory that may be looked at is than the one before
 _SAME = 1.01  # numbers of facts that need not be told apart
 _AROUND = 1.6  # times the edge, or less by as much
@@ -91,16 +89,22 @@ def _crossing(sizes: Sequence[int], recall: Callable[[int], float], share: float
 
 
 def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
-    """The mean over some memories of so many facts, of enough reads in all."""
+    """The share recalled by some memories of so many facts, as they would be: nothing is left out.
+
+    Every fact adds the product of its two rows, and without samples nothing else is random.
+    """
     random = np.random.default_rng([8, size])
     reads = min(size, _AT_ONCE)
     wanted = next(count for most, count in _READS.items() if size * tokens.shape[1] < most)
-    found = []
-    for _ in range(min(math.ceil(wanted / reads), _MOST_MEMORIES)):
+    right, memories = 0, min(math.ceil(wanted / reads), _MOST_MEMORIES)
+    for _ in range(memories):
         chosen = random.choice(len(tokens), size=size, replace=False)
-        table = table_moments(tokens[chosen], outputs[chosen])
-        found.append(read_memory(table, math.inf, np.ones(size), np.zeros(size), reads, random))
-    return float(np.mean(found))
+        keys, labels = tokens[chosen], outputs[chosen] - outputs[chosen].mean(axis=0)
+        label_of = random.permutation(size)
+        asked = random.choice(size, size=reads, replace=False)
+        read = labels[label_of].T @ (keys @ keys[asked].T)
+        right += int(((labels @ read).argmax(axis=0) == label_of[asked]).sum())
+    return right / (memories * reads)
 
 
 def _rank(rows: Rows) -> int:
