@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Rows = Float[np.ndarray, "n d"]
 
 _DIRECTIONS = 48
-_AROUND = {  # times the facts that were predicted: at its end, training falls from all to few at once
+_AROUND = {  # times the facts that were predicted; trained memories fall from all to few at once
     "one_step": (0.6, 0.8, 1.0, 1.25, 1.6),
     "trained": (0.7, 0.82, 0.9, 1.0, 1.1),
 }
