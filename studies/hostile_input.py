@@ -140,8 +140,10 @@ def guard() -> None:
         raise HonestButLongError
 
     run = guarded(experiment.run)
-    for module in (experiment, recallscope.sweeps.jobs, recallscope.sweeps.sharded):
+    for module in (experiment, recallscope.sweeps.sharded):
         module.run = run  # type: ignore[attr-defined]
+    jobs = recallscope.sweeps.jobs
+    jobs.run_together = guarded(jobs.run_together)
     check = recallscope.validation.check
     measure = check.measure
 

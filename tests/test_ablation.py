@@ -315,6 +315,7 @@ def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
             ("depth", *SIZES),
             "an ablation is one of embedding, mlp, trigger, steps, batch, gaussian",
         ),
+        (("bach", *SIZES), "not 'bach'; did you mean batch?"),
         (("mlp", *SIZES), "the mlp ablation takes the MLP away, and there is none; give a width"),
         ((*SIZES, "--embedding", "own.npz"), "arrays of your own are not ablated"),
         ((*SIZES, "--accuracy", "best"), "accuracy must be one of"),

@@ -180,6 +180,14 @@ def test_files_that_are_none(tmp_path):
         read_sweep(tmp_path / "large.toml")
 
 
+def test_what_is_nested_too_deeply_is_a_sentence():
+    deep: dict = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    with pytest.raises(ProblemError, match="not something nested too deeply to be shown"):
+        sweep_from(FIXED | {"seeds": deep})
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -495,4 +495,6 @@ def shown(value: object) -> str:
         text = repr(value).replace("\n", " ")
     except ValueError:  # Python writes out no integer of more than 4,300 digits
         text = "a number of thousands of digits"
+    except RecursionError:
+        text = "something nested too deeply to be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -28,8 +28,8 @@ _AROUND = {  # times the facts that were predicted; trained memories fall from a
     "trained": (0.7, 0.82, 0.9, 1.0, 1.1),
 }
 _FEWEST_FACTS = 2
-_TESTS = 4000  # of each number of facts, at least
-_MOST_RUNS = {"one_step": 64, "trained": 6}
+_TESTS = 10_000  # of each number of facts, if so many runs are allowed
+_MOST_RUNS = {"one_step": 256, "trained": 6}
 _SURE = 2.0  # standard errors
 
 

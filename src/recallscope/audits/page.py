@@ -9,7 +9,14 @@ from recallscope import __version__
 from recallscope.audits.audit import Audit, CheckpointAudit
 from recallscope.audits.facts import TableFacts
 from recallscope.audits.picture import audit_picture
-from recallscope.audits.sentences import FACT, NOT_SAID, headline, rows_left_out, to_do
+from recallscope.audits.sentences import (
+    FACT,
+    HOW_GOOD,
+    NOT_SAID,
+    headline,
+    rows_left_out,
+    to_do,
+)
 from recallscope.audits.summary_tables import (
     COMPARED,
     SHARE_NAMES,
@@ -64,6 +71,7 @@ def audit_page(found: Audit) -> str:
         ],
         left_out=max(len(found.checkpoints) - _MOST_IN_FULL, 0),
         fact=FACT,
+        how_good=HOW_GOOD,
         not_said=NOT_SAID,
         shares=SHARE_NAMES,
     )

@@ -17,6 +17,12 @@ FACT = (
     "A fact is a pair of tokens: asked for one, the memory answers with the other. The memory is "
     "one matrix between the two tables, and its facts are about rows drawn from them at random."
 )
+HOW_GOOD = (
+    "How good these numbers are: beside experiments on four real tables, all at 50 % were within "
+    "8 %. At 90 and 99 % those of training, a law for rows of one length, were 4 to 24 and 8 to "
+    "37 % too high, most where lengths differ most; those of one step differed from experiments by "
+    "chance alone."
+)
 NOT_SAID = (
     "What this does not say: how much a whole model knows. A model has many layers, stores facts "
     "in MLPs too, and spells answers in several tokens: it can hold far more than one matrix. What "
@@ -67,9 +73,8 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
         f"; whitened too, {about(whitened, facts.looked_at)}" if whitened > MATTERS * held else ""
     )
     return [
-        f"What limits one step most is {cause}. {deed} where vectors are compared directly "
-        "(a search for neighbours, an associative memory), not in a pretrained model, whose layers "
-        "were trained on its rows as they are: rows "
+        f"What limits one step most is {cause}. {deed} where they are keys of such a memory, not "
+        "in a pretrained model, whose layers were trained on its rows as they are: rows "
         f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}{further}.",
         trained,
     ]

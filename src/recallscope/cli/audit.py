@@ -32,7 +32,7 @@ def audit(
         typer.Option(metavar="FILE", help="A tokenizer.json, or a token in each line."),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Run experiments on some rows too; a minute or more.")
+        bool, typer.Option("--measure", help="Run experiments on some rows too; takes minutes.")
     ] = False,
     page: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a page with figures: .html.")

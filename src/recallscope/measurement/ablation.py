@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from recallscope.parts.errors import did_you_mean
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status, check_accuracy, metric_names
@@ -187,7 +188,10 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
     """
     check_accuracy(accuracy, metric_names(problem))
     if name not in _CHANGES:
-        raise ProblemError(f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}")
+        raise ProblemError(
+            f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}"
+            + did_you_mean(name, ABLATIONS)
+        )
     return _CHANGES[name](problem, accuracy)
 
 

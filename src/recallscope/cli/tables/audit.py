@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from recallscope.audits.audit import Audit, CheckpointAudit
-from recallscope.audits.sentences import FACT, NOT_SAID, headline, rows_left_out, to_do
+from recallscope.audits.sentences import (
+    FACT,
+    HOW_GOOD,
+    NOT_SAID,
+    headline,
+    rows_left_out,
+    to_do,
+)
 from recallscope.audits.summary_tables import (
     COMPARED,
     SHARE_NAMES,
@@ -34,6 +41,7 @@ def _print_one(found: CheckpointAudit) -> None:
         print(sentence)
     print_table(("facts, by the share recalled", *SHARE_NAMES), facts_table(found))
     print(FACT)
+    print(HOW_GOOD)
     if found.measured:
         print_table(("experiments on rows of it", *SHARE_NAMES), measured_table(found))
     head = [f"{table.name} ({table.role})" for table in found.tables]
