@@ -75,9 +75,10 @@ def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:
     """What is seen, in a paragraph."""
+    hatched = any(_HATCH[stage] for stage, _ in _binding(plane))
     return (
         f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy. Colours: the noise that "
-        "binds; hatching: its stage."
+        f"binds{'; hatching: its stage' if hatched else ''}."
     )
 
 
@@ -108,7 +109,8 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     lines = axes.contour(
         xs, ys, predicted, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
     )
-    axes.clabel(lines, fmt="%g", fontsize=7)
+    for label in axes.clabel(lines, fmt="%g", fontsize=7):
+        label.set_rotation(0)  # upright, 0.9 is not taken for 6.0
     label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
     axes.set_xlim(xs[0], xs[-1])
     axes.set_ylim(ys[0], ys[-1])

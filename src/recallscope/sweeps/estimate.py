@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 import torch
@@ -59,14 +61,14 @@ def estimate(
     cost = cost_maker(settings)
     work = seconds = serial = largest = longest = 0.0
     unknown = 0
-    for cell in plan.pending:
-        each = cost(cell.problem)
+    for problem, same in itertools.groupby(plan.pending, key=attrgetter("problem")):
+        each, seeds = cost(problem), sum(1 for _ in same)
         if not each.known:
-            unknown += 1
+            unknown += seeds
             continue
-        work += each.multiply_adds
-        seconds += pace * each.seconds
-        serial += pace * each.seconds / _threads(cell.problem)
+        work += seeds * each.multiply_adds
+        seconds += seeds * pace * each.seconds
+        serial += seeds * pace * each.seconds / _threads(problem)
         largest = max(largest, each.memory_bytes)
         longest = max(longest, pace * each.seconds)
     count = workers or (1 if executor == "serial" else available_cores())

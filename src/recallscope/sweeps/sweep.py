@@ -165,12 +165,13 @@ def plan_of(
             problems[problem] = None
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             seed = whole_number("seed", seed, 0, LARGEST_SEED)
+            cell = Cell(problem, seed)
         key = key_of((problem, seed))
         if key in seen:
             continue
         seen.add(key)
         if (status := statuses.get(key)) is None:
-            pending.append(Cell(problem, seed))
+            pending.append(cell if isinstance(cell, Cell) else Cell(problem, seed))
         else:
             found[status] += 1
     return Plan(len(seen), found.total(), found, pending, tuple(problems))
