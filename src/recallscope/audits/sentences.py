@@ -18,10 +18,10 @@ FACT = (
     "one matrix between the two tables, and its facts are about rows drawn from them at random."
 )
 HOW_GOOD = (
-    "How good these numbers are: beside experiments on four real tables, all at 50 % were within "
-    "8 %. At 90 and 99 % those of training, a law for rows of one length, were 4 to 24 and 8 to "
-    "37 % too high, most where lengths differ most; those of one step differed from experiments by "
-    "chance alone."
+    "How good these numbers are: beside experiments on four real tables those of one step were "
+    "within 18 %, which is chance, and those of training within 7 % at 50 %. At 90 and 99 % the "
+    "law of training, which is for rows of one length, was 4 to 24 and 8 to 37 % too high, most "
+    "where lengths differ most."
 )
 NOT_SAID = (
     "What this does not say: how much a whole model knows. A model has many layers, stores facts "
