@@ -91,7 +91,7 @@ def run_searches(
         for search in searches:
             running.append(_RunningSearch(search, cache))  # slow where the store has many records
             if time.monotonic() > last + _BETWEEN_SIGNS:
-                progress(*_so_far(searches))
+                progress(*_so_far(searches[: len(running)]))  # to guess the others takes as long
                 last = time.monotonic()
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
