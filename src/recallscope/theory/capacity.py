@@ -15,7 +15,7 @@ from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
 from recallscope.theory.accuracy import Accuracies, accuracies
-from recallscope.theory.noise import OWN_STAGE
+from recallscope.theory.noise import OWN_STAGE, costs
 from recallscope.theory.prediction import Prediction, predict
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of
 from recallscope.theory.recorded_error import recorded_error
@@ -246,8 +246,9 @@ def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
     if best.dominant is None:
         return str(best.reason)
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
-    # The largest noise that more (or less) of this size does nothing about.
-    noises = sorted(best.noise[stage], key=best.noise[stage].__getitem__, reverse=True)
+    # The noise that costs most and that more (or less) of this size does nothing about.
+    cost = costs(best.problem.vocab, best.noise[stage])
+    noises = sorted(cost, key=cost.__getitem__, reverse=True)
     term = next(
         (n for n in noises if quantity not in [name for _, name in _REMEDIES[n]]), noises[0]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
@@ -71,6 +71,20 @@ class Dominant(NamedTuple):
         return stage, TERMS[stage][self.term.flat[index]]
 
 
+def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
+    """What the noises of a stage take from the right answer's lead, squared.
+
+    Noise of wrong labels takes what one of V draws exceeds, the quantile 1 − 1/V of it; that of
+    the right label, `sampling`, one standard deviation.
+
+    >>> {name: float(cost.round(2)) for name, cost in costs(512, {"sampling": np.float64(0.1),
+    ...     "interference": np.float64(0.1)}).items()}
+    {'sampling': 0.1, 'interference': 0.83}
+    """
+    highest = np.maximum(np.square(ndtri(1 / vocab)), 1.0)
+    return {name: each if name == "sampling" else each * highest for name, each in terms.items()}
+
+
 OWN_STAGE = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}
 """Accuracies that one stage decides alone; recall needs locking and the read."""
 
@@ -83,10 +97,8 @@ def dominant(
 ) -> Dominant:
     """The binding noise: of locking if that fails more often than the read does, else of the read.
 
-    Of a stage it is the noise that takes most from the right answer's lead. Noise of wrong labels
-    takes what one of V draws exceeds, the quantile 1 − 1/V of it; that of the right label,
-    `sampling`, one standard deviation. For another accuracy than recall the stage is the one that
-    decides it.
+    Of a stage it is the noise that costs most. For another accuracy than recall the stage is the
+    one that decides it.
 
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays
@@ -96,11 +108,8 @@ def dominant(
     >>> binding.names(0), binding.names(1)
     (('lock', 'mean_bias'), ('recall', 'interference'))
     """
-    highest = np.maximum(np.square(ndtri(1 / s.vocab)), 1.0)
     largest = {
-        stage: np.argmax(
-            [each if name == "sampling" else each * highest for name, each in named.items()], axis=0
-        )
+        stage: np.argmax(list(costs(s.vocab, named).values()), axis=0)
         for stage, named in terms.items()
     }
     if accuracy in OWN_STAGE:
