@@ -195,7 +195,7 @@ problems = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(fields=problems, factor=st.floats(1.05, 4))
 def test_prediction_is_monotone(fields: dict, factor: float) -> None:
     """More d or m never predicts less recall, more V or L never more; N apart, see above.
