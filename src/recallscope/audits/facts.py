@@ -33,7 +33,8 @@ TREATMENTS = {
     "whitened": "centred, whitened, then all of one length",
 }
 
-_CAUSES = ("mean", "lengths", "spectrum")  # in the order in which treatments take them away
+CAUSES = {"mean": "centred", "lengths": "normalised", "spectrum": "whitened"}
+"""What limits one step, and the treatment that takes it away; each takes those before it too."""
 
 Counts = dict[float, float]
 """Facts by the share of them that is recalled; infinite where more than were looked at."""
@@ -153,4 +154,4 @@ def _binds(one_step: Counts, treated: Mapping[str, Counts], looked_at: int) -> s
     known = [max(min(each, 2 * looked_at), 1.0) for each in held]
     gains = [after / before for before, after in itertools.pairwise(known)]
     best = int(np.argmax(gains))
-    return _CAUSES[best] if gains[best] > MATTERS else "dimension"
+    return list(CAUSES)[best] if gains[best] > MATTERS else "dimension"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from recallscope.audits.facts import FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
+from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
 
-_CAUSES = {
-    "mean": ("the mean that all rows share", "centred", "Subtract it"),
-    "lengths": ("rows of unequal length", "normalised", "Give all the same length after centring"),
-    "spectrum": ("directions that vary unequally", "whitened", "Whiten the rows"),
+_CALLED = {
+    "mean": ("the mean that all rows share", "Subtract it"),
+    "lengths": ("rows of unequal length", "Give all the same length after centring"),
+    "spectrum": ("directions that vary unequally", "Whiten the rows"),
 }
 FACT = (
     "A fact is a pair of tokens: asked for one, the memory answers with the other. The memory is "
@@ -59,13 +59,13 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
         "are answers. At its end the number of dimensions counts, "
         f"{dim} here: a wider table holds more, as its square."
     )
-    if facts.binds not in _CAUSES:
+    if facts.binds not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "
             "random ones do, and treating them buys little.",
             trained,
         ]
-    cause, treatment, deed = _CAUSES[facts.binds]
+    (cause, deed), treatment = _CALLED[facts.binds], CAUSES[facts.binds]
     held = facts.treated[treatment][FIRST]
     after = about(held, facts.looked_at)
     whitened = facts.treated["whitened"][FIRST]

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 SHARES = (0.5, 0.9, 0.99)
 _FEWEST, _MOST_ROWS = 2, 32768
-_READS, _AT_ONCE = {2**16: 16384, 2**19: 4096, 2**24: 1024, math.inf: 512}, 256
+_READS, _AT_ONCE = {2**16: 8192, 2**19: 4096, 2**24: 1024, math.inf: 512}, 256
 """Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
 
-_MOST_MEMORIES = 1024  # of one size
+_MOST_MEMORIES = 512  # of one size
 _FINE = 1.25  # how much larger each memory that may be looked at is than the one before
 _SAME = 1.01  # numbers of facts that need not be told apart
 _AROUND = 1.6  # times the edge, or less by as much
