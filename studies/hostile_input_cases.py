@@ -20,6 +20,7 @@ import numpy as np
 import typer.main
 
 from recallscope import Problem
+from recallscope.cli.commands import COMMANDS, load_command
 from recallscope.cli.main import app
 
 COUNTS = {"readings": 500, "arrays": 1500, "problems": 3000, "tables": 5000, "sweep files": 5000}
@@ -233,6 +234,8 @@ def real_options() -> dict[str, dict[str, bool]]:
                     takes = not getattr(each, "is_flag", False)
                     found.setdefault(command.name, {})[name] = takes
 
+    for name in COMMANDS:
+        visit(load_command(name))
     visit(typer.main.get_command(app))
     return found
 

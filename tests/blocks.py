@@ -1,8 +1,10 @@
 """The blocks of code in a page, and what it takes to run a whole page.
 
 `python blocks.py PAGE` runs every sh and python block of a page in the present folder, in order.
-Python blocks share one namespace. A text block holds what the block before it prints; three dots in
-it stand for anything, spaces for as many others, and rules of tables may be longer or shorter.
+Python blocks share one namespace. A block with a title is a file of that name. A text block holds
+what the block before it prints; three dots in it stand for anything, spaces for as many others, and
+rules of tables may be longer or shorter. Blocks of the console are for show: they install, or need
+files and machines of the reader's. With `--console` they are run too, where this is possible.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-_FENCED = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -29,13 +31,14 @@ class Block(NamedTuple):
     language: str
     code: str
     line: int
+    title: str | None = None
 
 
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(match[1], match[2], text.count("\n", 0, match.start()) + 1)
+        Block(match[1], match[3], text.count("\n", 0, match.start()) + 1, match[2])
         for match in _FENCED.finditer(text)
     ]
 
@@ -45,22 +48,22 @@ def code(page: Path, language: str) -> list[str]:
     return [block.code for block in blocks(page) if block.language == language]
 
 
-def run_page(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_page(page: Path, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Run a page in a process of its own, with a `recallscope` that is the one under test."""
     programs = folder / ".bin"
     programs.mkdir()
     command = programs / "recallscope"
-    asks = any(b.language == "sh" and "recallscope" in b.code for b in blocks(page))
+    asks = any(b.language in ("sh", "console") and "recallscope" in b.code for b in blocks(page))
     with tempfile.TemporaryDirectory() as place, _warm(f"{place}/socket", asks) as run:
         command.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
         command.chmod(0o755)
         return subprocess.run(
-            [sys.executable, "-W", "error", __file__, str(page)],
+            [sys.executable, "-W", "error", __file__, str(page), *more],
             capture_output=True,
             text=True,
             cwd=folder,
             env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
-            timeout=300,
+            timeout=900 if more else 300,
         )
 
 
@@ -83,12 +86,35 @@ def _warm(place: str, asks: bool) -> Iterator[str]:
             server.kill()
 
 
-def _run(page: Path) -> None:
+_NOT_HERE = (
+    "pip install",  # done by hand in a new environment, before a release
+    "venv",
+    "--install-completion",  # changes the reader's shell
+    "<TAB>",
+    "AWS_",  # buckets, clusters and job arrays have tests of their own
+    "s3://",
+    "RAY_",
+    "10.0.0.1",
+    "SLURM_",
+    "{1..8}",
+    "$packages",  # weights of 180 MB; tests/test_audit.py has small ones in the same formats
+    "--size full",  # two hours
+    "my-runs",
+)
+
+
+def _run(page: Path, console: bool) -> None:
     printed, names = "", {"__name__": "page"}
     checker = doctest.OutputChecker()
     for block in blocks(page):
         place = f"{page.name}, line {block.line}"
-        if block.language == "sh":
+        if block.title is not None:
+            Path(block.title).write_text(block.code)
+        elif block.language == "console" and console:
+            lines = block.code.splitlines()
+            here = (line for line in lines if not any(part in line for part in _NOT_HERE))
+            _shell("\n".join(here), place)
+        elif block.language == "sh":
             printed = _shell(block.code, place)
         elif block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -111,4 +137,4 @@ def _shell(script: str, place: str) -> str:
 
 
 if __name__ == "__main__":
-    _run(Path(sys.argv[1]))
+    _run(Path(sys.argv[1]), "--console" in sys.argv[2:])

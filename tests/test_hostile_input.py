@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recallscope import Embeddings, Problem, ProblemError
+from recallscope import Embeddings, Problem, ProblemError, ablate, fit
 from recallscope.common.csv_files import check_output, number_or_text, read_csv
 from recallscope.common.given_files import read_regular
+from recallscope.measurement import critical
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.phase import from_rows, plan
@@ -126,6 +127,23 @@ def test_a_sweep_of_more_searches_than_can_be_prepared_is_refused():
     problem = {"vocab": 32, "length": 4}
     with pytest.raises(ProblemError, match="1001 searches, more than 1000; cut it"):
         sweep_from({"problem": problem, "grid": {"dim": list(range(8, 1009))}, "critical": {}})
+
+
+def test_an_ablation_has_a_largest_plan():
+    problem = Problem(vocab=64, samples=512, dim=16, length=4)
+    with pytest.raises(ProblemError, match="2 problems at 1000000 seeds, more than"):
+        ablate(problem, ["trigger"], seeds=10**6)
+
+
+def test_the_first_run_of_many_searches_does_not_wait_for_the_last(monkeypatch):
+    """Where the closed forms would look takes a while, and a plan may have a thousand searches."""
+    begun = []
+    solve = critical.solve
+    monkeypatch.setattr(critical, "solve", lambda *given: begun.append(given) or solve(*given))
+    problem = Problem(vocab=64, samples=1, dim=48, length=4)
+    with pytest.raises(KeyError):
+        fit(problem, "samples", ["dim=16:64:20"], budget=8, callback=lambda record: {}[record.seed])
+    assert 1 <= len(begun) <= 3
 
 
 def test_searches_are_listed_without_their_closed_forms(monkeypatch):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGMLQuantizationType
+from safetensors.numpy import save_file
 
 from blocks import blocks, run_page
+from test_audit import gguf_file
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -17,6 +21,14 @@ PAGES = [
         ROOT / "docs" / f"{name}.md"
         for name in ("quickstart", "faq", "extending", "pictures", "tables", "theory", "scale")
     ),
+]
+
+
+EVERY_PAGE = [
+    ROOT / "README.md",
+    # Commands are compared with --help by a test of their own, doors are executed as notebooks.
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem != "commands"),
+    *TUTORIALS,
 ]
 
 
@@ -30,6 +42,26 @@ def test_page(page, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     assert any(block.language in ("sh", "python") for block in blocks(page))
     done = run_page(page, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.stem)
+def test_every_block_of_every_page(page, tmp_path, monkeypatch):
+    """Those for show as well, in the folder of a reader who has what they name."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BROWSER", "true")
+    for folder in ("examples", "studies", "docs", "src"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    rows = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    (tmp_path / "words.txt").write_text("\n".join(f"word{number}" for number in range(300)))
+    model = tmp_path / "models" / "my-model"
+    model.mkdir(parents=True)
+    save_file({"wte.weight": rows}, model / "model.safetensors")
+    for name in ("before", "after"):
+        gguf_file(tmp_path / f"{name}.gguf", GGMLQuantizationType.F16)
+    done = run_page(page, tmp_path, "--console")
     assert done.returncode == 0, done.stderr
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 
 import pytest
-import typer.main
 
 import recallscope
-from recallscope.cli import main, options
+from recallscope.cli import commands, options
+from recallscope.cli.commands import load_command
 
 # A problem is one object in Python, and many options in a shell.
 PROBLEM = {*options._PROBLEM}
@@ -41,7 +41,7 @@ COMMANDS = [
 
 
 def shell(name: str) -> set[str]:
-    command = typer.main.get_command(main.app).commands[name]  # type: ignore[attr-defined]
+    command = load_command(name)
     names = {OTHER_NAMES.get(each.name, each.name) for each in command.params}
     return names - SHELL_ONLY - SHELL_TOO.get(name, set())
 
@@ -52,8 +52,13 @@ def python(name: str) -> set[str]:
 
 
 def test_there_are_no_other_commands():
-    known = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]
-    assert {*known} - {"cite", "records", "paper"} == {*COMMANDS}
+    assert {*commands.COMMANDS} - {"cite", "records", "paper"} == {*COMMANDS}
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_the_list_says_what_a_command_says_of_itself(name):
+    first = load_command(name).help.split("\n\n")[0]
+    assert commands.COMMANDS[name].summary == " ".join(first.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -67,7 +72,7 @@ def test_a_command_and_its_function_take_the_same(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_defaults_are_the_same(name):
-    command = typer.main.get_command(main.app).commands[name]  # type: ignore[attr-defined]
+    command = load_command(name)
     shown = inspect.signature(getattr(recallscope, name)).parameters
     for each in command.params:
         if each.name in shown and each.name not in PROBLEM and each.default is not None:

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer.main
-
-from recallscope.cli import main, options
+from recallscope.cli import options
+from recallscope.cli.commands import COMMANDS, load_command
 from recallscope.parts.registry import KINDS, comes_along, names
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
@@ -61,7 +60,8 @@ class Option(NamedTuple):
 def commands() -> dict[str, Any]:
     """Every command by its full name, `paper run` for one of a group; groups are left out."""
     found: dict[str, Any] = {}
-    for name, command in typer.main.get_command(main.app).commands.items():  # type: ignore[attr-defined]
+    for name in COMMANDS:
+        command = load_command(name)
         inner = getattr(command, "commands", None)
         if inner is None:
             found[name] = command

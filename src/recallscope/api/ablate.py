@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from recallscope.api.how_to_run import HowToRun, runner, takes_how_to_run
+from recallscope.cell import check_amount
 from recallscope.measurement import ablation
 from recallscope.measurement.ablation import Ablations
 from recallscope.problem import Problem, ProblemError, whole_number
@@ -49,6 +50,7 @@ def ablate(
         raise ProblemError("an experiment of your own has nothing to take away; use sweep")
     ablations = ablation.named(names, problem, accuracy_name(accuracy))
     count = whole_number("seeds", seeds, 1, 10**6)
+    check_amount("this ablation", 1 + len(ablations), count)
     records = runs.records(ablation.plan(ablations, count, seed), "ablations")
     results = [ablation.compare(each, records) for each in ablations]
     return Ablations(problem=problem, seeds=count, results=results, records=records)

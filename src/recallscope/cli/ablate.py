@@ -63,8 +63,8 @@ def ablate(
     problem = problem_from(**options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(tests), place_from(where)
-    runs = plan(named(asked, problem, accuracy_name(accuracy)), count, first)
-    check_time_of([each for each, _ in runs], Settings(**settings), where, yes)
+    runs = plan(named(asked, problem, accuracy_name(accuracy)), 1, first)
+    check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)
     with ProgressDisplay("ablations") as display, resumable():
         found = measure(
             problem,

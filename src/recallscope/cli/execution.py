@@ -52,13 +52,13 @@ def check_time(seconds: float, yes: bool, instead: str = "take less of it") -> N
 
 
 def check_time_of(
-    problems: Iterable[Problem], settings: Settings, where: dict[str, Any], yes: bool
+    problems: Iterable[Problem], seeds: int, settings: Settings, where: dict[str, Any], yes: bool
 ) -> None:
-    """The same of many runs, as if none were in the store."""
+    """The same of many problems at so many seeds, as if no run of them were in the store."""
     from recallscope.sweeps.dispatch import cost_maker
 
     cost = cost_maker(settings)
-    seconds = sum(each.seconds for each in map(cost, problems) if each.known)
+    seconds = seeds * sum(each.seconds for each in map(cost, problems) if each.known)
     workers = None if where["executor"] == "serial" else workers_from(where)
     check_time(seconds / (workers or available_cores()), yes)
 

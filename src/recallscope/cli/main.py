@@ -13,56 +13,19 @@ from typing import Annotated, Any
 import typer
 
 from recallscope import __version__
-from recallscope.cli import (
-    ablate,
-    audit,
-    bench,
-    cite,
-    critical,
-    explore,
-    fit,
-    paper,
-    phase,
-    records,
-    run,
-    sweep,
-    theory,
-    train,
-)
-from recallscope.cli.options import UNITS, Command
+from recallscope.cli.commands import Commands
 from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
-from recallscope.parts.errors import did_you_mean
-from recallscope.problem import ProblemError
+from recallscope.parts.errors import ProblemError, did_you_mean
 
 app = typer.Typer(
     name="recallscope",
+    cls=Commands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="How many facts can a transformer learn to recall, from how much data, and why?",
 )
-
-for command in (
-    run.run,
-    train.train,
-    theory.predict,
-    theory.solve,
-    theory.bound,
-    theory.check,
-    critical.critical,
-    fit.fit,
-    phase.phase,
-    ablate.ablate,
-    audit.audit,
-    sweep.sweep,
-    bench.bench,
-):
-    app.command(cls=Command, epilog=UNITS)(command)
-app.command(cls=Command)(explore.explore)
-app.command()(cite.cite)
-app.add_typer(records.app)
-app.add_typer(paper.app)
 
 _INTERRUPTED = 130
 _LONGEST_SENTENCE = 1000
@@ -111,7 +74,8 @@ def _misuse(error: Any) -> str:
     if context is None:
         return f"{said}; see recallscope --help"
     known = [flag for each in context.command.params for flag in each.opts if each.name != "help"]
-    known += getattr(context.command, "commands", {})
+    if hasattr(context.command, "list_commands"):
+        known += context.command.list_commands(context)
     given = re.match(r"No such (?:option:|command) '?([^\s']+)", said)
     meant = did_you_mean(given[1], known) if given else ""
     return f"{said}{meant or ';'} see {context.command_path} --help".replace("? see", "? See")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="paper",
     rich_markup_mode=None,
+    add_completion=False,
     help="The claims of arXiv 2603.15923: measurements, verdicts and figures.",
 )
 

@@ -143,14 +143,15 @@ def _measure(
     from recallscope.api.phase import phase as measure
     from recallscope.cell import Settings
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.measurement.phase import plan
+    from recallscope.measurement.phase import check_plan, plan
 
     problem, arrays = problem_to_run(options, [axis.name for axis in axes])
     settings = settings_from(tests, arrays)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
-    runs = plan(problem, *axes, count, first)
-    check_time_of([each for each, _ in runs], Settings(**settings), where, yes)
+    check_plan(problem, *axes, count)
+    runs = plan(problem, *axes, 1, first)
+    check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)
     accuracy, target = asked
     with ProgressDisplay("phase diagram") as display, resumable():
         return measure(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="records",
     rich_markup_mode=None,
+    add_completion=False,
     help="List, verify, repair, compact, merge or export the records of a store.",
 )
 

@@ -19,6 +19,13 @@ from recallscope.theory.problem_arrays import no_closed_form
 from recallscope.theory.sizes import GROWS, SIZES
 
 
+def check_plan(problem: Problem, x: Axis, y: Axis, seeds: int) -> None:
+    """Raise unless a plane can be measured at so many seeds."""
+    _check_plane(problem, x.name, y.name)
+    _check_axes(x, y)
+    check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
+
+
 def plan(
     problem: Problem, x: Axis, y: Axis, seeds: int, first: int = 0
 ) -> list[tuple[Problem, int]]:
@@ -32,9 +39,7 @@ def plan(
     >>> [(p.samples, p.dim, seed) for p, seed in runs[:5]]
     [(32, 8, 0), (32, 16, 1), (64, 8, 2), (64, 16, 3), (32, 8, 4)]
     """
-    _check_plane(problem, x.name, y.name)
-    _check_axes(x, y)
-    check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
+    check_plan(problem, x, y, seeds)
     cells = [
         problem.replace(**{x.name: column, y.name: row}) for row in y.values for column in x.values
     ]

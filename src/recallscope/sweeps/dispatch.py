@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import nlargest
 from typing import NamedTuple
 
-from recallscope.cell import Cell, Settings
+from recallscope.cell import MOST_PROBLEMS, Cell, Settings
 from recallscope.executors.base import Executor, numbers
 from recallscope.executors.limits import Limits
 from recallscope.learning.cost import Cost, predict_cost, unknown_cost
@@ -193,19 +193,21 @@ class _Source:
 
 
 def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
-    """The predicted cost of problems, kept for the last of them: seeds come one after another."""
-    last: Problem | None = None
-    cost: Cost
+    """The predicted cost of problems, kept for as many of them as a plan may have."""
+    known: dict[int, tuple[Problem, Cost]] = {}  # by identity: a hash would take longer
+
+    def predicted(problem: Problem) -> Cost:
+        if settings.own is not None:
+            return unknown_cost("own")
+        engine = settings.engine_for(problem)
+        return predict_cost(problem, engine, settings.dtype, settings.test_samples)
 
     def cost_of(problem: Problem) -> Cost:
-        nonlocal last, cost
-        if problem is not last and settings.own is not None:
-            cost, last = unknown_cost("own"), problem
-        elif problem is not last:
-            engine = settings.engine_for(problem)
-            cost = predict_cost(problem, engine, settings.dtype, settings.test_samples)
-            last = problem
-        return cost
+        if id(problem) not in known:
+            if len(known) >= MOST_PROBLEMS:
+                known.clear()
+            known[id(problem)] = problem, predicted(problem)
+        return known[id(problem)][1]
 
     return cost_of
 

@@ -46,12 +46,17 @@ def run_all(
     >>> [record.seed for record in records]
     [5, 3]
     """
-    for problem in dict.fromkeys(problem for problem, _ in runs):
+    for problem in {id(problem): problem for problem, _ in runs}.values():
         check_problem(problem, settings)
     cells = [Cell(*run) for run in runs]
     with interrupts_obeyed(), _cache(store, settings) as cache:
-        records = {cell: record for cell in cells if (record := cache.find(cell)) is not None}
-        pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
+        records, pending = {}, []
+        for cell in dict.fromkeys(cells):
+            record = cache.find(cell)
+            if record is None:
+                pending.append(cell)
+            else:
+                records[cell] = record
         share = share_maker(pending, settings)
         total, done = sum(share(cell.problem) for cell in pending), 0.0
         for finished in run_cells(pending, executor, settings, limits, total):
@@ -87,23 +92,24 @@ def run_searches(
     for search in searches:
         check_problem(search.problem, settings)
     with interrupts_obeyed(), _cache(store, settings) as cache:
-        running, last = [], time.monotonic()
-        for search in searches:
-            running.append(_RunningSearch(search, cache))  # slow where the store has many records
-            if time.monotonic() > last + _BETWEEN_SIGNS:
-                progress(*_so_far(searches[: len(running)]))  # to guess the others takes as long
-                last = time.monotonic()
+        running = [_RunningSearch(search, cache) for search in searches]
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
         def cells() -> Iterator[Cell | None]:
             """What the searches ask for, as long as one of them is not done."""
+            last = time.monotonic()
             while not all(each.search.done for each in running):
-                unsent = [(each, cell) for each in running for cell in each.take_unsent()]
-                for each, cell in unsent:
-                    waiting.setdefault(cell, []).append(each)
-                    if len(waiting[cell]) == 1:
-                        yield cell
-                if not unsent:
+                sent = False
+                for each in running:
+                    for cell in each.take_unsent():
+                        waiting.setdefault(cell, []).append(each)
+                        if len(waiting[cell]) == 1:
+                            yield cell
+                        sent, last = True, time.monotonic()
+                    if time.monotonic() > last + _BETWEEN_SIGNS:
+                        yield None  # many searches that the store answers: time to show it
+                        last = time.monotonic()
+                if not sent:
                     yield None
 
         for finished in run_cells(cells(), executor, settings, limits):
@@ -112,7 +118,7 @@ def run_searches(
             for cell, record in zip(finished.cells, finished.records, strict=True):
                 for each in waiting.pop(cell):
                     each.answer(cell, record)
-            progress(*_so_far(searches))
+            progress(*_so_far(running))
 
 
 def _tell(finished: Finished, callback: Callable[[Record], None] | None) -> None:
@@ -120,27 +126,26 @@ def _tell(finished: Finished, callback: Callable[[Record], None] | None) -> None
         callback(record)  # type: ignore[misc]
 
 
-def _so_far(searches: Sequence[CriticalSearch]) -> tuple[float, float]:
-    """Runs told, and runs in all as far as can be guessed."""
-    return (
-        sum(search.evaluations for search in searches),
-        sum(search.expected_evaluations for search in searches),
-    )
-
-
 class _RunningSearch:
-    """A search, what it asked for last, and the records of that which have come."""
+    """A search, what it asked for last, and the records of that which have come.
+
+    It begins when it is first looked at: where the closed forms would look takes a while, and the
+    runs of the first of a thousand searches need not wait for the last.
+    """
 
     def __init__(self, search: CriticalSearch, cache: _RecordCache) -> None:
         self.search = search
+        self.begun = False
         self._cache = cache
         self._asked: list[Cell] = []
         self._records: dict[Cell, Record] = {}
         self._unsent: list[Cell] = []
-        self._continue()
 
     def take_unsent(self) -> list[Cell]:
         """Cells asked for that nobody has been told to run yet."""
+        if not self.begun:
+            self.begun = True
+            self._continue()
         unsent, self._unsent = self._unsent, []
         return unsent
 
@@ -163,6 +168,16 @@ class _RunningSearch:
                     self._unsent.append(cell)
                 else:
                     self._records[cell] = record
+
+
+def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
+    """Runs told, and runs in all as far as can be guessed from the searches that have begun."""
+    begun = [each.search for each in searches if each.begun]
+    expected = sum(search.expected_evaluations for search in begun)
+    return (
+        sum(search.evaluations for search in begun),
+        expected * len(searches) / max(len(begun), 1),
+    )
 
 
 class _RecordCache(Protocol):

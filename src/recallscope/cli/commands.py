@@ -1,0 +1,88 @@
+"""The commands by name: each is loaded when it is asked for, since to load all takes longer."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+
+class _Entry(NamedTuple):
+    """Where a command is, and what the list of commands says of it: its own first line."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "run": _Entry("run", "Run one experiment at one or more seeds."),
+    "train": _Entry("train", "Train once, and watch attention and recall along the way."),
+    "predict": _Entry(
+        "theory", "Predict the accuracies from closed forms, and say which noise binds."
+    ),
+    "solve": _Entry("theory", "Find the size that reaches a target accuracy, all else given."),
+    "bound": _Entry("theory", "Lower bound for estimators that see only the first gradient."),
+    "check": _Entry(
+        "theory", "Compare every closed form with Monte Carlo, around one small problem."
+    ),
+    "critical": _Entry(
+        "critical", "Measure the size at which an accuracy crosses a target, with an interval."
+    ),
+    "fit": _Entry(
+        "fit",
+        "Measure the power law of a critical size: exponents with intervals, and if it is one.",
+    ),
+    "phase": _Entry(
+        "phase", "Measure accuracy over a plane of two sizes, and compare it with the theory."
+    ),
+    "ablate": _Entry(
+        "ablate",
+        "Change one thing at a time, and see what it does to the accuracy at the same seeds.",
+    ),
+    "audit": _Entry("audit", "Say what the embedding table of a checkpoint can hold."),
+    "sweep": _Entry("sweep", "Run every cell of a sweep that the store has no record of."),
+    "bench": _Entry("bench", "Measure how fast this machine learns."),
+    "explore": _Entry(
+        "explore", "Write one page to play with the closed forms, and open it in the browser."
+    ),
+    "cite": _Entry("cite", "Print BibTeX for the paper and for this software."),
+    "records": _Entry(
+        "records", "List, verify, repair, compact, merge or export the records of a store."
+    ),
+    "paper": _Entry("paper", "The claims of arXiv 2603.15923: measurements, verdicts and figures."),
+}
+_WITHOUT_SIZES = ("explore", "cite")
+
+
+@cache
+def load_command(name: str) -> Any:
+    """A command from its function, or a group of commands from its file."""
+    module = import_module(f"recallscope.cli.{COMMANDS[name].module}")
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    from recallscope.cli.options import UNITS, Command
+
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    units = None if name in _WITHOUT_SIZES else UNITS
+    alone.command(name, cls=Command, epilog=units)(getattr(module, name))
+    return typer.main.get_command(alone)
+
+
+class Commands(TyperGroup):
+    """All commands; their list needs none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One of them, if there is one of that name."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Names and summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
