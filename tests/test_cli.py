@@ -417,6 +417,23 @@ def test_help_shows_how_and_needs_no_torch(command, arguments):
     assert arguments == ["--help"] or "Examples:" in done.stdout
 
 
+def test_a_slip_in_a_problem_is_told_before_torch_is_loaded():
+    """Loading it takes seconds; one process for all commands that need it later."""
+    script = (
+        "import sys; from recallscope.cli import main as cli\n"
+        "for call in ('run', 'train', 'critical --for samples', 'ablate',"
+        " 'phase --x dim=8,16 --y samples=8,16', 'fit --for samples --vary dim=8,16 --dim 8'):\n"
+        "    sys.argv = ['recallscope', *call.split(), '--embedding', 'sphre', '--vocab', '9',"
+        " '--length', '4']\n"
+        "    try: cli.main()\n"
+        "    except SystemExit as error: assert error.code == 2\n"
+        "    assert 'torch' not in sys.modules, call"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("did you mean sphere") >= 3
+
+
 def test_version_and_light_imports():
     script = (
         "import sys, recallscope, recallscope.cli.main; recallscope.Problem; recallscope.Task;"

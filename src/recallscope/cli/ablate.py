@@ -52,17 +52,17 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
-    from recallscope.api.ablate import ablate as measure
-    from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.measurement.ablation import named, plan
-    from recallscope.record import Status
-
     to, asked = output_from(output), names or []
     no_arrays(options, "are not ablated; compare them with recallscope run")
     problem = problem_from(**options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(tests), place_from(where)
+    from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
+    from recallscope.cell import Settings
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.measurement.ablation import named, plan
+    from recallscope.record import Status
+
     runs = plan(named(asked, problem, accuracy_name(accuracy)), 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)
     with ProgressDisplay("ablations") as display, resumable():

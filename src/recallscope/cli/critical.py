@@ -42,14 +42,14 @@ def critical(
       recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
           --length 64 --json
     """
-    from recallscope.api.critical import critical as measure
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
-
     to = output_from(output)
     fill_in(options, quantity)
     problem, arrays = problem_to_run(options, [quantity])
     asked = search_from(how) | settings_from(tests, arrays) | place_from(where)
+    from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.record import Status
+
     with ProgressDisplay("search") as display, resumable():
         found = measure(problem, quantity, **asked, progress=display.update)
     to.show(found, print_critical)

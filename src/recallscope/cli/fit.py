@@ -100,8 +100,6 @@ def _measure(
     asked: dict[str, Any],
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
-    from recallscope.api.fit import fit as measure
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.axis import check_varied, parse_axis
 
     if quantity is None or not vary:
@@ -113,5 +111,8 @@ def _measure(
     fill_in(options, quantity)
     problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
     asked |= settings_from(tests, arrays)
+    from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
+    from recallscope.cli.progress import ProgressDisplay
+
     with ProgressDisplay("searches") as display, resumable():
         return measure(problem, quantity, axes, **asked, progress=display.update)

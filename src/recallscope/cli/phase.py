@@ -140,15 +140,15 @@ def _measure(
     yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
-    from recallscope.api.phase import phase as measure
-    from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.measurement.phase import check_plan, plan
-
     problem, arrays = problem_to_run(options, [axis.name for axis in axes])
     settings = settings_from(tests, arrays)
     count, first = seeds_from(seeds, seed, largest=2**62)
     place = place_from(where)
+    from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
+    from recallscope.cell import Settings
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.measurement.phase import check_plan, plan
+
     check_plan(problem, *axes, count)
     runs = plan(problem, *axes, 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)

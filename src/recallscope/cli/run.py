@@ -41,16 +41,16 @@ def run(
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    from recallscope.api.run import run as measure
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.experiment import run as experiment
-    from recallscope.learning.cost import predict_cost
-
     to = output_from(output)
     arrays, options["embedding"] = own_arrays(options["embedding"])
     problem = problem_from(**options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(tests, arrays), place_from(where)
+    from recallscope.api.run import run as measure  # with torch, after what may be mistaken
+    from recallscope.cli.progress import ProgressDisplay
+    from recallscope.experiment import run as experiment
+    from recallscope.learning.cost import predict_cost
+
     experiment.check_run(problem, **settings)
     how = {name: settings[name] for name in ("engine", "test_samples", "dtype")}
     experiment.check_memory(problem, **how)

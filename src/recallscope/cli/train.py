@@ -41,12 +41,12 @@ def train(
       recallscope train --vocab 256 --samples 2048 --dim 36 --length 16 --learner gd --steps 400
       recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --checkpoint half
     """
-    from recallscope.api.train import train as measure
-    from recallscope.learning.cost import predict_cost
-
     to = output_from(output)
     arrays, options["embedding"] = own_arrays(options["embedding"])
     problem = problem_from(**options)
+    from recallscope.api.train import train as measure  # with torch, after what may be mistaken
+    from recallscope.learning.cost import predict_cost
+
     cost = predict_cost(problem, dtype=dtype)
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
