@@ -1,6 +1,7 @@
 // What is scrolled sideways can be reached and scrolled by the keyboard.
+const scrolled = ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset p:has(> img, > a > img)";
 const reachable = () => {
-  for (const each of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code")) {
+  for (const each of document.querySelectorAll(scrolled)) {
     each.tabIndex = 0;
   }
 };
