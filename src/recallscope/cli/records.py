@@ -170,7 +170,7 @@ def compact(
     store, in_json = _opened(context, asked)
     before, after = store.compact(drop or [])
     counts = {"shards_before": before, "shards_after": after}
-    print_either(in_json, counts, print, f"{before} shards are now {after}.")
+    print_either(in_json, counts, print, f"Shards: {before} before, {after} now.")
 
 
 @app.command(cls=Command)
