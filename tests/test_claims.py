@@ -10,8 +10,10 @@ from functools import cache
 import pytest
 
 import planted_claims
+from recallscope.executors.base import Serial
 from recallscope.paper import predictions
 from recallscope.paper.bundle import summary
+from recallscope.paper.drawings import Drawings
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.figures import write_figure
 from recallscope.paper.presets import SIZES, sweep_file, sweep_of
@@ -75,7 +77,7 @@ def is_fit_to_be_told(found, tmp_path, name):
     assert "nan" not in told
     assert "inf" not in told.replace("infeasible", "")
     assert len(found.answer) < 3000  # no number is told with three hundred digits
-    assert write_figure(CLAIMS[name], found, tmp_path, ["png"])
+    assert write_figure(Drawings(Serial()), CLAIMS[name], found, tmp_path, ["png"])
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -18,8 +18,11 @@ from matplotlib.figure import Figure
 
 from browser import browser, open_tab
 from made_up_report import FACTS, RUDE, claims
+from recallscope.executors.base import Serial
+from recallscope.paper.drawings import Drawings, drawings
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
+from recallscope.plotting.pages import panel_drawing
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.pictures import draw_panel, picture_figure
 from recallscope.plotting.style import save
@@ -93,6 +96,8 @@ def test_figures_lie_beside_the_page_and_nothing_else(written):
 
 def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_path):
     assert report(claims(), FACTS) == page
+    with drawings(many=True) as drawn:
+        assert report(claims(), FACTS, drawn=drawn) == page
     write_report(tmp_path / "report.html", claims()[:1], FACTS)
     name = Path("report-figures") / "products.pdf"
     assert (tmp_path / name).read_bytes() == (written.parent / name).read_bytes()
@@ -289,3 +294,14 @@ def test_the_browser_would_tell(tmp_path):
         said = " ".join(tab.complaints)
         assert all(word in said for word in ("hm", "no", "thrown", "ERR_NAME_NOT_RESOLVED"))
         assert any(found.startswith("image-alt") for found in tab.barriers())
+
+
+def test_what_a_worker_was_lost_with_is_drawn_all_the_same():
+    class Lost(Serial):
+        def finished(self, timeout):
+            return [each._replace(result=None, lost="killed") for each in super().finished(timeout)]
+
+    asked = panel_drawing(claims()[0][1].picture.panels[0])
+    drawn = Drawings(Lost())
+    drawn.ask("one", asked)
+    assert drawn.take("one") == asked.run()

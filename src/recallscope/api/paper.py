@@ -6,6 +6,7 @@ A claim of your own is given as an object in the place of a name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 OWN_RUNS = "recallscope-paper"
 """The folder of runs of one's own."""
+
+_FEW = 2  # claims whose figures this process draws by itself
 
 Found = list[tuple[Claim, Finding | None]]
 Asked = str | Claim | Sequence[Claim]
@@ -109,28 +112,73 @@ def report_claims(
 ) -> list[Path]:
     """Write a self-contained page with verdicts, figures and numbers; returns its figures."""
     from recallscope.common.csv_files import check_output
+    from recallscope.paper.drawings import drawings
     from recallscope.paper.provenance import facts_about
-    from recallscope.paper.report import write_report
+    from recallscope.paper.report import ask_for_drawings, write_report
     from recallscope.plotting.pages import check_packages
 
     check_output(to, "report", (".html",))
     check_packages()
-    asked, evidence = claims_named(claims), evidence_at(size, store)
-    found = findings(asked, evidence, progress)
-    files = hashes(BUNDLE if store is None else runs_in(store, size))
-    facts = facts_about(evidence, found, store or OWN_RUNS, files)
-    return write_report(to, found, facts, lambda done, total: progress("drawing", done, total))
+    asked = claims_named(claims)
+    with drawings(many=len(asked) > _FEW) as drawn:
+        evidence = evidence_at(size, store)
+        found = findings(asked, evidence, progress, partial(ask_for_drawings, drawn))
+        files = hashes(BUNDLE if store is None else runs_in(store, size))
+        facts = facts_about(evidence, found, store or OWN_RUNS, files)
+        show = partial(progress, "drawing")
+        return write_report(to, found, facts, show, drawn)
+
+
+def plot_claims(
+    to: str,
+    claims: Asked = "all",
+    *,
+    store: str | None = None,
+    size: str = "full",
+    progress: Callable[[str, float, float], None] = lambda stage, done, total: None,
+) -> list[Path]:
+    """Write the figure of each claim for print, as .pdf and .png, into a folder; where they are."""
+    from recallscope.paper.drawings import drawings
+    from recallscope.paper.figures import ask_for_figure, write_figure
+
+    asked, folder = claims_named(claims), Path(to)
+    with drawings(many=len(asked) > _FEW) as drawn:
+        evidence = evidence_at(size, store)
+        found = findings(asked, evidence, progress, partial(ask_for_figure, drawn))
+        for claim, each in found:
+            if each is None:
+                raise ProblemError(
+                    f"{claim.name} is not yet measured; start with recallscope paper run "
+                    f"{claim.name}"
+                )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ProblemError(f"figures cannot be written to {to!r}: {error.strerror}") from None
+        written: list[Path] = []
+        for number, (claim, each) in enumerate(found, start=1):
+            assert each is not None
+            written += write_figure(drawn, claim, each, folder)
+            progress("drawing", number, len(found))
+        return written
 
 
 def findings(
     claims: Sequence[Claim],
     evidence: Evidence,
     progress: Callable[[str, float, float], None] = lambda stage, done, total: None,
+    then: Callable[[Claim, Finding], None] = lambda claim, found: None,
 ) -> Found:
-    """What the runs say of each claim; None of those whose runs are not all there."""
+    """What the runs say of each claim; None of those whose runs are not all there.
+
+    `then` is called with each as soon as it is known.
+    """
     found: Found = []
     for claim in claims:
-        found.append((claim, finding(claim, evidence)))
+        each = finding(claim, evidence)
+        found.append((claim, each))
+        if each is not None:
+            then(claim, each)
         progress("reading the runs", len(found), len(claims))
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +11,6 @@ from recallscope.cli.execution import resumable, workers_from
 from recallscope.cli.options import Command, Json, asks_where_to_run, one_of
 from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
-from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.cli.progress import ProgressDisplay
@@ -113,21 +111,11 @@ def plot(
       recallscope paper plot products
       recallscope paper plot all --to figures
     """
-    from recallscope.api import paper
-    from recallscope.paper.figures import write_figure
-    from recallscope.paper.registry import claims_named
+    from recallscope.api.paper import plot_claims
 
     with _Displays() as displays:
-        found = paper.findings(claims_named(name), paper.evidence_at(size, store), displays.show)
-    findings = [(claim, _measured(claim, each)) for claim, each in found]
-    folder = Path(to)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ProblemError(f"figures cannot be written to {to!r}: {error.strerror}") from None
-    written = [
-        str(path) for claim, found in findings for path in write_figure(claim, found, folder)
-    ]
+        figures = plot_claims(to, name, store=store, size=size, progress=displays.show)
+    written = [str(path) for path in figures]
     print_either(as_json, {"figures": written}, print, "\n".join(written))
 
 
@@ -181,14 +169,6 @@ class _Displays:
             self._display = self._stack.enter_context(ProgressDisplay(stage))
         assert self._display is not None
         self._display.update(done, total)
-
-
-def _measured(claim: Claim, found: Finding | None) -> Finding:
-    if found is None:
-        raise ProblemError(
-            f"{claim.name} is not yet measured; start with recallscope paper run {claim.name}"
-        )
-    return found
 
 
 def _print_findings(found: list[tuple[Claim, Finding | None]], as_json: bool) -> None:

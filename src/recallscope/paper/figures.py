@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from recallscope.common.new_files import written_beside
 from recallscope.paper.claim import Claim, Finding
-from recallscope.plotting.pictures import picture_figure
-from recallscope.plotting.style import save
+from recallscope.paper.drawings import Drawings
+from recallscope.plotting.picture_job import PictureJob
+
+FOR_PRINT = ("pdf", "png")
+
+
+def ask_for_figure(
+    drawn: Drawings, claim: Claim, finding: Finding, kinds: Sequence[str] = FOR_PRINT
+) -> None:
+    """Have the figure drawn in some formats."""
+    drawn.ask((claim.name, *kinds), PictureJob(finding.picture, claim.title, tuple(kinds)))
 
 
 def write_figure(
-    claim: Claim, finding: Finding, folder: Path, kinds: Sequence[str] = ("pdf", "png")
+    drawn: Drawings,
+    claim: Claim,
+    finding: Finding,
+    folder: Path,
+    kinds: Sequence[str] = FOR_PRINT,
 ) -> list[Path]:
     """Write the figure in some formats, named after the claim; returns where they are."""
-    figure = picture_figure(finding.picture, claim.title)
-    # Laid out once for all formats.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    ask_for_figure(drawn, claim, finding, kinds)
     paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
-    for path in paths:
-        save(figure, path)
+    for path, content in zip(paths, drawn.take((claim.name, *kinds)), strict=True):
+        with written_beside(path, "figure") as part:
+            part.write_bytes(content)
     return paths

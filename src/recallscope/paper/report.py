@@ -19,12 +19,20 @@ from urllib.parse import quote
 from recallscope.common.csv_files import check_output
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
+from recallscope.executors.base import Serial
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.figures import write_figure
+from recallscope.paper.drawings import Drawings
+from recallscope.paper.figures import ask_for_figure, write_figure
 from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
-from recallscope.plotting.pages import page_styles, page_template, panel_described, panel_image
+from recallscope.plotting.pages import (
+    image_address,
+    page_styles,
+    page_template,
+    panel_described,
+    panel_drawing,
+)
 from recallscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -37,20 +45,26 @@ _SIGNS = {
     Verdict.NOT_YET_MEASURED: "–",
 }
 _MOST_ROWS = 200  # on the page; the CSV has all
+_BESIDE = ("pdf",)  # formats of the figures beside it
 
 
 def report(
     claims: Sequence[tuple[Claim, Finding | None]],
     facts: ReportFacts,
     figures: str = "report-figures",
+    drawn: Drawings | None = None,
 ) -> str:
     """The page, as HTML; `figures` is the folder beside it that its links to PDFs name."""
+    drawn = drawn or Drawings(Serial())
     template = page_template(
         "paper", "report.html.j2", mean=_mean, format_range=format_range, raised=_raised
     )
     numbers = itertools.count(1)
     shown = [
-        {**_shown(claim, finding, figures), "number": next(numbers) if claim.of_the_paper else None}
+        {
+            **_shown(claim, finding, figures, drawn),
+            "number": next(numbers) if claim.of_the_paper else None,
+        }
         for claim, finding in claims
     ]
     of_paper, others = (
@@ -72,6 +86,7 @@ def write_report(
     claims: Sequence[tuple[Claim, Finding | None]],
     facts: ReportFacts,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    drawn: Drawings | None = None,
 ) -> list[Path]:
     """Write the page, and beside it a folder with each figure as PDF; where these are.
 
@@ -80,16 +95,29 @@ def write_report(
     """
     path = check_output(path, "report", (".html",))
     folder = path.with_name(f"{path.stem}-figures")
-    page = report(claims, facts, folder.name)
+    drawn = drawn or Drawings(Serial())
+    page = report(claims, facts, folder.name, drawn)
     figures: list[Path] = []
     with written_beside(path, "report") as part:
         for number, (claim, finding) in enumerate(claims, start=1):
             progress(number, len(claims))
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
-                figures += write_figure(claim, finding, folder, ["pdf"])
+                figures += write_figure(drawn, claim, finding, folder, _BESIDE)
         part.write_text(page, encoding="utf-8")
     return figures
+
+
+def ask_for_drawings(drawn: Drawings, claim: Claim, finding: Finding) -> None:
+    """Have all that a report shows of a claim drawn."""
+    _ask_for_panels(drawn, claim, finding)
+    if finding.picture.panels:
+        ask_for_figure(drawn, claim, finding, _BESIDE)
+
+
+def _ask_for_panels(drawn: Drawings, claim: Claim, finding: Finding) -> None:
+    for place, panel in enumerate(finding.picture.panels):
+        drawn.ask((claim.name, place), panel_drawing(panel))
 
 
 def _raised(text: str) -> Markup:
@@ -99,7 +127,7 @@ def _raised(text: str) -> Markup:
     return Markup(re.sub(r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>", str(escape(text))))
 
 
-def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any]:
+def _shown(claim: Claim, finding: Finding | None, figures: str, drawn: Drawings) -> dict[str, Any]:
     """What the template needs of one claim."""
     anchor = f"claim-{claim.name}"
     verdict = Verdict.NOT_YET_MEASURED if finding is None else finding.verdict
@@ -112,9 +140,14 @@ def _shown(claim: Claim, finding: Finding | None, figures: str) -> dict[str, Any
     }
     if finding is None:
         return {**shown, "short": verdict.advice}
+    _ask_for_panels(drawn, claim, finding)
     panels = [
-        {"title": panel.title, "described": panel_described(panel), "drawn": panel_image(panel)}
-        for panel in finding.picture.panels
+        {
+            "title": panel.title,
+            "described": panel_described(panel),
+            "drawn": image_address(drawn.take((claim.name, place))),
+        }
+        for place, panel in enumerate(finding.picture.panels)
     ]
     head = list(dict.fromkeys(name for row in finding.rows for name in row))
     return {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import importlib
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.extras import missing
 from recallscope.plotting.panels import Panel, Picture
-from recallscope.plotting.pictures import picture_figure
-from recallscope.plotting.style import draw
+from recallscope.plotting.picture_job import PictureJob
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -47,12 +45,16 @@ def page_styles() -> str:
     return _text("plotting", "page.css")
 
 
-def panel_image(panel: Panel) -> str:
-    """A panel as an address that holds all of it; the page has its title."""
-    drawn = io.BytesIO()
+def panel_drawing(panel: Panel) -> PictureJob:
+    """A panel alone, without its title, which the page has."""
     alone = Picture(caption="", panels=[replace(panel, title="")])
-    draw(picture_figure(alone, "", width=_PANEL_WIDTH), drawn, "svg")
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
+    return PictureJob(alone, "", ("svg",), _PANEL_WIDTH)
+
+
+def image_address(drawn: Sequence[bytes]) -> str:
+    """An address that holds all of a panel that was drawn."""
+    (image,) = drawn
+    return f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
 
 
 def panel_described(panel: Panel) -> str:

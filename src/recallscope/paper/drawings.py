@@ -1,0 +1,56 @@
+"""Drawing on all cores: it is most of what a report takes, and no figure waits for another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+
+from recallscope.common.machine import available_cores
+from recallscope.executors.base import Executor, numbers
+from recallscope.executors.registry import running
+from recallscope.plotting.picture_job import PictureJob
+
+_PATIENCE = 0.2  # seconds between looks at anything but the workers
+
+
+class Drawings:
+    """Drawings by a name each: asked for as soon as they are known, taken when they are needed.
+
+    >>> from recallscope.plotting.panels import Picture
+    >>> from recallscope.executors.base import Serial
+    >>> drawn = Drawings(Serial())
+    >>> drawn.ask("empty", PictureJob(Picture(caption=""), "", ("pdf", "svg")))
+    >>> [content[:5] for content in drawn.take("empty")]
+    [b'%PDF-', b'<?xml']
+    """
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._asked: dict[Hashable, PictureJob] = {}
+        self._names: dict[int, Hashable] = {}
+        self._done: dict[Hashable, list[bytes]] = {}
+
+    def ask(self, name: Hashable, drawing: PictureJob) -> None:
+        """Have it drawn, unless it was asked for before."""
+        if name not in self._asked:
+            number = next(numbers)
+            self._asked[name], self._names[number] = drawing, name
+            self._pool.submit(number, drawing)
+
+    def take(self, name: Hashable) -> list[bytes]:
+        """What was drawn, once it is."""
+        while name not in self._done:
+            for each in self._pool.finished(_PATIENCE):
+                place = self._names[each.number]
+                # What no worker came to an end with is drawn here, or fails here and says why.
+                lost = each.lost is not None
+                self._done[place] = self._asked[place].run() if lost else each.value()
+        return self._done[name]
+
+
+@contextmanager
+def drawings(many: bool) -> Iterator[Drawings]:
+    """By all cores if there are many to be drawn: to start a worker takes as long as a few."""
+    executor = "processes" if many and available_cores() > 1 else "serial"
+    with running(executor, preload=["recallscope.plotting.picture_job"]) as pool:
+        yield Drawings(pool)

@@ -1,0 +1,37 @@
+"""A figure to be drawn: plain data, which any process can draw."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+from recallscope.plotting.panels import Picture
+from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.style import draw
+
+
+@dataclass(frozen=True)
+class PictureJob:
+    """A picture, and the formats and the width that are wanted of it."""
+
+    picture: Picture
+    title: str
+    kinds: tuple[str, ...]
+    width: float | None = None
+
+    def run(self) -> list[bytes]:
+        """What a file of each format holds.
+
+        >>> [drawn[:4] for drawn in PictureJob(Picture(caption=""), "", ("pdf",)).run()]
+        [b'%PDF']
+        """
+        figure = picture_figure(self.picture, self.title, width=self.width)
+        if len(self.kinds) > 1:  # laid out once for all of them
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        contents = []
+        for kind in self.kinds:
+            drawn = io.BytesIO()
+            draw(figure, drawn, kind)
+            contents.append(drawn.getvalue())
+        return contents
