@@ -252,11 +252,12 @@ class CriticalSearch:
         >>> search.evaluations
         4
         """
+        fixed = all_but(self.quantity, self.problem)
         for result in results:
             record = result if isinstance(result, Record) else told(*_four(result))
             size = getattr(record.problem, self.quantity)
-            expected = self.problem.replace(**{self.quantity: size})
-            if record.problem != expected or not math.isfinite(size):
+            if all_but(self.quantity, record.problem) != fixed or not math.isfinite(size):
+                expected = self.problem.replace(**{self.quantity: size})
                 raise ProblemError(
                     f"the record is of another problem: expected {expected}, got {record.problem}"
                 )
@@ -384,6 +385,11 @@ class CriticalSearch:
                 }
             )
         return points
+
+
+def all_but(quantity: str, problem: Problem) -> list[Any]:
+    """All fields of a problem but one size."""
+    return [value for name, value in vars(problem).items() if name != quantity]
 
 
 def _four(result: Any) -> tuple[Problem, int, Any, Any]:

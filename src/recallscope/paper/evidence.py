@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.cell import Cell, Settings
-from recallscope.measurement.critical import CriticalSearch
+from recallscope.measurement.critical import CriticalSearch, all_but
 from recallscope.paper.crossings import Kept, remember
 from recallscope.paper.presets import sweep_of
 from recallscope.problem import Problem, ProblemError
@@ -164,13 +164,14 @@ class Evidence:
         It looks at what it has after each batch, so that part of one is as if it were not there:
         interrupted and resumed it ends where it would have ended.
         """
-        wanted = _all_but(search, search.problem)
+        wanted = all_but(search.quantity, search.problem)
         found: list[Record] = []
         for seed in range(search.first_seed, search.first_seed + search.budget):
             mine = [
                 record
                 for record in self._records.get(seed, ())
-                if _all_but(search, record.problem) == wanted and _was_run_so(record, settings)
+                if all_but(search.quantity, record.problem) == wanted
+                and _was_run_so(record, settings)
             ]
             if not mine:
                 break
@@ -182,11 +183,6 @@ class Evidence:
     def _record(self, cell: Cell, settings: Settings) -> Record | None:
         known = self._cells.get((cell.problem, cell.seed), ())
         return next((record for record in known if _was_run_so(record, settings)), None)
-
-
-def _all_but(search: CriticalSearch, problem: Problem) -> list[Any]:
-    """All fields of a problem but the size sought."""
-    return [value for name, value in vars(problem).items() if name != search.quantity]
 
 
 def _was_run_so(record: Record, settings: Settings) -> bool:
