@@ -138,6 +138,7 @@ MALFORMED = [
     (options(length="1e13"), "GiB of memory for vocab=64, dim=16, length=10000000000000"),
     (options(length=None), "length is missing"),
     (options(width="0"), "width must be a whole number from 1 to 2^53, not 0"),
+    (options(width="3.25"), "not 3.25; that of a figure is --figure-width INCHES"),
     (options(width="1e13"), "GiB of memory"),
     (options(activation="relu"), "activation 'relu' needs an MLP to act in"),
     (options(width="8", activation="sine"), "activation must be one of relu, gelu, tanh"),

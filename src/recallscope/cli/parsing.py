@@ -38,6 +38,12 @@ def problem_from(**options: Any) -> Problem:
         for name, value in options.items()
         if value is not None
     }
+    width = fields.get("width")
+    if isinstance(width, float) and not width.is_integer():
+        raise ProblemError(
+            f"the width of an MLP is a whole number, not {width:g}; that of a figure is "
+            "--figure-width INCHES"
+        )
     known = declared_by(named_parts(fields))
     for name, value in _fields(declared).items():
         kind = type(known[name].default) if name in known else str

@@ -36,16 +36,20 @@ class Drawings:
             number = next(numbers)
             self._asked[name], self._names[number] = drawing, name
             self._pool.submit(number, drawing)
+            self._collect(0)  # a worker that is done with all it was given gets more
 
     def take(self, name: Hashable) -> list[bytes]:
         """What was drawn, once it is."""
         while name not in self._done:
-            for each in self._pool.finished(_PATIENCE):
-                place = self._names[each.number]
-                # What no worker came to an end with is drawn here, or fails here and says why.
-                lost = each.lost is not None
-                self._done[place] = self._asked[place].run() if lost else each.value()
+            self._collect(_PATIENCE)
         return self._done[name]
+
+    def _collect(self, patience: float) -> None:
+        for each in self._pool.finished(patience):
+            place = self._names[each.number]
+            # What no worker came to an end with is drawn here, or fails here and says why.
+            lost = each.lost is not None
+            self._done[place] = self._asked[place].run() if lost else each.value()
 
 
 @contextmanager
