@@ -87,7 +87,7 @@ def test_tidying_up(command, file, tmp_path):
     done = command("records", "--store", stores[0], "--json", "merge", stores[1])
     assert json.loads(done.stdout) == {"added": 0, "better_there": 0}
     done = command("records", "--store", stores[0], "compact")
-    assert done.stdout.endswith("now 1.\n")
+    assert done.stdout.endswith("1 now.\n")
     shard = next(Path(stores[1]).glob("*.parquet"))
     shard.write_bytes(shard.read_bytes()[:-9])
     done = command("records", "--store", stores[1], "verify")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -57,7 +56,6 @@ COMMANDS = {
 _WITHOUT_SIZES = ("explore", "cite")
 
 
-@cache
 def load_command(name: str) -> Any:
     """A command from its function, or a group of commands from its file."""
     module = import_module(f"recallscope.cli.{COMMANDS[name].module}")

@@ -12,7 +12,6 @@ import importlib.util
 import os
 import pickle
 import secrets
-import shutil
 import signal
 import socket
 import tempfile
@@ -24,7 +23,7 @@ from recallscope.common.extras import missing
 from recallscope.common.machine import available_cores, memory_left
 from recallscope.executors.base import Done, Job, packed_job
 from recallscope.executors.child import TICK, Child, Stop, Watchdog, all_processes, process_state
-from recallscope.executors.ray_guard import cluster_processes, kill_cluster, start_guard
+from recallscope.executors.ray_guard import clear_up, cluster_processes, start_guard
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -249,8 +248,7 @@ class _LocalCluster:
     def stop(self) -> None:
         if self._folder is None:
             return
-        kill_cluster(str(self._folder), {self._guard.pid} if self._guard is not None else set())
-        shutil.rmtree(self._folder, ignore_errors=True)
+        clear_up(str(self._folder), {self._guard.pid} if self._guard is not None else set())
         if self._guard is not None:
             self._guard.kill()
             self._guard.wait()

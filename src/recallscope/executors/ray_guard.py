@@ -46,12 +46,27 @@ def kill_cluster(folder: str, spared: set[int]) -> None:
         time.sleep(0.02)
 
 
+def clear_up(folder: str, spared: set[int]) -> None:
+    """Kill the cluster in this folder and remove it; again, if the last of it still wrote there.
+
+    A process that was killed has no open files any more while one of its threads ends a write.
+    """
+    for _ in range(50):
+        kill_cluster(folder, spared)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            return
+        time.sleep(0.02)
+
+
 def watch(parent: int, folder: str) -> None:
     """Wait for the end of the process that started this one; then clear up for it."""
     while os.getppid() == parent:
         time.sleep(0.2)
-    kill_cluster(folder, set())
-    shutil.rmtree(folder, ignore_errors=True)
+    clear_up(folder, set())
+
+
+_GUARD = (cluster_processes, kill_cluster, clear_up, watch)
 
 
 def start_guard(folder: Path) -> subprocess.Popen[bytes]:
@@ -60,7 +75,7 @@ def start_guard(folder: Path) -> subprocess.Popen[bytes]:
         [
             "import contextlib, os, shutil, time",
             "from pathlib import Path",
-            *(inspect.getsource(each) for each in (cluster_processes, kill_cluster, watch)),
+            *(inspect.getsource(each) for each in _GUARD),
             f"watch({os.getpid()}, {str(folder)!r})",
         ]
     )
