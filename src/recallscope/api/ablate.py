@@ -50,7 +50,7 @@ def ablate(
         raise ProblemError("an experiment of your own has nothing to take away; use sweep")
     ablations = ablation.named(names, problem, accuracy_name(accuracy))
     count = whole_number("seeds", seeds, 1, 10**6)
-    check_amount("this ablation", 1 + len(ablations), count)
+    check_amount("this ablation", len(ablation.plan(ablations, 1)), count)
     records = runs.records(ablation.plan(ablations, count, seed), "ablations")
     results = [ablation.compare(each, records) for each in ablations]
     return Ablations(problem=problem, seeds=count, results=results, records=records)

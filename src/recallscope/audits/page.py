@@ -30,11 +30,10 @@ from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
 from recallscope.plotting.pages import (
     check_packages,
-    image_address,
     page_styles,
     page_template,
-    panel_described,
     panel_drawing,
+    shown_panel,
 )
 from recallscope.plotting.panels import Picture
 
@@ -85,14 +84,7 @@ def _title(found: Audit) -> str:
 
 
 def _figures(picture: Picture) -> list[dict[str, str]]:
-    return [
-        {
-            "title": panel.title,
-            "described": panel_described(panel),
-            "drawn": image_address(panel_drawing(panel).run()),
-        }
-        for panel in picture.panels
-    ]
+    return [shown_panel(panel, panel_drawing(panel).run()) for panel in picture.panels]
 
 
 def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:

@@ -387,9 +387,9 @@ class CriticalSearch:
         return points
 
 
-def all_but(quantity: str, problem: Problem) -> list[Any]:
+def all_but(quantity: str, problem: Problem) -> dict[str, Any]:
     """All fields of a problem but one size."""
-    return [value for name, value in vars(problem).items() if name != quantity]
+    return {name: value for name, value in vars(problem).items() if name != quantity}
 
 
 def _four(result: Any) -> tuple[Problem, int, Any, Any]:

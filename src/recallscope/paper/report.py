@@ -27,11 +27,10 @@ from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
 from recallscope.plotting.pages import (
-    image_address,
     page_styles,
     page_template,
-    panel_described,
     panel_drawing,
+    shown_panel,
 )
 from recallscope.statistics.intervals import Interval
 
@@ -142,11 +141,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str, drawn: Drawings)
         return {**shown, "short": verdict.advice}
     _ask_for_panels(drawn, claim, finding)
     panels = [
-        {
-            "title": panel.title,
-            "described": panel_described(panel),
-            "drawn": image_address(drawn.take((claim.name, place))),
-        }
+        shown_panel(panel, drawn.take((claim.name, place)))
         for place, panel in enumerate(finding.picture.panels)
     ]
     head = list(dict.fromkeys(name for row in finding.rows for name in row))

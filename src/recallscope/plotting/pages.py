@@ -51,13 +51,14 @@ def panel_drawing(panel: Panel) -> PictureJob:
     return PictureJob(alone, "", ("svg",), _PANEL_WIDTH)
 
 
-def image_address(drawn: Sequence[bytes]) -> str:
-    """An address that holds all of a panel that was drawn."""
+def shown_panel(panel: Panel, drawn: Sequence[bytes]) -> dict[str, str]:
+    """What a template shows of a panel: the drawing is an address that holds all of it."""
     (image,) = drawn
-    return f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
+    address = f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
+    return {"title": panel.title, "described": _described(panel), "drawn": address}
 
 
-def panel_described(panel: Panel) -> str:
+def _described(panel: Panel) -> str:
     """A panel for those who cannot see it; its numbers are in a table."""
     series = "; ".join(f"{series.label} ({series.kind})" for series in panel.series)
     return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
