@@ -24,12 +24,14 @@ class Metric:
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         name: needed only if it is handed over as an object.
+        version: raised when the same problem and seed give another record; part of record keys.
     """
 
     measure: Callable[[Setup, Logits], float | Sequence[float]]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     name: str = ""
+    version: int = 1
 
 
 def measured(setup: Setup, logits: Logits) -> dict[str, float | Sequence[float]]:

@@ -107,6 +107,7 @@ class Learner:
         metrics: the names of the metrics that it gives.
         closed_form: whether the formulas for three gradient steps hold for it.
         name: needed only if it is handed over as an object.
+        version: raised when the same problem and seed give another record; part of record keys.
     """
 
     learn: Callable[[Setup], Outcome]
@@ -118,6 +119,7 @@ class Learner:
     metrics: tuple[str, ...] = ()
     closed_form: bool = False
     name: str = ""
+    version: int = 1
 
 
 def ready(logits: Logits) -> Logits:

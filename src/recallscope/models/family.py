@@ -37,6 +37,7 @@ class Family:
             overlap 1/d), of 'gaussian' (whose lengths vary too), of 'orthogonal', or of a 'table',
             which are worked out from tables that are drawn.
         name: needed only if it is handed over as an object.
+        version: raised when the same problem and seed give another record; part of record keys.
     """
 
     draw: Callable[[Problem, int, type[np.floating[Any]]], Embeddings]
@@ -45,6 +46,7 @@ class Family:
     check: Callable[[Problem], None] = no_check
     closed_form: str | None = None
     name: str = ""
+    version: int = 1
 
 
 def independent_rows(rows: Rows) -> Callable[[Problem, int, type[np.floating[Any]]], Embeddings]:

@@ -27,6 +27,7 @@ class ModelKind:
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for one attention layer hold for it.
         name: needed only if it is handed over as an object.
+        version: raised when the same problem and seed give another record; part of record keys.
     """
 
     build: Callable[[Instance], Any]
@@ -35,3 +36,4 @@ class ModelKind:
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
     name: str = ""
+    version: int = 1

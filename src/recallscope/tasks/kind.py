@@ -35,6 +35,7 @@ class TaskKind:
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for a permutation hold for it.
         name: needed only if it is handed over as an object.
+        version: raised when the same problem and seed give another record; part of record keys.
     """
 
     make: Callable[[Problem, int], SampleSource]
@@ -42,6 +43,7 @@ class TaskKind:
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
     name: str = ""
+    version: int = 1
 
 
 def samples_of(problem: Problem, seed: int) -> SampleSource:
