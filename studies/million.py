@@ -24,7 +24,7 @@ import numpy as np
 from recallscope import Problem, Store, run, sweep
 from recallscope.cell import Cell, Settings
 from recallscope.common.csv_files import write_csv
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import CellKeys
 from recallscope.store.schema import KeyedRecord
 
 SHARD = 20_000
@@ -38,7 +38,7 @@ def problems(count: int) -> list[Problem]:
 
 def fill(place: str, records: int) -> None:
     """Write so many records, each under its own key."""
-    store, key = Store(place), key_maker(Settings())
+    store, key = Store(place), CellKeys(Settings())
     first, rng = run(problems(1)[0], 0, dtype="float32"), np.random.default_rng(0)
     with store.writing():
         kept: list[KeyedRecord] = []
@@ -57,8 +57,8 @@ def measure(what: str, place: str, records: int) -> dict[str, float]:
     """In a process of its own: seconds, and the largest memory of the whole process."""
     started = time.perf_counter()
     if what == "open":
-        with Store(place).writing() as statuses:
-            assert len(statuses) == records
+        with Store(place).writing() as index:
+            assert len(index.statuses) == records
     else:
         cells = ((p, seed) for p in problems(records // SEEDS) for seed in range(SEEDS))
         assert sweep(cells, place).known == records

@@ -15,7 +15,7 @@ from recallscope import Store, run
 from recallscope.cell import Cell, Settings
 from recallscope.paper.bundle import BUNDLE
 from recallscope.record import Record
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import CellKeys
 
 MADE_OTHERWISE = ("elapsed_seconds", "versions", "revision")
 
@@ -48,7 +48,7 @@ def main() -> None:
     table = Store(BUNDLE / "records").table(["key"])
     stored = set(table["key"].to_pylist())
     records = list(Store(BUNDLE / "records").records())
-    found = {key_maker(settings_of(each))(Cell(each.problem, each.seed)) for each in records}
+    found = {CellKeys(settings_of(each))(Cell(each.problem, each.seed)) for each in records}
     print(f"{len(found & stored)} of {len(stored)} keys found", flush=True)
     equal = 0
     for done, record in enumerate(rng.sample(records, count), start=1):

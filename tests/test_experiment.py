@@ -16,7 +16,7 @@ from recallscope.learning.memory import ideal_memory
 from recallscope.learning.three_step import learn
 from recallscope.record import Provenance
 from recallscope.statistics.intervals import mean_interval
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import CellKeys
 from recallscope.sweeps.sharded import run_sharded
 
 PROBLEM = Problem(vocab=128, samples=2048, dim=32, length=6)
@@ -347,7 +347,7 @@ def test_an_interval_never_claims_certainty():
 def test_a_device_has_one_name():
     assert run(PROBLEM, device="cpu:0").result() == run(PROBLEM, device="cpu").result()
     assert Settings(device="cuda:0") == Settings(device="cuda") != Settings(device="cuda:1")
-    keys = [key_maker(Settings(device=device))((PROBLEM, 0)) for device in ("cuda", "cuda:0")]
+    keys = [CellKeys(Settings(device=device))((PROBLEM, 0)) for device in ("cuda", "cuda:0")]
     assert keys[0] == keys[1]
 
 

@@ -129,8 +129,8 @@ def test_a_shard_that_says_it_replaces_what_it_does_not_hold(store):
         own_table(store).slice(0, 1),
         about={"format": 2, "nonce": "", "replaces": [real.name]},
     )
-    with pytest.warns(StoreWarning, match=forged.name), store.writing() as statuses:
-        assert len(statuses) == 4
+    with pytest.warns(StoreWarning, match=forged.name), store.writing() as index:
+        assert len(index.statuses) == 4
     assert real.exists()
 
 

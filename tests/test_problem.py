@@ -32,7 +32,8 @@ def test_canonical_json_is_sorted_complete_and_compact():
 
 def test_key_is_fixed_forever_and_tells_problems_apart():
     problem = Problem(**SIZES)
-    assert problem.key == "27c4a783e15c39b10508286dd349d5e7"
+    assert problem.key == "1049f5a23bc950a6fddc255ff61c876f"
+    assert problem.former_key == "27c4a783e15c39b10508286dd349d5e7"
     others = [
         problem.replace(vocab=513),
         problem.replace(samples=math.inf),

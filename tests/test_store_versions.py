@@ -82,22 +82,22 @@ def test_a_column_more_is_kept_and_a_column_fewer_is_null(tmp_path, old_table):
 def test_a_newer_format_is_refused_and_nothing_is_touched(tmp_path, old_table):
     place = tmp_path / "facts"
     put(place, old_table)
-    put(place, pa.table({"what": ["nobody knows yet"]}), about={"format": 3, "anything": {}})
+    put(place, pa.table({"what": ["nobody knows yet"]}), about={"format": 4, "anything": {}})
     before = contents(place)
     for meets in (
         lambda: list(Store(place).records()),
         lambda: Store(place).verify(),
         lambda: Store(place).upgrade(),
     ):
-        with pytest.raises(StoreError, match="there are shards of format 3, and this version"):
+        with pytest.raises(StoreError, match="there are shards of format 4, and this version"):
             meets()
     with pytest.raises(StoreError, match="not marked as a store"):
         Store(place).compact()
     assert contents(place) == before
-    (place / MARKER).write_text('{"format": 3}')
-    with pytest.raises(StoreError, match="is of format 3, and this version of recallscope writes"):
+    (place / MARKER).write_text('{"format": 4}')
+    with pytest.raises(StoreError, match="is of format 4, and this version of recallscope writes"):
         Store(place).compact()
-    assert contents(place) == before | {MARKER: b'{"format": 3}'}
+    assert contents(place) == before | {MARKER: b'{"format": 4}'}
 
 
 @pytest.mark.parametrize("marker", ["", "[]", "{}", '{"format": true}', "[" * 10_000])
@@ -180,7 +180,7 @@ def test_what_cannot_be_a_metric(name, value):
 
 
 def test_records_of_0_1_have_the_columns_that_were(old_table):
-    since = {"measure", "task", "model", "learner", "metrics"}
+    since = {"measure", "task", "model", "learner", "metrics", "part_versions"}
     assert set(SCHEMA.names) - set(old_table.column_names) == since
     table = shard_module._completed(old_table)
     first = next(to_records(table))

@@ -25,7 +25,7 @@ from recallscope.executors.base import Done, Serial
 from recallscope.executors.limits import Limits
 from recallscope.executors.processes import Processes
 from recallscope.executors.registry import running
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import CellKeys
 from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.dispatch import run_cells
 from recallscope.sweeps.jobs import RunCells
@@ -81,7 +81,7 @@ def test_equal_cells_count_once_from_a_generator(tmp_path):
 def test_what_a_record_depends_on_is_in_its_key():
     cell = Cell(PROBLEM, 0)
     keys = {
-        key_maker(settings)(cell)
+        CellKeys(settings)(cell)
         for settings in (
             HOW,
             replace(HOW, dtype="float64"),
@@ -92,7 +92,7 @@ def test_what_a_record_depends_on_is_in_its_key():
         )
     }
     assert len(keys) == 5  # auto is one of stream and counts
-    assert key_maker(HOW)(cell) != key_maker(HOW)(Cell(PROBLEM, 1))
+    assert CellKeys(HOW)(cell) != CellKeys(HOW)(Cell(PROBLEM, 1))
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,12 @@ def test_tidying_up(command, file, tmp_path):
     done = command("records", "--store", stores[0], "--json", "verify")
     assert json.loads(done.stdout)["sound"] is True
     done = command("records", "--store", stores[0], "--json", "merge", stores[1])
-    assert json.loads(done.stdout) == {"added": 0, "better_there": 0}
+    assert json.loads(done.stdout) == {
+        "added": 0,
+        "better_there": 0,
+        "completed": 0,
+        "conflicts": 0,
+    }
     done = command("records", "--store", stores[0], "compact")
     assert done.stdout.endswith("1 now.\n")
     shard = next(Path(stores[1]).glob("*.parquet"))

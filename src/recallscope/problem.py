@@ -15,6 +15,7 @@ from typing import Any
 from recallscope.parts.errors import ProblemError as ProblemError
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
+from recallscope.parts.former import PARTS_OF_0_2, former_fields
 from recallscope.parts.naming import (
     ARRAYS,
     PARTS,
@@ -28,8 +29,8 @@ from recallscope.parts.naming import (
 )
 from recallscope.parts.registry import packed, unpack
 
-SCHEMA_VERSION = 1
-"""Raised whenever the same problem and seed would give another record."""
+SCHEMA_VERSION = 2
+"""Of keys: 1 left out what was the default. What a part gives is up to the part's own version."""
 
 ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity")
 REGIMES = ("limit", "literal")
@@ -250,13 +251,79 @@ class Problem:
     def key(self) -> str:
         """A content key: equal for equal problems, on every machine.
 
+        What is measured is no part of it: the metrics, and their fields at their defaults.
+
         >>> a = Problem(vocab=512, samples=8192, dim=64, length=32)
         >>> b = Problem(length=32, dim=64, samples=8192.0, vocab=512, embedding="sphere")
         >>> a.key == b.key, len(a.key)
         (True, 32)
         """
-        text = f"recallscope problem {SCHEMA_VERSION} {self.to_json()}"
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        text = f"recallscope problem {SCHEMA_VERSION} {canonical(self.resolved())}"
+        return _digest(text)
+
+    @property
+    def former_key(self) -> str | None:
+        """The key that versions 0.1 and 0.2 gave; None for what they could not have run."""
+        fields = self.former_fields()
+        return None if fields is None else _digest(f"recallscope problem 1 {canonical(fields)}")
+
+    def resolved(self) -> dict[str, Any]:
+        """Every value that a record depends on, defaults written out; fit for JSON.
+
+        A field that came later is there where its value differs from what it was added as, and one
+        that only a metric declares where it is not the default.
+        """
+        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)}
+        del fields["metrics"]
+        return _for_json(fields | self.stored_fields())
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Of the fields that parts declare, those that a key and a record hold."""
+        always, at_first = self._declarations()
+        return {
+            name: value
+            for name, value in self.declared
+            if name in always or name not in at_first or value != at_first[name]
+        }
+
+    def former_fields(self) -> dict[str, Any] | None:
+        """What a key of version 1 was made of; None for what 0.1 and 0.2 could not have run."""
+        added = self._declarations()[1]
+        chosen = former_fields(dict(self.declared), added, self.parts())
+        if chosen is None:
+            return None
+        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)}
+        kept = {
+            name: value
+            for name, value in fields.items()
+            if name in FIELDS or value != PARTS_OF_0_2[name]
+        }
+        return _for_json(kept | chosen)
+
+    def _declarations(self) -> tuple[set[str], dict[str, Any]]:
+        """The declared fields that always enter keys, and the values at which others do not."""
+        if not self.declared:
+            return set(), {}
+        parts = self.parts()
+        try:
+            needed = declared_by([each for each in parts if each[0] != "metric"])
+            every = declared_by(parts)
+        except MissingPartError:  # read from a store, which has just those that entered its key
+            return set(), {}
+        always = {name for name, field in needed.items() if field.added_as is None}
+        at_first = {name: field.at_first for name, field in every.items() if name not in always}
+        return always, at_first
+
+    def part_versions(self) -> dict[str, int]:
+        """The version of every part: by kind, and of metrics by name.
+
+        >>> Problem(vocab=512, samples=8192, dim=64, length=32).part_versions()
+        {'embedding': 1, 'task': 1, 'model': 1, 'learner': 1}
+        """
+        return {
+            name if kind == "metric" else kind: getattr(find_part(kind, name), "version", 1)
+            for kind, name in self.parts()
+        }
 
     def replace(self, **changes: Any) -> Problem:
         """The same problem with some fields changed, and checked again.
@@ -293,12 +360,7 @@ class Problem:
         The fields of 0.1 are all there, later ones and those of parts where they are not what they
         are by default.
         """
-        fields = {name: getattr(self, name) for name in FIELDS} | self._not_default()
-        if math.isinf(self.samples):
-            fields["samples"] = "inf"
-        if self.metrics:
-            fields["metrics"] = list(self.metrics)
-        return fields
+        return _for_json({name: getattr(self, name) for name in FIELDS} | self._not_default())
 
     def to_row(self) -> dict[str, Any]:
         """Plain values for a row of a table: an infinite number of samples is one, lists a text."""
@@ -307,7 +369,7 @@ class Problem:
 
     def to_json(self) -> str:
         """Canonical JSON: sorted fields, no spaces."""
-        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return canonical(self.to_dict())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Problem:
@@ -327,7 +389,7 @@ class Problem:
         if "key" in fields:
             rest = {name: value for name, value in fields.items() if name != "key"}
             problem = cls.from_dict(rest)
-            if problem.key != fields["key"]:
+            if fields["key"] not in (problem.key, problem.former_key):
                 raise ProblemError(f"the key {fields['key']!r:.80} is not that of these fields")
             return problem
         for name in fields:
@@ -390,6 +452,23 @@ def _arrived(fields: dict[str, Any], parts: bytes) -> Problem:
     problem = object.__new__(Problem)
     problem.__dict__.update(fields)
     return problem
+
+
+def canonical(values: Mapping[str, Any]) -> str:
+    """JSON with sorted names and no spaces: equal for equal values."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def _for_json(fields: dict[str, Any]) -> dict[str, Any]:
+    if math.isinf(fields["samples"]):
+        fields["samples"] = "inf"
+    if fields.get("metrics"):
+        fields["metrics"] = list(fields["metrics"])
+    return fields
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _checked(

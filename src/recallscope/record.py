@@ -127,6 +127,8 @@ class Provenance:
     revision: str | None
     elapsed_seconds: float
     schema: int = SCHEMA_VERSION
+    part_versions: dict[str, int] = field(default_factory=dict)
+    """By kind of part, and of metrics by name; none in records of 0.1 and 0.2, where all were 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,12 +256,12 @@ class Record:
         made = {each.name for each in dataclasses.fields(Provenance)}
         own = {name: value for name, value in told.items() if name not in made}
         problem = Problem.from_dict(own.pop("problem"))
-        if own.pop("problem_key", problem.key) != problem.key:
+        if own.pop("problem_key", problem.key) not in (problem.key, problem.former_key):
             raise ProblemError("the key of this record is not that of its problem")
         own["status"] = Status(own["status"])
         return cls(
             **{**own, "problem": problem},
-            provenance=Provenance(**{name: told[name] for name in made}),
+            provenance=Provenance(**{name: told[name] for name in made if name in told}),
         )
 
     def result(self) -> dict[str, Any]:

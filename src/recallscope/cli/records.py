@@ -189,20 +189,36 @@ def merge(
       recallscope records merge facts-of-the-other-machine --store facts
       recallscope records merge facts-* --store facts
     """
-    from recallscope.store.store import Store
+    from recallscope.store.store import Merged, Store
 
     store, in_json = _opened(context, asked)
     merged = [store.merge(Store(other)) for other in others]
-    added, better = (sum(counts) for counts in zip(*merged, strict=True))
+    found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
     if in_json:
-        print_json({"added": added, "better_there": better})
+        print_json(
+            {
+                "added": found.added,
+                "better_there": found.better,
+                "completed": found.completed,
+                "conflicts": found.conflicts,
+            }
+        )
     else:
-        print(f"{added} records of {', '.join(others)} were added.")
-        if better:
+        print(f"{found.added} records of {', '.join(others)} were added.")
+        if found.completed:
+            print(f"{found.completed} that are here too brought metrics that were missing here.")
+        if found.better:
             print(
-                f"{better} that are ok there have failed or are infeasible here and were left; "
-                "compact --drop failed, and merge again."
+                f"{found.better} that are ok there have failed or are infeasible here and were "
+                "left; compact --drop failed, and merge again."
             )
+        if found.conflicts:
+            print(
+                f"{found.conflicts} that are here too have other values there: one of the two was "
+                "made by other code. What is here stays; export both stores to compare them."
+            )
+    if found.conflicts:
+        raise typer.Exit(1)
 
 
 @app.command(cls=Command)

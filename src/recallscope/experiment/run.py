@@ -7,6 +7,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -285,7 +286,8 @@ def check_memory(
 def _provenance(
     problem: Problem, engine: str, dtype: str, device: str, elapsed_seconds: float
 ) -> Provenance:
-    return made_by(choose_engine(problem, engine), dtype, device, elapsed_seconds)
+    made = made_by(choose_engine(problem, engine), dtype, device, elapsed_seconds)
+    return replace(made, part_versions=problem.part_versions())
 
 
 def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float) -> Provenance:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import os
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -85,6 +87,11 @@ class Embeddings:
             digest.update(array.data)
         return f"arrays:{digest.hexdigest()[:16]}"
 
+    @property
+    def nbytes(self) -> int:
+        """Of all numbers."""
+        return sum(getattr(self, name).nbytes for name in _ARRAYS)
+
     def check(self, problem: Problem) -> None:
         """Raise unless these are the arrays that the problem names, and of its sizes.
 
@@ -106,11 +113,11 @@ class Embeddings:
                 f"{self.name!r}; write Problem(…, embedding=arrays.name)"
             )
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path | BinaryIO) -> None:
         """Write the four arrays as one .npz file.
 
         Args:
-            path: the file to write.
+            path: the file to write, or one that is open for writing bytes.
         """
         np.savez(path, **{name: getattr(self, name) for name in _ARRAYS})
 
@@ -127,8 +134,28 @@ class Embeddings:
         Raises:
             ProblemError: no such file, or one that does not hold these four arrays.
         """
+        return cls._read(lambda: open_regular(path), path)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, place: str) -> Embeddings:
+        """The same from what such a file holds, wherever it is.
+
+        Args:
+            content: of the file.
+            place: what to call it in errors.
+
+        Returns:
+            The arrays, checked.
+
+        Raises:
+            ProblemError: they are not what `save` writes.
+        """
+        return cls._read(lambda: io.BytesIO(content), place)
+
+    @classmethod
+    def _read(cls, opened: Callable[[], BinaryIO], path: str | Path) -> Embeddings:
         try:
-            with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            with opened() as file, zipfile.ZipFile(file) as archive:
                 claimed = sum(_claimed_bytes(archive, name) for name in _ARRAYS)
                 size = file.seek(0, os.SEEK_END)
                 if claimed > max(_UNFOLDED, _MOST_FOLDED * size):

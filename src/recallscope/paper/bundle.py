@@ -19,7 +19,7 @@ from recallscope.paper.predictions import file_hash
 from recallscope.paper.presets import sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.problem import SCHEMA_VERSION, ProblemError
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import CellKeys
 
 BUNDLE = Path(__file__).with_name("bundle")
 MANIFEST = "manifest.json"
@@ -76,7 +76,7 @@ def pack(
     store = Store(folder / RECORDS)
     (settings,) = {sweep_of(name, "full").settings for name in names}  # all are run in one way
     kinds = {record.measure for record in records}
-    key_of = {kind: key_maker(replace(settings, measure=kind)) for kind in kinds}
+    key_of = {kind: CellKeys(replace(settings, measure=kind)) for kind in kinds}
     with store.writing():
         store.append(
             [KeyedRecord(key_of[each.measure]((each.problem, each.seed)), each) for each in records]

@@ -18,6 +18,9 @@ ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
 class Field:
     """A field that a part adds to problems: its default, which also says its type, and its range.
 
+    A field that a part gets after records of it were written has `added_as`: the value that those
+    records stand for. It enters keys where it has another value only, so that they stay valid.
+
     >>> Field(default=5.0, low=2.0).checked("degrees", 3)
     3.0
     >>> Field(default=5.0, low=2.0).checked("degrees", 1)
@@ -30,6 +33,12 @@ class Field:
     high: float | None = None
     choices: tuple[str, ...] = ()
     help: str = ""
+    added_as: bool | int | float | str | None = None
+
+    @property
+    def at_first(self) -> bool | int | float | str:
+        """What records that do not hold the field stand for."""
+        return self.default if self.added_as is None else self.added_as
 
     def __post_init__(self) -> None:
         if type(self.default) not in (bool, int, float, str):
@@ -37,6 +46,7 @@ class Field:
                 f"the default of a field is a bool, int, float or str, not {self.default!r}"
             )
         self.checked("the default of a field", self.default)
+        self.checked("what a field was added as", self.at_first)
 
     def checked(self, name: str, value: object) -> bool | int | float | str:
         """The value as the type of the default, or a `ValueError` that says what was expected."""

@@ -40,6 +40,7 @@ TAKEN = frozenset(
         ),
         *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
         *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
+        *("former_key", "resolved", "stored_fields", "former_fields", "part_versions"),
         *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),
         *("ended", "evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
     ]

@@ -44,7 +44,7 @@ class Files(Protocol):
     def names(self) -> list[str]:
         """The names of all files that are complete, sorted."""
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
         """All of a file; FileNotFoundError if there is none, NotAFileError if it is none."""
 
     def write(self, name: str, content: bytes) -> None:
@@ -98,7 +98,7 @@ class Folder:
         """Names of files; those of files being written, and of the lock, begin with a dot."""
         return sorted(path.name for path in self.path.iterdir() if path.name[0] != ".")
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
         """All of a file. What is no file is not opened for longer than it takes to see that."""
         path = self.path / name
         try:
@@ -111,10 +111,10 @@ class Folder:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
                 raise NotAFileError("no regular file")
-            if about.st_size > MOST_BYTES:
-                raise NotAFileError(f"larger than {MOST_BYTES} bytes")
+            if about.st_size > most:
+                raise NotAFileError(f"larger than {most} bytes")
             with os.fdopen(file, "rb", closefd=False) as opened:
-                return opened.read(MOST_BYTES)
+                return opened.read(most)
         finally:
             os.close(file)
 

@@ -1,45 +1,109 @@
-"""The key that names a cell in a store: a hash of all that its record depends on, and the seed."""
+"""The keys that name cells in a store: a hash of all that a record depends on, and the seed."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 
 from recallscope.cell import Settings
-from recallscope.problem import SCHEMA_VERSION, Problem
+from recallscope.parts.naming import PARTS
+from recallscope.problem import SCHEMA_VERSION, Problem, canonical
+from recallscope.record import Record
+
+_KINDS = tuple(kind for kind in PARTS if kind != "metrics")
 
 
-def key_maker(settings: Settings) -> Callable[[tuple[Problem, int]], bytes]:
-    """A function from cells to content keys: 16 bytes of hash and the seed.
+class CellKeys:
+    """The content keys of cells that are run with some settings: 16 bytes of hash and the seed.
 
-    Engines and kinds of numbers agree to rounding only, and a test on fewer samples is another
-    test: they are part of the key, so that a store never takes one record for another. A measure
-    settles all of this itself, and is in the key by its name.
+    In it are every value of the problem, the name and version of its parts but for metrics, and how
+    it is run: engines and kinds of numbers agree to rounding only, and a test on fewer samples is
+    another test. A measure settles all of this itself, and is in the key by its name.
 
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
-    >>> key = key_maker(Settings())
+    >>> key = CellKeys(Settings())
     >>> key((problem, 0)) == key((problem.replace(dim=32), 0)) != key((problem, 1))
     True
     """
-    from recallscope.learning.cost import choose_engine  # with torch, which reading does not need
 
-    last: Problem | None = None
-    digest = b""
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._last: Problem | None = None
+        self._digest, self._former = b"", tuple[bytes, ...]()
 
-    def key(cell: tuple[Problem, int]) -> bytes:
-        nonlocal last, digest
+    def __call__(self, cell: tuple[Problem, int]) -> bytes:
         problem, seed = cell
-        if problem is not last:  # seeds of one problem come in turn, a million times
-            measure = settings.measure if settings.own is None else settings.own.measure
-            if measure is not None:
-                what, how = "measure", measure
-            else:
-                engine = choose_engine(problem, settings.engine_for(problem))
-                what = "cell"
-                how = f"{engine} {settings.dtype} {settings.test_samples} {settings.device}"
-            text = f"recallscope {what} {SCHEMA_VERSION} {problem.to_json()} {how}"
-            digest = hashlib.sha256(text.encode()).digest()[:16]
-            last = problem
-        return digest + seed.to_bytes(8, "big")
+        self._look_at(problem)
+        return self._digest + seed.to_bytes(8, "big")
 
-    return key
+    def every(self, cell: tuple[Problem, int]) -> Iterator[bytes]:
+        """The key, and then those under which 0.1 and 0.2 would have kept the same."""
+        yield self(cell)
+        for digest in self._former:
+            yield digest + cell[1].to_bytes(8, "big")
+
+    def digests(self, problem: Problem) -> tuple[bytes, ...]:
+        """The same without the seed."""
+        self._look_at(problem)
+        return self._digest, *self._former
+
+    def _look_at(self, problem: Problem) -> None:
+        if problem is not self._last:  # seeds of one problem come in turn, a million times
+            what, how = self._how(problem)
+            # What somebody's own function gives does not depend on the parts.
+            named = {} if self._settings.own is not None else problem.part_versions()
+            self._digest = key_digest(problem, named, what, how)
+            bare = problem if not problem.metrics else problem.replace(metrics=())
+            found = (former_digest(each, named, what, how) for each in (bare, problem))
+            self._former = tuple(dict.fromkeys(each for each in found if each is not None))
+            self._last = problem
+
+    def _how(self, problem: Problem) -> tuple[str, str]:
+        # With torch, which reading a store does not need.
+        from recallscope.learning.cost import choose_engine
+
+        settings = self._settings
+        measure = settings.measure if settings.own is None else settings.own.measure
+        if measure is not None:
+            return "measure", measure
+        engine = choose_engine(problem, settings.engine_for(problem))
+        return "cell", f"{engine} {settings.dtype} {settings.test_samples} {settings.device}"
+
+
+def key_digest(problem: Problem, versions: Mapping[str, int], what: str, how: str) -> bytes:
+    """The hash of a key of today, given the versions of the parts."""
+    parts = {kind: versions[kind] for kind in _KINDS if kind in versions}
+    values = canonical({"problem": problem.resolved(), "versions": parts, "how": how})
+    return _hashed(f"recallscope {what} {SCHEMA_VERSION} {values}")
+
+
+def former_digest(
+    problem: Problem, versions: Mapping[str, int], what: str, how: str
+) -> bytes | None:
+    """The hash of the key of 0.1 and 0.2; None where a part has changed since, or is new."""
+    if any(versions[kind] != 1 for kind in _KINDS if kind in versions):
+        return None
+    fields = problem.former_fields()
+    return None if fields is None else _hashed(f"recallscope {what} 1 {canonical(fields)} {how}")
+
+
+def keys_of_record(record: Record) -> tuple[bytes, bytes | None]:
+    """The key of today for a record that was tested, and the one that 0.1 and 0.2 gave."""
+    made, problem = record.provenance, record.problem
+    if record.measure is not None:
+        what, how = "measure", record.measure
+    else:
+        what, how = "cell", f"{made.engine} {made.dtype} {record.test_samples} {made.device}"
+    seed = record.seed.to_bytes(8, "big")
+    versions = made.part_versions
+    if made.schema == 1 and made.dtype != "own":  # whose key holds no versions
+        versions = dict.fromkeys((kind for kind, _ in problem.parts()), 1)
+    former = former_digest(problem, versions, what, how)
+    return (
+        key_digest(problem, versions, what, how) + seed,
+        None if former is None else former + seed,
+    )
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]

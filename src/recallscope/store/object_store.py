@@ -50,12 +50,12 @@ class ObjectStore:
             return []
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in found]
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
         """All of an object."""
         with self._can_be("read"):
             size = self._system.size(f"{self._root}/{name}")
-        if size is not None and size > MOST_BYTES:
-            raise NotAFileError(f"larger than {MOST_BYTES} bytes")
+        if size is not None and size > most:
+            raise NotAFileError(f"larger than {most} bytes")
         with self._can_be("read"):
             content: bytes = self._system.cat_file(f"{self._root}/{name}")
         return content

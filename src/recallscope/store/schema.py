@@ -17,11 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from recallscope.parts.field import FIELD_NAME
-from recallscope.parts.naming import ARRAYS, PARTS
+from recallscope.parts.former import former_defaults
+from recallscope.parts.naming import ARRAYS, PARTS, declared_by, named_parts
 from recallscope.parts.registry import NAME, comes_along
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import METRIC_NAME, Provenance, Record, Status
 
+KEY = pa.binary(24)
 _TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
 
 PROBLEM_COLUMNS = {
@@ -47,7 +49,7 @@ _OUTCOME = {
     "reason": _TEXT,
     "measure": _TEXT,
 }
-_NUMBERS = {
+NUMBERS = {
     "lock_accuracy": pa.float64(),
     "recall_accuracy": pa.float64(),
     "one_step_accuracy": pa.float64(),
@@ -64,20 +66,22 @@ _PROVENANCE = {
     "revision": _TEXT,
     "elapsed_seconds": pa.float64(),
     "schema": pa.int32(),
+    "part_versions": _TEXT,  # as in "embedding=1 learner=2"
 }
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
 _METRIC, _LIST = "metric.", "[]"
 METRIC = re.compile(rf"metric\.{METRIC_NAME.pattern}(?P<list>\[\])?")
 FIELD = re.compile(rf"field\.(?P<name>{FIELD_NAME}):(?P<type>bool|int|float|str)")
+PART_VERSION = re.compile(r"[1-9][0-9]{0,5}")
 FIELD_TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "str": pa.string()}
 
 SCHEMA = pa.schema(
     {
-        "key": pa.binary(24),
+        "key": KEY,
         **PROBLEM_COLUMNS,
         **_OUTCOME,
         "test_samples": pa.int64(),
-        **_NUMBERS,
+        **NUMBERS,
         **_PROVENANCE,
         **{f"{name}_version": _TEXT for name in _VERSIONS},
     }
@@ -99,11 +103,12 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     for name in PROBLEM_COLUMNS:
         columns[name] = [getattr(record.problem, name) for record in records]
     columns["metrics"] = [" ".join(names) or None for names in columns["metrics"]]
-    for name in (*_OUTCOME, "test_samples", *_NUMBERS):
+    for name in (*_OUTCOME, "test_samples", *NUMBERS):
         columns[name] = [getattr(record, name) for record in records]
     columns["status"] = [str(status) for status in columns["status"]]
     for name in _PROVENANCE:
         columns[name] = [getattr(each, name) for each in made]
+    columns["part_versions"] = [_versions_text(each.part_versions) for each in made]
     for name in _VERSIONS:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
     arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
@@ -126,10 +131,26 @@ def _declared(records: Sequence[Record]) -> dict[str, list[Any]]:
     """The fields that parts declare, by column: a value for each record, None if it has none."""
     found: dict[str, list[Any]] = {}
     for number, record in enumerate(records):
-        for name, value in record.problem.chosen.items():
+        for name, value in record.problem.stored_fields().items():
             column = f"field.{name}:{type(value).__name__}"
             found.setdefault(column, [None] * len(records))[number] = value
     return found
+
+
+def _versions_text(versions: Mapping[str, int]) -> str | None:
+    return " ".join(f"{name}={version}" for name, version in versions.items()) or None
+
+
+def versions_in(text: str | None) -> dict[str, int]:
+    """The versions of parts in a text, by kind, and of metrics by name.
+
+    >>> versions_in("learner=2 recall-at-k=1")
+    {'learner': 2, 'recall-at-k': 1}
+    """
+    pairs = [each.rpartition("=") for each in (text or "").split()]
+    if not all(PART_VERSION.fullmatch(version) and name for name, _, version in pairs):
+        raise ProblemError(f"{text!r:.60} does not say versions of parts")
+    return {name: int(version) for name, _, version in pairs}
 
 
 def to_records(table: pa.Table) -> Iterator[Record]:
@@ -156,9 +177,10 @@ def to_records(table: pa.Table) -> Iterator[Record]:
                     name: row[column] for column, name in metrics.items() if row[column] is not None
                 },
                 test_samples=row["test_samples"],
-                **{name: row[name] for name in _NUMBERS},
+                **{name: row[name] for name in NUMBERS},
                 provenance=Provenance(
-                    **{name: row[name] for name in _PROVENANCE},
+                    **{name: row[name] for name in _PROVENANCE}
+                    | {"part_versions": versions_in(row["part_versions"])},
                     versions={
                         name: row[f"{name}_version"]
                         for name in _VERSIONS
@@ -200,11 +222,11 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
 
 def columns_of_problems(names: Sequence[str]) -> list[str]:
     """Of the columns of a table, those that say what the problem is."""
-    return [*PROBLEM_COLUMNS, *(name for name in names if FIELD.fullmatch(name))]
+    return [*PROBLEM_COLUMNS, "schema", *(name for name in names if FIELD.fullmatch(name))]
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:
-    """The problem of a row; a field that its column does not tell has its default."""
+    """The problem of a row; a field without a value has the one that it had when it was written."""
     fields = {name: row[name] for name in PROBLEM_COLUMNS if row.get(name) is not None}
     if "metrics" in fields:
         fields["metrics"] = tuple(fields["metrics"].split())
@@ -213,7 +235,17 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
         for name, value in row.items()
         if value is not None and (match := FIELD.fullmatch(name))
     }
-    return stored_problem(fields, declared)
+    return stored_problem(fields, _when_written(fields, row.get("schema")) | declared)
+
+
+def _when_written(fields: Mapping[str, Any], schema: int | None) -> dict[str, Any]:
+    """What the fields that a record does not hold were when it was written."""
+    try:
+        parts = named_parts(fields)
+        at_first = {name: field.at_first for name, field in declared_by(parts).items()}
+        return at_first | ((former_defaults(parts) or {}) if schema in (None, 1) else {})
+    except ProblemError:
+        return {}  # a part that is not installed: what the record holds is all that is known
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:
@@ -221,23 +253,23 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
 
     The same seed with other numbers or by another engine is the same instance again, and no other.
     """
-    names = [
-        *columns_of_problems(table.column_names),
-        "measure",
-        "engine",
-        "dtype",
-        "device",
-        "test_samples",
-        "schema",
-    ]
+    how = ["measure", "engine", "dtype", "device", "test_samples", "part_versions"]
+    names = [*columns_of_problems(table.column_names), *how]
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])
     # Sorting a column of lists is not known to Arrow, so that the order is found by numbers.
     numbered = groups.select(names).append_column("group", pa.array(np.arange(len(groups))))
-    order = numbered.sort_by([(name, "ascending") for name in names])["group"].to_pylist()
+    ordered = numbered.sort_by([(name, "ascending") for name in names]).to_pylist()
     lists = groups["row_list"].combine_chunks()
-    return [lists[group].values for group in order]
+    # Versions of this package write the same problem in different ways.
+    same: dict[tuple[Any, ...], list[pa.Array]] = {}
+    for group in ordered:
+        versions = dict.fromkeys(PARTS, 1) | versions_in(group["part_versions"])
+        same.setdefault(
+            (problem_of(group), *(group[name] for name in how[:-1]), *versions.items()), []
+        ).append(lists[group["group"]].values)
+    return [pa.concat_arrays(found) for found in same.values()]
 
 
 def plain(table: pa.Table) -> pa.Table:

@@ -32,9 +32,11 @@ from recallscope.store.schema import (
     columns_of_problems,
     plain,
     problem_of,
+    versions_in,
 )
+from recallscope.store.tables import distinct_texts
 
-FORMAT = 2  # 0.1 wrote 1, which has no column for measures
+FORMAT = 3  # 0.1 wrote 1, without a column for measures; 0.2 wrote 2, without versions of parts
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
 _NEEDED = ("key", "seed", "status", "vocab", "samples", "dim", "length")
 _MOST_ROWS = 2**21
@@ -194,17 +196,19 @@ def _check_rows(table: pa.Table) -> None:
     for field in table.schema:
         if pa.types.is_dictionary(field.type):
             _check_texts(field.name, table[field.name])
-    if not set(_distinct(table["status"])) <= set(Status):
+    if not distinct_texts(table["status"]) <= set(Status):
         raise BadShardError("not a shard: a status that there is not")
     _check_range("seed", table["seed"], 0, LARGEST_SEED)
     _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
     for name in ACCURACIES:
         _check_range(name, table[name], 0, 1)
     _check_named_columns(table)
-    problems = plain(table.select(columns_of_problems(table.column_names)))
+    columns = [*columns_of_problems(table.column_names), "part_versions"]
+    problems = plain(table.select(columns))
     for row in problems.group_by(problems.column_names).aggregate([]).to_pylist():
         try:
             problem_of(row)
+            versions_in(row.get("part_versions"))
         except ProblemError as error:
             raise BadShardError(f"not a shard: {error}") from None
 
@@ -241,13 +245,10 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()
-            most = 20 * LONGEST_TEXT if name == "metrics" else LONGEST_TEXT
+            many = name in ("metrics", "part_versions")
+            most = 20 * LONGEST_TEXT if many else LONGEST_TEXT
             if strange or longest > most:
                 raise BadShardError(f"not a shard: a strange text in {name}")
-
-
-def _distinct(column: pa.ChunkedArray) -> list[str]:
-    return [text for text in pc.unique(column.cast(pa.string())).to_pylist() if text is not None]
 
 
 def _check_range(name: str, column: pa.ChunkedArray, low: float, high: float) -> None:

@@ -13,18 +13,21 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
-from recallscope.cell import Settings
 from recallscope.common.csv_files import check_output
 from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.new_files import written_beside
-from recallscope.problem import SCHEMA_VERSION, ProblemError
+from recallscope.models.embeddings import Embeddings
+from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
+from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
 from recallscope.store.files import Files, NotAFileError, StoreError, files_at
-from recallscope.store.keys import key_maker
+from recallscope.store.keys import keys_of_record
 
 try:
     import pyarrow as pa
@@ -34,7 +37,9 @@ try:
 except ImportError:
     raise ProblemError(missing("pyarrow")) from None
 
-from recallscope.store.schema import KeyedRecord, to_records, to_table
+from recallscope.store.index import INDEXED, RecordIndex, index_of
+from recallscope.store.merging import compare
+from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
 from recallscope.store.shard import (
     FORMAT,
     BadShardError,
@@ -50,6 +55,8 @@ _SET_ASIDE = ".corrupt"  # at the end of the name of a shard that `repair` has p
 _MOST_SMALL = 256  # shards, before they are made into one
 _LARGE = 2**19  # rows: such a shard is left alone
 _LARGE_BYTES = 2**26  # of a table: so is such a one
+_MOST_MARKER = 2**16  # bytes
+_MOST_METRICS = 6  # of which every choice is tried as what a record was first run with
 _TRIES = 5  # to read what a compaction is just replacing
 
 
@@ -74,11 +81,25 @@ class StoreCheck:
     """What is no part of a store."""
     marked: bool = True
     """Whether there is the file without which nothing is changed here."""
+    bad_marker: str = ""
+    """What is wrong with that file."""
 
     @property
     def sound(self) -> bool:
         """Whether nothing is left out, duplicated or under a key that is not its own."""
-        return not (self.left_out or self.duplicated or self.wrong_keys)
+        return not (self.left_out or self.duplicated or self.wrong_keys or self.bad_marker)
+
+
+class Merged(NamedTuple):
+    """What a merge has done: how many records, of all that the other store has."""
+
+    added: int
+    better: int
+    """Ok there and not ok here: to be dropped here first if the other's is wanted."""
+    completed: int
+    """Of cells that are here too, and brought metrics that were missing here."""
+    conflicts: int
+    """Of cells that are here too, with other values: one of the two is not what it says."""
 
 
 class Store:
@@ -123,8 +144,12 @@ class Store:
             yield from to_records(shard.table)
 
     def statuses(self) -> dict[bytes, str]:
-        """The status of every record, by the key of its cell."""
-        return _statuses(self.read(["key", "status"]))
+        """The status of every record, by its key."""
+        return self.index().statuses
+
+    def index(self) -> RecordIndex:
+        """Which cells there are records of."""
+        return self._index(self.read(INDEXED))
 
     def by_status(self) -> dict[str, int]:
         """How many records there are of each status."""
@@ -135,7 +160,6 @@ class Store:
         found, left_out = self._scan()
         shards, _ = _in_force(found)
         keys, statuses = Counter[bytes](), Counter[str]()
-        makers: dict[Settings, Callable[..., bytes]] = {}
         wrong = 0
         for shard in shards:
             own = shard.table["key"].to_pylist()
@@ -143,10 +167,10 @@ class Store:
             statuses.update(texts_of(shard.table["status"]))
             for key, record in zip(own, to_records(shard.table), strict=True):
                 tested = record.test_samples is not None or record.measure is not None
-                current = record.provenance.schema == SCHEMA_VERSION
-                wrong += tested and current and key != _key_of(record, makers)
+                wrong += tested and not _is_own_key(key, record)
         others = [name for name in self.files.names() if not is_shard_name(name)]
         aside = [name for name in others if is_shard_name(name.split(_SET_ASIDE)[0])]
+        known = {MARKER, *aside}
         return StoreCheck(
             shards=len(shards),
             records=keys.total(),
@@ -155,8 +179,9 @@ class Store:
             duplicated=keys.total() - len(keys),
             wrong_keys=wrong,
             set_aside=aside,
-            strange=[name for name in others if name != MARKER and name not in aside],
+            strange=[name for name in others if name not in known and not is_arrays_file(name)],
             marked=MARKER in others,
+            bad_marker=self._bad_marker() if MARKER in others else "",
         )
 
     def export(self, path: str | Path) -> int:
@@ -170,11 +195,26 @@ class Store:
                 pq.write_table(table, part, compression="zstd")
         return int(table.num_rows)
 
+    def embeddings(self, name: str) -> Embeddings:
+        """The arrays that records of a problem with this embedding were made with.
+
+        Args:
+            name: as the problem has it: arrays: and 16 hexadecimal digits.
+
+        Raises:
+            StoreError: they are not here.
+        """
+        return read_arrays(self.files, name)
+
     # Writing.
 
+    def keep_embeddings(self, arrays: Embeddings) -> None:
+        """Keep arrays that records name by their content, unless they are too large for a file."""
+        self._do(keep_arrays, self.files, arrays)
+
     @contextmanager
-    def writing(self) -> Iterator[dict[bytes, str]]:
-        """Hold the lock; gives the statuses of all records, by key, for the writer to keep up.
+    def writing(self) -> Iterator[RecordIndex]:
+        """Hold the lock; gives the index of all records, for the writer to keep up.
 
         Shards that a compaction had replaced when a crash came are removed first. Those that cannot
         be used stay where they are and are told of, and their cells count as not run.
@@ -183,13 +223,13 @@ class Store:
         with self.files.lock() as self._check_lock:
             try:
                 self._check_marker(write=True)
-                shards, left_out = self._scan(["key", "status"])
+                shards, left_out = self._scan(INDEXED)
                 self._tell(left_out)
                 counting, replaced = _in_force(shards)
                 for name in sorted(replaced & {shard.name for shard in shards}):
                     self._do(self.files.remove, name)
                 self._small = {shard.name for shard in counting if shard.table.num_rows < _LARGE}
-                yield _statuses(counting)
+                yield self._index(counting)
             finally:
                 self._check_lock = None
 
@@ -209,13 +249,13 @@ class Store:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StoreWarning)  # they are what it is about
-            with self.writing() as statuses:
+            with self.writing() as index:
                 shards, left_out = self._scan(["key", "status"])
                 for name in left_out:
                     aside = f"{name}{_SET_ASIDE}-{uuid.uuid4().hex[:8]}"
                     self._do(self.files.rename, name, aside)
                 counting, _ = _in_force(shards)
-                if sum(shard.table.num_rows for shard in counting) > len(statuses):
+                if sum(shard.table.num_rows for shard in counting) > len(index.statuses):
                     self._join(shard.name for shard in counting)
         return sorted(left_out)
 
@@ -244,29 +284,38 @@ class Store:
                 self._join(self._small)
             return before, len(self._shard_names())
 
-    def merge(self, other: Store) -> tuple[int, int]:
-        """Add all records of another store that are not here.
+    def replace(self, kept: Sequence[KeyedRecord]) -> None:
+        """Put records in the place of those that have their keys; they are safe when it returns."""
+        new = {each.key: each for each in kept}
+        for name in self._shard_names() if new else ():
+            try:
+                table = self._shard(name).table
+            except (BadShardError, FileNotFoundError):
+                continue  # it stays where it is
+            here = [key for key in table["key"].to_pylist() if key in new]
+            if here:
+                rest = table.filter(pc.invert(pc.is_in(table["key"], pa.array(here, KEY))))
+                self._put([rest, to_table([new[key] for key in here])], [name])
 
-        Returns how many were added, and how many are ok there and not ok here: what is here stays,
-        and is to be dropped first if the other's is wanted.
+    def merge(self, other: Store) -> Merged:
+        """Add all records of another store that are not here; what is here stays.
+
+        A record of a cell that is there with more metrics brings them along.
         """
-        added = better = 0
-        shards = other.read()
-        with self.writing() as statuses:
-            for shard in shards:
-                fresh = []
-                keys, theirs = shard.table["key"].to_pylist(), texts_of(shard.table["status"])
-                for key, status in zip(keys, theirs, strict=True):
-                    ours = statuses.setdefault(key, "new")
-                    fresh.append(ours == "new")
-                    better += status == Status.OK and ours not in (Status.OK, "new", "taken")
-                    if ours == "new":
-                        statuses[key] = "taken"
-                table = shard.table.filter(pa.array(fresh, pa.bool_()))
+        theirs = [shard.table for shard in other.read()]
+        with self.writing():
+            found = compare(joined([shard.table for shard in self.read()]), theirs)
+            for table in found.new:
                 if table.num_rows:
                     self._write(table, frozenset())
-                    added += table.num_rows
-        return added, better
+            self.replace(found.completed)
+            self._do(copy_arrays, other.files, self.files)
+        return Merged(
+            added=sum(table.num_rows for table in found.new),
+            better=found.better,
+            completed=len(found.completed),
+            conflicts=found.conflicts,
+        )
 
     def _join(self, names: Iterable[str], drop: Sequence[str] = ()) -> None:
         """Put shards together, a set of whole shards at a time.
@@ -291,13 +340,18 @@ class Store:
                 table = table.filter(pc.not_equal(table["status"].cast(pa.string()), status))
             if len(whole) < 2 and table.num_rows == sum(each.num_rows for each in tables):
                 continue
-            new = self._write(table, frozenset(whole))
-            for name in whole:
-                self._do(self.files.remove, name)
-                self._small.discard(name)
+            new = self._put([table], whole)
             if not table.num_rows:
                 self._do(self.files.remove, new)
                 self._small.discard(new)
+
+    def _put(self, tables: list[pa.Table], whole: Sequence[str]) -> str:
+        """Write a shard that has all of some others, and remove these."""
+        new = self._write(joined(tables), frozenset(whole))
+        for name in whole:
+            self._do(self.files.remove, name)
+            self._small.discard(name)
+        return new
 
     def _write(self, table: pa.Table, replaces: frozenset[str]) -> str:
         if self._check_lock is None:
@@ -309,7 +363,7 @@ class Store:
             self._small.add(name)
         return name
 
-    def _do(self, change: Callable[..., None], *arguments: str | bytes) -> None:
+    def _do(self, change: Callable[..., None], *arguments: object) -> None:
         try:
             change(*arguments)
         except OSError as error:
@@ -356,6 +410,17 @@ class Store:
         _disown_false_replacements(shards, left_out)
         return [_narrow(shard, columns) for shard in shards.values()], left_out
 
+    def _index(self, shards: list[Shard]) -> RecordIndex:
+        index = index_of(shard.table for shard in shards)
+        for shard in shards:
+            # Keys of 0.2 held metrics: what else they answer is known from the records themselves.
+            former = pc.and_(
+                pc.equal(shard.table["schema"], 1), pc.is_valid(shard.table["metrics"])
+            )
+            if pc.any(former).as_py():
+                index.add_former(self._shard(shard.name).table)
+        return index
+
     def _tell(self, left_out: dict[str, str]) -> None:
         if left_out:
             name, why = next(iter(sorted(left_out.items())))
@@ -378,6 +443,13 @@ class Store:
             why = getattr(error, "strerror", None) or error
             raise StoreError(f"the store {self.place!r} cannot be read: {why}") from None
 
+    def _bad_marker(self) -> str:
+        try:
+            self._check_marker()
+        except StoreError as error:
+            return str(error)
+        return ""
+
     def _check_marker(self, *, write: bool = False) -> None:
         """Raise if this is not marked as a store, and is not a new place either.
 
@@ -386,7 +458,7 @@ class Store:
         names = self.files.names() if self.files.exists() else []
         if MARKER in names:
             try:
-                number = json.loads(self.files.read(MARKER))["format"]
+                number = json.loads(self.files.read(MARKER, _MOST_MARKER))["format"]
             except (NotAFileError, OSError, ValueError, TypeError, KeyError, RecursionError):
                 number = None
             if type(number) is not int or number < 1:
@@ -448,23 +520,14 @@ def _marker() -> bytes:
     return json.dumps({"what": "a store of recallscope", "format": FORMAT}).encode() + b"\n"
 
 
-def _key_of(record: Record, makers: dict[Settings, Callable[..., bytes]]) -> bytes:
-    """The key under which a record that was tested belongs."""
-    made = record.provenance
-    settings = Settings(
-        engine=made.engine if made.engine in ("stream", "counts") else "auto",
-        dtype=made.dtype,
-        test_samples=record.test_samples or 0,
-        device=made.device,
-        measure=record.measure,
+def _is_own_key(key: bytes, record: Record) -> bool:
+    """Whether a record that was tested is under a key of its own."""
+    if record.provenance.schema != 1:
+        return key == keys_of_record(record)[0]
+    # The key of 0.2 held the metrics that it was first run with; others may have joined them.
+    metrics = record.problem.metrics
+    few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
+    return any(
+        key == keys_of_record(replace(record, problem=record.problem.replace(metrics=some)))[1]
+        for some in ([metrics] if len(metrics) > _MOST_METRICS else few)
     )
-    if settings not in makers:
-        makers[settings] = key_maker(settings)
-    return makers[settings]((record.problem, record.seed))
-
-
-def _statuses(shards: list[Shard]) -> dict[bytes, str]:
-    statuses: dict[bytes, str] = {}
-    for _, table, _ in shards:
-        statuses.update(zip(table["key"].to_pylist(), texts_of(table["status"]), strict=True))
-    return statuses

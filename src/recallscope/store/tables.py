@@ -57,9 +57,15 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 
 def texts_of(column: pa.ChunkedArray) -> list[str]:
-    """A column of few different texts, each of which is kept once."""
+    """A column of few different texts without a gap, each of which is kept once."""
     texts: list[str] = []
     for chunk in column.chunks:
         names = chunk.dictionary.to_pylist()
         texts.extend(names[index] for index in chunk.indices.to_pylist())
     return texts
+
+
+def distinct_texts(column: pa.ChunkedArray) -> set[str]:
+    """The texts of a column that may have gaps."""
+    found = pc.unique(column.cast(pa.string())).to_pylist()
+    return {text for text in found if text is not None}

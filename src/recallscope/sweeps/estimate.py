@@ -17,6 +17,7 @@ from recallscope.experiment.run import run
 from recallscope.learning.batch import tile_size
 from recallscope.learning.cost import predict_cost
 from recallscope.problem import Problem
+from recallscope.store.index import RecordIndex
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import cost_maker
 from recallscope.sweeps.sweep import plan_of
@@ -56,7 +57,7 @@ def estimate(
 
     `pace` is how many times longer than a core of a server of 2023 this machine takes.
     """
-    known = store.statuses() if store.files.exists() else {}
+    known = store.index() if store.files.exists() else RecordIndex()
     plan = plan_of(cells, settings, known, part)
     cost = cost_maker(settings)
     work = seconds = serial = largest = longest = 0.0

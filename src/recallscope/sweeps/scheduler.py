@@ -203,7 +203,7 @@ def _cache(store: Store | None, settings: Settings) -> Iterator[_RecordCache]:
         return
     from recallscope.sweeps.writer import RecordWriter, check_source
 
-    with store.writing() as statuses:
+    with store.writing() as index:
         check_source(store, settings.own)
-        with RecordWriter(store, settings, statuses, remember=True) as writer:
+        with RecordWriter(store, settings, index, remember=True) as writer:
             yield writer

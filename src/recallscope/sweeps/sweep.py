@@ -16,7 +16,8 @@ from recallscope.executors.limits import Limits
 from recallscope.executors.registry import check_executor
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
-from recallscope.store.keys import key_maker
+from recallscope.store.index import RecordIndex
+from recallscope.store.keys import CellKeys
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
 from recallscope.sweeps.job_array import check_part, part_of
@@ -83,9 +84,9 @@ def run_sweep(
     if isinstance(executor, str):
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
-    with interrupts_obeyed(), store.writing() as statuses:
+    with interrupts_obeyed(), store.writing() as index:
         check_source(store, settings.own)
-        plan = plan_of(cells, settings, statuses, part)
+        plan = plan_of(cells, settings, index, part)
         share = share_maker(plan.pending, settings)
         state = SweepProgress(
             cells=plan.cells,
@@ -96,7 +97,7 @@ def run_sweep(
         if plan.pending:
             with (
                 cell_workers(executor, workers, address) as pool,
-                RecordWriter(store, settings, statuses) as writer,
+                RecordWriter(store, settings, index) as writer,
             ):
                 state.workers = pool.workers
                 if shards is None:
@@ -125,6 +126,7 @@ def run_sweep(
             seconds=state.elapsed,
             store=store.place,
             problems=plan.problems,
+            keys=CellKeys(settings),
             kept_in=store,
         )
 
@@ -142,15 +144,15 @@ def check_sharded(settings: Settings, limits: Limits) -> None:
 def plan_of(
     cells: Iterable[tuple[Problem, int]],
     settings: Settings,
-    statuses: dict[bytes, str],
+    index: RecordIndex,
     part: tuple[int, int] | None = None,
 ) -> Plan:
     """Check every problem, and leave out the cells that are known or come a second time."""
     if part is not None:  # what is known must not matter to who does what
         check_part(part)
-        cells = part_of(plan_of(cells, settings, {}).pending, settings, part)
-    key_of = key_maker(settings)
-    seen: set[bytes] = set()
+        cells = part_of(plan_of(cells, settings, RecordIndex()).pending, settings, part)
+    keys = CellKeys(settings)
+    seen: set[tuple[bytes, tuple[str, ...]]] = set()
     problems: dict[Problem, None] = {}
     pending, found = [], Counter[str]()
     checked: Problem | None = None
@@ -166,14 +168,15 @@ def plan_of(
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             seed = whole_number("seed", seed, 0, LARGEST_SEED)
             cell = Cell(problem, seed)
-        key = key_of((problem, seed))
-        if key in seen:
+        key = keys((problem, seed))
+        if (key, problem.metrics) in seen:
             continue
-        seen.add(key)
-        if (status := statuses.get(key)) is None:
+        seen.add((key, problem.metrics))
+        known = index.find(keys, (problem, seed))
+        if known is None or known.lacks:
             pending.append(cell if isinstance(cell, Cell) else Cell(problem, seed))
         else:
-            found[status] += 1
+            found[known.status] += 1
     return Plan(len(seen), found.total(), found, pending, tuple(problems))
 
 

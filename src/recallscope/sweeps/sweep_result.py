@@ -20,6 +20,7 @@ from recallscope.theory.capacity import accuracies_along
 from recallscope.theory.problem_arrays import no_closed_form
 
 if TYPE_CHECKING:
+    from recallscope.store.keys import CellKeys
     from recallscope.store.store import Store
 
 _FINE = 100  # points of a curve by closed forms
@@ -47,6 +48,7 @@ class SweepResult(Result):
     store: str = ""
     searches: list[CriticalSize] = field(default_factory=list)
     problems: tuple[Problem, ...] = field(default=(), compare=False)
+    keys: CellKeys | None = field(default=None, compare=False)
     kept_in: Store | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,12 +66,9 @@ class SweepResult(Result):
 
     @cached_property
     def _summaries(self) -> list[dict[str, Any]]:
-        records: dict[Problem, list[Record]] = {problem: [] for problem in self.problems}
-        for record in () if self.kept_in is None else self.kept_in.records():
-            if record.problem in records:
-                records[record.problem].append(record)
         rows = []
-        for problem, found in records.items():
+        for problem, by_seed in self._records().items():
+            found = list(by_seed.values())
             row = problem.to_row() | {"runs": len(found)}
             means = summarise(found)
             for name in ACCURACIES:
@@ -81,6 +80,24 @@ class SweepResult(Result):
                 }
             rows.append(row)
         return rows
+
+    def _records(self) -> dict[Problem, dict[int, Record]]:
+        """The records of each problem by seed: those that count as its own, and no others."""
+        records: dict[Problem, dict[int, Record]] = {problem: {} for problem in self.problems}
+        if self.kept_in is None or self.keys is None:
+            return records
+        from recallscope.store.schema import to_records
+
+        mine: dict[bytes, list[Problem]] = {}
+        for problem in records:  # two may differ in what is measured only
+            for digest in self.keys.digests(problem):
+                mine.setdefault(digest, []).append(problem)
+        for shard in self.kept_in.read():
+            keys = shard.table["key"].to_pylist()
+            for key, record in zip(keys, to_records(shard.table), strict=True):
+                for problem in mine.get(key[:16], ()):
+                    records[problem][record.seed] = record
+        return records
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each problem: means over its records in the store; or for each search."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 
 from recallscope.cell import Cell, OwnExperiment, Settings
 from recallscope.problem import ProblemError
-from recallscope.record import Record
-from recallscope.store.keys import key_maker
+from recallscope.record import Record, Status
+from recallscope.store.index import RecordIndex
+from recallscope.store.keys import CellKeys
+from recallscope.store.merging import completed, disagreements
 from recallscope.store.schema import KeyedRecord, to_records
 from recallscope.store.store import Store, StoreWarning
-from recallscope.store.tables import texts_of
+from recallscope.store.tables import distinct_texts
 from recallscope.sweeps.dispatch import Finished
 
 _FIRST_FLUSH = 1.0  # seconds
@@ -29,19 +32,23 @@ class RecordWriter:
         self,
         store: Store,
         settings: Settings,
-        statuses: dict[bytes, str],
+        index: RecordIndex,
         *,
         remember: bool = False,
     ) -> None:
         self._store = store
-        self._key_of = key_maker(settings)
-        self._statuses = statuses
+        self._keys = CellKeys(settings)
+        self._embeddings = settings.embeddings
+        self._index = index
         self._unwritten: list[KeyedRecord] = []
+        self._completed: list[KeyedRecord] = []
         self._rows: dict[bytes, tuple[str, int]] | None = None
         self._new: dict[bytes, Record] | None = {} if remember else None
         self._next_flush = time.monotonic() + _FIRST_FLUSH
 
     def __enter__(self) -> RecordWriter:
+        if self._embeddings is not None:
+            self._store.keep_embeddings(self._embeddings)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -49,12 +56,17 @@ class RecordWriter:
 
     def find(self, cell: Cell) -> Record | None:
         """The record of a cell that was in the store before, or that was kept since."""
-        key = self._key_of(cell)
-        if key not in self._statuses:
+        known = self._index.find(self._keys, cell)
+        if known is None or known.lacks:
             return None
-        if self._new is not None and key in self._new:
-            return self._new[key]
-        if self._rows is None:
+        if self._new is not None and known.key in self._new:
+            return self._new[known.key]
+        # It may have been run for more metrics than are asked for now.
+        return replace(self._read(known.key), problem=cell.problem)
+
+    def _read(self, key: bytes) -> Record:
+        if self._rows is None or key not in self._rows:
+            self.flush()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StoreWarning)  # it was told of at the opening
                 self._tables = {shard.name: shard.table for shard in self._store.read()}
@@ -69,23 +81,62 @@ class RecordWriter:
     def keep(self, done: Finished) -> None:
         """Take records in; they are safe some seconds later, or when the writer is left."""
         for cell, record in zip(done.cells, done.records, strict=True):
-            key = self._key_of(cell)
-            if key not in self._statuses:
-                self._statuses[key] = str(record.status)
-                self._unwritten.append(KeyedRecord(key, record))
-                if self._new is not None:
-                    self._new[key] = record
-        due = len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush
-        if self._unwritten and due:  # the first records are safe at once, however long they took
+            known = self._index.find(self._keys, cell)
+            if known is None:
+                kept = KeyedRecord(self._keys(cell), record)
+                self._unwritten.append(kept)
+            elif known.lacks and record.status is Status.OK:
+                kept = KeyedRecord(known.key, self._complete(known.key, record))
+                self._completed.append(kept)
+            else:
+                continue
+            versions = kept.record.provenance.part_versions
+            metrics = {name: versions.get(name, 1) for name in kept.record.problem.metrics}
+            self._index.add(kept.key, str(record.status), metrics)
+            if self._new is not None:
+                self._new[kept.key] = record
+        unwritten = len(self._unwritten) + len(self._completed)
+        due = unwritten >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush
+        if unwritten and due:  # the first records are safe at once, however long they took
             self.flush()
+
+    def _complete(self, key: bytes, record: Record) -> Record:
+        """The record in the store with the metrics for which its cell was run again."""
+        old = self._read(key)
+        if differing := disagreements(old, record):
+            was, now = (_value(each, differing[0]) for each in (old, record))
+            raise ProblemError(
+                f"{', '.join(record.problem.metrics)} asked for a second run of "
+                f"{record.problem!r} at seed {record.seed}, and {differing[0]} came back as {now} "
+                f"where the store {self._store.place!r} has {was}, written with "
+                f"{_versions(old)}; this is {_versions(record)}. Give the same versions, or "
+                "another store"
+            )
+        return completed(old, record)
 
     def flush(self) -> None:
         """Write what was gathered."""
         # Taken out first: an interrupt during the write may cost these a second run, but can
         # never have them written twice.
         records, self._unwritten = self._unwritten, []
+        replacing, self._completed = self._completed, []
+        started = time.monotonic()
         self._store.append(records)
-        self._next_flush = time.monotonic() + _BETWEEN_FLUSHES
+        self._store.replace(replacing)
+        if replacing:
+            self._rows = None  # shards have changed
+        # Records are put in the place of others by writing whole shards again, which takes a while.
+        took = time.monotonic() - started
+        self._next_flush = time.monotonic() + max(_BETWEEN_FLUSHES, 10 * took)
+
+
+def _value(record: Record, name: str) -> object:
+    return record.metrics.get(name, getattr(record, name, None))
+
+
+def _versions(record: Record) -> str:
+    found = record.provenance.versions
+    return ", ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
 
 
 def check_source(store: Store, own: OwnExperiment | None) -> None:
@@ -94,9 +145,9 @@ def check_source(store: Store, own: OwnExperiment | None) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoreWarning)  # told of at the opening
-        told = texts_of(store.table(["measure"])["measure"])
+        known = distinct_texts(store.table(["measure"])["measure"])
     beginning = f"{own.name} v{own.version} "
-    for other in set(told) - {own.measure}:
+    for other in known - {own.measure}:
         if other.startswith(beginning):
             raise ProblemError(
                 f"the store {store.place!r} has records of {own.name}, version {own.version}, made "

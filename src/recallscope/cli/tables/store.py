@@ -58,6 +58,8 @@ def print_store_check(place: str, found: StoreCheck) -> None:
         print(f"put aside by repair: {printable(name)}")
     for name in found.strange:
         print(f"not a shard, and left alone: {printable(name)}")
+    if found.bad_marker:
+        print(printable(found.bad_marker))
     if not found.marked:
         print("Not marked as a store, so that nothing can be added: see upgrade.")
     print("Store OK." if found.sound else "Store NOT OK.")
