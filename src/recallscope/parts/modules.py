@@ -1,0 +1,207 @@
+"""The user's own modules: which ones some code imports, and what they say.
+
+They are read and never run: a module that is not loaded yet stays so.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+_LIBRARIES = tuple(
+    sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_BESIDE_A_CALL = ("EXTENDED_ARG", "PRECALL", "PUSH_NULL", "CACHE")
+
+
+class Module(NamedTuple):
+    """A module of the user's.
+
+    Attributes:
+        paths: its file, or the folders of a package without one.
+        source: its text, if there is any.
+        digest: a hash of what it says.
+        imports: what it may import, by full name; not all need be modules.
+        hidden: what it does that cannot be followed.
+    """
+
+    paths: tuple[str, ...]
+    source: str | None
+    digest: str
+    imports: frozenset[str]
+    hidden: frozenset[str]
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file belongs to an installed package, whose version says the rest."""
+    return "site-packages" in path or path.startswith(_LIBRARIES)
+
+
+def is_own(name: str, paths: Iterable[str]) -> bool:
+    """Whether a module is the user's: neither installed nor ours."""
+    return name.partition(".")[0] != "recallscope" and any(
+        not is_installed(path) and "dist-packages" not in path for path in paths
+    )
+
+
+def modules_from(names: Iterable[str], known: dict[str, Module | None]) -> dict[str, Module]:
+    """The user's modules of these names, and all that they import; `known` are not read again."""
+    found: dict[str, Module] = {}
+    waiting = {*names}
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            known[name] = _read(name)
+        module = known[name]
+        if module is not None and name not in found:
+            found[name] = module
+            waiting |= module.imports | {name.rpartition(".")[0] or name}
+    return dict(sorted(found.items()))
+
+
+def imports_in(code: CodeType, package: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What code imports, by full name, and what it does that hides what it runs."""
+    names, hidden = set(), set()
+    for each in _codes(code):
+        steps = [step for step in dis.get_instructions(each) if step.opname not in _BESIDE_A_CALL]
+        for place, step in enumerate(steps):
+            if step.opname == "IMPORT_NAME":
+                level, members = steps[place - 2].argval, steps[place - 1].argval
+                if level and not package:
+                    continue  # it fails when it is run
+                base = importlib.util.resolve_name("." * level + step.argval, package)
+                names |= {base, *(f"{base}.{member}" for member in members or ())}
+            elif step.opname.startswith("LOAD_") and step.argval in ("import_module", "__import__"):
+                match steps[place + 1 : place + 3]:
+                    case [given, call] if (given.opname, call.opname) == ("LOAD_CONST", "CALL"):
+                        names.add(str(given.argval))
+                    case _:
+                        hidden.add("imports by a computed name")
+            elif step.opname.startswith("LOAD_") and step.argval in ("exec", "run_path"):
+                hidden.add(f"runs code by {step.argval}")
+    return frozenset(names), frozenset(hidden)
+
+
+def _read(name: str) -> Module | None:
+    spec = _spec(name)
+    if spec is None or not is_own(name, _paths(spec)):
+        return None
+    if not spec.has_location:  # a package without a file of its own
+        return Module(_paths(spec), None, "", _NONE, _NONE)
+    loader: Any = spec.loader
+    source = loader.get_source(name) if hasattr(loader, "get_source") else None
+    if source is None:
+        return Module((), None, "", _NONE, frozenset({"has no source in Python"}))
+    digest, imports, hidden, codes, constants = _parsed(source, spec.parent or "")
+    changed = sorted(_changed(name, spec.origin, codes, dict(constants)))
+    if changed:
+        digest = _hash("\n".join([digest, *changed]))
+    return Module(_paths(spec), source, digest, imports, hidden)
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Where a module comes from. The search of Python itself would run the package around it."""
+    package = name.rpartition(".")[0]
+    try:
+        if name in sys.modules or not package:
+            return importlib.util.find_spec(name)
+        around = _spec(package)
+        if around is None or not is_own(package, _paths(around)):
+            return None
+        return PathFinder.find_spec(name, around.submodule_search_locations or [])
+    except (ImportError, ValueError, AttributeError):  # such as a script, which has none
+        return None
+
+
+def _paths(spec: ModuleSpec) -> tuple[str, ...]:
+    if spec.has_location:
+        return (spec.origin or "",)
+    return tuple(spec.submodule_search_locations or ())
+
+
+_NONE: frozenset[str] = frozenset()
+_Parsed = tuple[str, frozenset[str], frozenset[str], frozenset[str], tuple[tuple[str, str], ...]]
+
+
+@lru_cache(1000)
+def _parsed(source: str, package: str) -> _Parsed:
+    """Of a source: a hash of it, what it imports and hides, its compiled codes, its constants."""
+    try:
+        tree = ast.parse(source)
+        code = compile(tree, "", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):  # edited since it was loaded
+        return _hash(source), _NONE, _NONE, _NONE, ()
+    nodes = [*ast.walk(tree)]
+    rebound = {name for each in nodes if isinstance(each, ast.Global) for name in each.names}
+    constants = {
+        target.id: repr(each.value.value)
+        for each in tree.body
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
+        for target in each.targets
+        if isinstance(target, ast.Name) and target.id not in rebound
+    }
+    for each in nodes:
+        if isinstance(getattr(each, "body", None), list):
+            each.body = [line for line in each.body if not _is_remark(line)]  # type: ignore[attr-defined]
+    codes = frozenset("\n".join(compiled(each)) for each in _codes(code))
+    return _hash(ast.unparse(tree)), *imports_in(code, package), codes, tuple(constants.items())
+
+
+def _is_remark(line: ast.AST) -> bool:
+    """Whether a line is a text that stands alone, such as a docstring."""
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+
+
+def _changed(
+    name: str, path: str | None, codes: frozenset[str], constants: dict[str, str]
+) -> Iterator[str]:
+    """What is loaded and not so in the file: it was edited since, or the program changed it."""
+    loaded = getattr(sys.modules.get(name), "__dict__", {})
+    classes = [each for each in loaded.values() if isinstance(each, type)]
+    inside = [item for each in classes if each.__module__ == name for item in vars(each).items()]
+    for called, value in [*loaded.items(), *inside]:
+        if isinstance(value, FunctionType) and value.__code__.co_filename == path:
+            code = "\n".join(compiled(value.__code__))
+            if code not in codes:
+                yield f"{called} {code}"
+    for called, told in constants.items():
+        value = loaded.get(called)
+        if called in loaded and isinstance(value, _PLAIN) and repr(value) != told:
+            yield f"{called} {value!r}"
+
+
+def compiled(code: CodeType) -> Iterator[str]:
+    """All of compiled code that does not depend on where it stands."""
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_freevars))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from compiled(constant)
+        else:
+            yield constant_text(constant)
+
+
+def constant_text(value: Any) -> str:
+    """A constant of compiled code, the same in every process."""
+    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
