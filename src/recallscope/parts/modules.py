@@ -11,9 +11,9 @@ import hashlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -33,6 +33,8 @@ class Module(NamedTuple):
         digest: a hash of what it says.
         imports: what it may import, by full name; not all need be modules.
         hidden: what it does that cannot be followed.
+        edited: whether its file was edited after it was loaded.
+        values: constants that the program has changed.
     """
 
     paths: tuple[str, ...]
@@ -40,6 +42,8 @@ class Module(NamedTuple):
     digest: str
     imports: frozenset[str]
     hidden: frozenset[str]
+    edited: bool = False
+    values: Mapping[str, Any] = {}
 
 
 def is_installed(path: str) -> bool:
@@ -99,14 +103,20 @@ def _read(name: str) -> Module | None:
     if not spec.has_location:  # a package without a file of its own
         return Module(_paths(spec), None, "", _NONE, _NONE)
     loader: Any = spec.loader
-    source = loader.get_source(name) if hasattr(loader, "get_source") else None
+    try:
+        source = loader.get_source(name)
+    except (ImportError, AttributeError):  # its file is gone, or it never had one
+        source = None
     if source is None:
         return Module((), None, "", _NONE, frozenset({"has no source in Python"}))
     digest, imports, hidden, codes, constants = _parsed(source, spec.parent or "")
-    changed = sorted(_changed(name, spec.origin, codes, dict(constants)))
-    if changed:
-        digest = _hash("\n".join([digest, *changed]))
-    return Module(_paths(spec), source, digest, imports, hidden)
+    functions, values = _changed(name, spec.origin, codes, dict(constants))
+    if functions or values:
+        digest = _hash(repr((digest, sorted(functions.items()), sorted(values.items()))))
+    edited = (
+        bool(functions) and type(loader) is SourceFileLoader
+    )  # others may change what they load
+    return Module(_paths(spec), source, digest, imports, hidden, edited, values)
 
 
 def _spec(name: str) -> ModuleSpec | None:
@@ -153,7 +163,7 @@ def _parsed(source: str, package: str) -> _Parsed:
     for each in nodes:
         if isinstance(getattr(each, "body", None), list):
             each.body = [line for line in each.body if not _is_remark(line)]  # type: ignore[attr-defined]
-    codes = frozenset("\n".join(compiled(each)) for each in _codes(code))
+    codes = frozenset(map(_code_text, _codes(code)))
     return _hash(ast.unparse(tree)), *imports_in(code, package), codes, tuple(constants.items())
 
 
@@ -164,20 +174,29 @@ def _is_remark(line: ast.AST) -> bool:
 
 def _changed(
     name: str, path: str | None, codes: frozenset[str], constants: dict[str, str]
-) -> Iterator[str]:
-    """What is loaded and not so in the file: it was edited since, or the program changed it."""
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Functions and constants that are loaded and not so in the file.
+
+    The file was edited since, or the program changed a constant. Other values are not compared, as
+    many are made at run time, nor are constants that a function of the module sets.
+    """
     loaded = getattr(sys.modules.get(name), "__dict__", {})
     classes = [each for each in loaded.values() if isinstance(each, type)]
     inside = [item for each in classes if each.__module__ == name for item in vars(each).items()]
-    for called, value in [*loaded.items(), *inside]:
-        if isinstance(value, FunctionType) and value.__code__.co_filename == path:
-            code = "\n".join(compiled(value.__code__))
-            if code not in codes:
-                yield f"{called} {code}"
-    for called, told in constants.items():
-        value = loaded.get(called)
-        if called in loaded and isinstance(value, _PLAIN) and repr(value) != told:
-            yield f"{called} {value!r}"
+    functions = {
+        called: _code_text(value.__code__)
+        for called, value in [*loaded.items(), *inside]
+        if isinstance(value, FunctionType) and value.__code__.co_filename == path
+    }
+    values = {called: loaded[called] for called in constants if called in loaded}
+    return (
+        {called: code for called, code in functions.items() if code not in codes},
+        {
+            called: value
+            for called, value in values.items()
+            if isinstance(value, _PLAIN) and repr(value) != constants[called]
+        },
+    )
 
 
 def compiled(code: CodeType) -> Iterator[str]:
@@ -189,6 +208,10 @@ def compiled(code: CodeType) -> Iterator[str]:
             yield from compiled(constant)
         else:
             yield constant_text(constant)
+
+
+def _code_text(code: CodeType) -> str:
+    return "\n".join([code.co_qualname, *compiled(code)])
 
 
 def constant_text(value: Any) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from recallscope.parts.fingerprint import modules_of
@@ -49,8 +49,13 @@ class _Finder:
         module = self.modules.get(name)
         if module is None or not module.paths:
             return None
+        if module.edited:
+            raise ImportError(
+                f"the file of {name} was edited after it was loaded, so that a worker would run "
+                "something else; load it again, as a new process does"
+            )
         if module.source is not None:
-            loader = _Loader(name, module.paths[0], module.source)
+            loader = _Loader(name, module.paths[0], module.source, module.values)
             return spec_from_file_location(name, module.paths[0], loader=loader)
         spec = ModuleSpec(name, None, is_package=True)
         spec.submodule_search_locations = [*module.paths]
@@ -63,12 +68,16 @@ _FROM_AFAR = _Finder()
 class _Loader(SourceFileLoader):
     """Loads a module from a text, as if it were in its file."""
 
-    def __init__(self, name: str, path: str, source: str) -> None:
+    def __init__(self, name: str, path: str, source: str, values: Mapping[str, Any]) -> None:
         super().__init__(name, path)
-        self._source = source
+        self._source, self._values = source, values
 
     def get_source(self, name: str) -> str:
         return self._source
 
     def get_code(self, name: str) -> CodeType:
         return compile(self._source, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        vars(module).update(self._values)
