@@ -12,8 +12,10 @@ import importlib.util
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -102,21 +104,26 @@ def _read(name: str) -> Module | None:
         return None
     if not spec.has_location:  # a package without a file of its own
         return Module(_paths(spec), None, "", _NONE, _NONE)
-    loader: Any = spec.loader
-    try:
-        source = loader.get_source(name)
-    except (ImportError, AttributeError):  # its file is gone, or it never had one
-        source = None
+    source = _source(spec)
     if source is None:
         return Module((), None, "", _NONE, frozenset({"has no source in Python"}))
     digest, imports, hidden, codes, constants = _parsed(source, spec.parent or "")
     functions, values = _changed(name, spec.origin, codes, dict(constants))
     if functions or values:
         digest = _hash(repr((digest, sorted(functions.items()), sorted(values.items()))))
-    edited = (
-        bool(functions) and type(loader) is SourceFileLoader
-    )  # others may change what they load
+    # Loaders of other kinds, such as that of pytest, change what they load.
+    edited = bool(functions) and type(spec.loader) is SourceFileLoader
     return Module(_paths(spec), source, digest, imports, hidden, edited, values)
+
+
+def _source(spec: ModuleSpec) -> str | None:
+    loader: Any = spec.loader
+    with suppress(ImportError, AttributeError):
+        found: str | None = loader.get_source(spec.name)
+        return found
+    with suppress(OSError, SyntaxError, UnicodeDecodeError):  # loaders such as pytest's give none
+        return importlib.util.decode_source(Path(spec.origin or "").read_bytes())
+    return None
 
 
 def _spec(name: str) -> ModuleSpec | None:
@@ -182,10 +189,10 @@ def _changed(
     """
     loaded = getattr(sys.modules.get(name), "__dict__", {})
     classes = [each for each in loaded.values() if isinstance(each, type)]
-    inside = [item for each in classes if each.__module__ == name for item in vars(each).items()]
+    inside = [value for each in classes if each.__module__ == name for value in vars(each).values()]
     functions = {
-        called: _code_text(value.__code__)
-        for called, value in [*loaded.items(), *inside]
+        value.__qualname__: _code_text(value.__code__)
+        for value in [*loaded.values(), *inside]
         if isinstance(value, FunctionType) and value.__code__.co_filename == path
     }
     values = {called: loaded[called] for called in constants if called in loaded}
