@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -393,7 +392,6 @@ def test_a_problem_takes_its_parts_along(tmp_path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "problem"],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},  # where its function is
         capture_output=True,
         text=True,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recallscope.parts.travel import pack, unpack
 from recallscope.problem import Problem, ProblemError, shown
 
 MOST_PROBLEMS, MOST_CELLS, MOST_SEARCHES = 20_000, 10**6, 1000
@@ -51,20 +52,16 @@ class OwnExperiment:
 
     @cached_property
     def _for_travel(self) -> bytes:
-        import cloudpickle  # type: ignore[import-untyped]
-
-        return bytes(cloudpickle.dumps(self.function))
+        return pack(self.function)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Functions of a script or a notebook travel by their content, those of modules by name."""
+        """Functions of a script or a notebook travel by their content, others with their module."""
         return _arrived, (self.name, self.version, self.source, self._for_travel)
 
 
 def _arrived(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
     """The experiment, at the end of its journey; only what this process sent is unpacked."""
-    import pickle
-
-    return OwnExperiment(name=name, version=version, source=source, function=pickle.loads(function))
+    return OwnExperiment(name=name, version=version, source=source, function=unpack(function))
 
 
 def device_name(device: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recallscope.parts.field import Field
+from recallscope.parts.fingerprint import ADDED
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
@@ -31,7 +32,7 @@ class Metric:
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     name: str = ""
-    version: int = 1
+    version: int = field(default=1, metadata=ADDED)
 
 
 def measured(setup: Setup, logits: Logits) -> dict[str, float | Sequence[float]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.parts.field import Field
+from recallscope.parts.fingerprint import ADDED
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Learner:
     metrics: tuple[str, ...] = ()
     closed_form: bool = False
     name: str = ""
-    version: int = 1
+    version: int = field(default=1, metadata=ADDED)
 
 
 def ready(logits: Logits) -> Logits:

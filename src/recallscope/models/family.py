@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.parts.field import Field
+from recallscope.parts.fingerprint import ADDED
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.random import Role, generator
 
@@ -46,7 +47,7 @@ class Family:
     check: Callable[[Problem], None] = no_check
     closed_form: str | None = None
     name: str = ""
-    version: int = 1
+    version: int = field(default=1, metadata=ADDED)
 
 
 def independent_rows(rows: Rows) -> Callable[[Problem, int, type[np.floating[Any]]], Embeddings]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recallscope.parts.field import Field
+from recallscope.parts.fingerprint import ADDED
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -36,4 +37,4 @@ class ModelKind:
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
     name: str = ""
-    version: int = 1
+    version: int = field(default=1, metadata=ADDED)

@@ -9,17 +9,28 @@ import hashlib
 import inspect
 import re
 import sys
-import sysconfig
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from enum import EnumMeta
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+from recallscope.parts.modules import (
+    Module,
+    compiled,
+    constant_text,
+    imports_in,
+    is_installed,
+    is_own,
+    modules_from,
+)
+
+ADDED = {"added": True}
+"""The metadata of a dataclass field that older records know nothing of: it counts if it is set."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
-_LIBRARIES = tuple(
-    sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
@@ -28,47 +39,71 @@ for _name in __future__.all_feature_names:
 def fingerprint(thing: Callable[..., Any] | object) -> str:
     """Sixteen hexadecimal digits that change when the function does something else.
 
-    In it go its source, without comments, and all that it refers to: functions, classes and values.
-    What comes from an installed package goes in by name.
+    In it go its source, without comments, and all that it refers to: functions, classes, values,
+    and modules with what they import. What comes from an installed package goes in by name. A
+    warning names what is seen to be run there and cannot be followed.
 
     >>> one, two = partial(pow, 1), partial(pow, 2)
     >>> len(fingerprint(one)), fingerprint(one) == fingerprint(two)
     (16, False)
     """
-    parts: list[str] = []
-    _describe(thing, parts, {})
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    walk = _Walk({}, {}, set(), set())
+    digest = _digest(thing, walk)
+    if walk.hidden:
+        warnings.warn(
+            f"the hash of the source does not cover all: {'; '.join(sorted(walk.hidden))}. "
+            "Give another version= when what is run there changes",
+            stacklevel=2,
+        )
+    return digest[:16]
 
 
-def _describe(thing: Any, parts: list[str], seen: dict[int, tuple[int, Any]]) -> None:
-    """Add what a thing is; what was met before is told by when. `seen` keeps all things alive."""
+def modules_of(thing: object) -> dict[str, Module]:
+    """The user's modules without which a thing cannot be unpacked and used elsewhere."""
+    walk = _Walk({}, {}, set(), set())
+    _digest(thing, walk)
+    return modules_from([*walk.modules, *walk.homes], walk.modules)
+
+
+class _Walk(NamedTuple):
+    """Through a thing: what was met (and is kept alive), modules, where things are from, gaps."""
+
+    seen: dict[int, tuple[int, Any]]
+    modules: dict[str, Module | None]
+    homes: set[str]
+    hidden: set[str]
+
+
+def _describe(thing: Any, parts: list[str], walk: _Walk) -> None:
+    """Add what a thing is; what was met before is told by when."""
     if isinstance(thing, _PLAIN):
         parts.append(f"{type(thing).__name__} {thing!r}")
         return
+    seen = walk.seen
     if id(thing) in seen:
         parts.append(f"again {seen[id(thing)][0]}")
         return
     seen[id(thing)] = len(seen), thing
-    described = _parts_of(thing)
+    described = _parts_of(thing, walk)
     if isinstance(described, str):
         parts.append(described)
         return
     parts.append(f"{type(thing).__name__} (")
     if isinstance(thing, (set, frozenset)):  # whose order is another in every process
-        parts.extend(sorted(_digest(each, seen) for each in thing))
+        parts.extend(sorted(_digest(each, walk) for each in thing))
     else:
         for each in described:
-            _describe(each, parts, seen)
+            _describe(each, parts, walk)
     parts.append(")")
 
 
-def _digest(thing: Any, seen: dict[int, tuple[int, Any]]) -> str:
+def _digest(thing: Any, walk: _Walk) -> str:
     parts: list[str] = []
-    _describe(thing, parts, dict(seen))
+    _describe(thing, parts, walk._replace(seen=dict(walk.seen)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _parts_of(thing: Any) -> str | list[Any]:
+def _parts_of(thing: Any, walk: _Walk) -> str | list[Any]:
     """What a thing consists of, or a text that says all of it."""
     if isinstance(thing, partial):
         return [thing.func, thing.args, thing.keywords]
@@ -77,12 +112,15 @@ def _parts_of(thing: Any) -> str | list[Any]:
     if isinstance(thing, FunctionType):
         if _is_library(thing):  # which may hold something of the user's
             return [f"{thing.__module__}.{thing.__qualname__}", *_enclosed_by(thing)]
+        walk.homes.add(str(thing.__module__))
         around = [*_enclosed_by(thing), *_global_to(thing)]
-        return [_source(thing), thing.__defaults__, thing.__kwdefaults__, *around]
+        imported = _imported_by(thing, around, walk)
+        return [_source(thing), thing.__defaults__, thing.__kwdefaults__, *around, *imported]
     if isinstance(thing, type):
+        walk.homes.add(str(thing.__module__))
         return _of_class(thing)
     if isinstance(thing, ModuleType):
-        return thing.__name__
+        return _of_module(thing, walk)
     if isinstance(thing, Mapping):
         return [each for pair in thing.items() for each in pair]
     if isinstance(thing, (list, tuple, set, frozenset)):
@@ -116,31 +154,47 @@ def _of_array(thing: Any) -> str | list[Any] | None:
 def _of_class(kind: type) -> str | list[Any]:
     if _is_library(kind):
         return f"{kind.__module__}.{kind.__qualname__}"
-    inside = [each for each in vars(kind).items() if _tells(*each)]
+    inside = [each for each in vars(kind).items() if _tells(kind, *each)]
     return [kind.__qualname__, *kind.__bases__, *(part for each in inside for part in each)]
 
 
-def _tells(name: str, value: Any) -> bool:
+def _tells(kind: type, name: str, value: Any) -> bool:
     """Whether an attribute of a class says what it does; others are made by Python."""
-    functions = (FunctionType, staticmethod, classmethod, property)
-    return isinstance(value, functions) or (
-        not name.startswith("__") and isinstance(value, (*_PLAIN, list, tuple, dict))
-    )
+    if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
+        return True
+    if name.startswith("__") or isinstance(value, (*_PLAIN, list, tuple, dict)):
+        return not name.startswith("__")
+    made = inspect.isdatadescriptor(value) and _is_library(type(value))
+    return not made and name != "_abc_impl" and not isinstance(kind, EnumMeta)
 
 
 def _of_instance(thing: Any) -> str | list[Any]:
     kind = type(thing)
     if dataclasses.is_dataclass(thing):
-        fields = dataclasses.fields(thing)
-        return [kind, *(part for each in fields for part in (each.name, getattr(thing, each.name)))]
+        fields = {each: getattr(thing, each.name) for each in dataclasses.fields(thing)}
+        old = [pair for pair in fields.items() if not _is_added(*pair)]
+        return [kind, *(part for each, value in old for part in (each.name, value))]
     if not _is_library(kind):
         slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ())]
         state = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
         return [kind, state | getattr(thing, "__dict__", {})]
     text = repr(thing)
     named = f"{kind.__module__}.{kind.__qualname__}"
-    # Where a text holds an address it is another in every process.
-    return named if re.search(r"0x[0-9a-f]{4}", text) else f"{named} {text}"
+    if not re.search(r"0x[0-9a-f]{4}", text):
+        return f"{named} {text}"
+    # A text that holds an address is another in every process; a cache holds what it was made of.
+    held = [
+        value
+        for name, value in sorted(getattr(thing, "__dict__", {}).items())
+        if name == "__wrapped__"
+        or (isinstance(value, (FunctionType, MethodType, type)) and not _is_library(value))
+    ]
+    return [named, *held] if held else named
+
+
+def _is_added(field: dataclasses.Field[Any], value: Any) -> bool:
+    """Whether a field came later and is at its default, so that all is as it was without it."""
+    return bool(field.metadata.get("added")) and value == field.default
 
 
 def _source(function: FunctionType) -> str:
@@ -148,37 +202,23 @@ def _source(function: FunctionType) -> str:
     code = function.__code__
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-        compiled = compile(tree, "", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+        again = compile(tree, "", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (OSError, TypeError, SyntaxError, ValueError):
-        return "\n".join(_compiled(code))
-    found = [each for each in compiled.co_consts if isinstance(each, CodeType)]
+        return "\n".join(compiled(code))
+    found = [each for each in again.co_consts if isinstance(each, CodeType)]
     # A file may have been edited since; of several lambdas in a line it is not clear which one.
     same = [each for each in found if each.co_name == code.co_name and _gist(each) == _gist(code)]
     if len(found) == 1 and same:
         return ast.unparse(tree)
-    return "\n".join(_compiled(code))
+    return "\n".join(compiled(code))
 
 
 def _gist(code: CodeType) -> tuple[Any, ...]:
     """What of compiled code does not depend on where it stands."""
     names = {*code.co_names, *code.co_freevars, *code.co_cellvars, *code.co_varnames}
-    constants = [_constant(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    constants = [constant_text(each) for each in code.co_consts if not isinstance(each, CodeType)]
     inner = [_gist(each) for each in code.co_consts if isinstance(each, CodeType)]
     return tuple(sorted(names)), tuple(constants), tuple(inner)
-
-
-def _compiled(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr((code.co_names, code.co_freevars))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _compiled(constant)
-        else:
-            yield _constant(constant)
-
-
-def _constant(value: Any) -> str:
-    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
 def _enclosed_by(function: FunctionType) -> Iterator[Any]:
@@ -197,6 +237,33 @@ def _global_to(function: FunctionType) -> Iterator[Any]:
             yield from (name, function.__globals__[name])
 
 
+def _imported_by(function: FunctionType, around: list[Any], walk: _Walk) -> list[str]:
+    """The user's modules that a function imports itself, or names as a part of a package."""
+    space = function.__globals__
+    package = space.get("__package__") or ""
+    names, hidden = imports_in(function.__code__, package)
+    walk.hidden.update(f"{function.__qualname__} {each}" for each in hidden)
+    named = _names(function.__code__)
+    packages = [each.__name__ for each in around if isinstance(each, ModuleType)]
+    for each in packages:  # grows
+        packages += [f"{each}.{name}" for name in named if f"{each}.{name}" in sys.modules]
+    return _of_modules({*names, *packages}, walk)
+
+
+def _of_module(module: ModuleType, walk: _Walk) -> str:
+    found = _of_modules({module.__name__}, walk)
+    path = getattr(module, "__file__", None)
+    if not found and path and is_own(module.__name__, [path]):
+        walk.hidden.add(f"{module.__name__} is a module that no import finds")
+    return "\n".join([module.__name__, *found])
+
+
+def _of_modules(names: set[str], walk: _Walk) -> list[str]:
+    found = modules_from(names, walk.modules)
+    walk.hidden.update(f"{name} {each}" for name, module in found.items() for each in module.hidden)
+    return [f"{name} {module.digest}" for name, module in found.items()]
+
+
 def _names(code: CodeType) -> set[str]:
     names = set(code.co_names)
     for constant in code.co_consts:
@@ -213,4 +280,4 @@ def _is_library(thing: Any) -> bool:
     path = getattr(sys.modules.get(module), "__file__", None)
     if path is None:  # built in, or of a script's `exec`, a notebook or a prompt
         return module in sys.builtin_module_names or module == "builtins"
-    return "site-packages" in path or path.startswith(_LIBRARIES)
+    return is_installed(path)

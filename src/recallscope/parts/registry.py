@@ -8,13 +8,13 @@ same kind of object, which its file in the folder above describes.
 from __future__ import annotations
 
 import importlib
-import pickle
 import pkgutil
 import re
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from recallscope.parts import travel
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.fingerprint import fingerprint
 
@@ -106,17 +106,13 @@ def packed(used: Iterable[tuple[str, str]]) -> bytes:
 
 @cache
 def _packed(places: tuple[tuple[str, str], ...]) -> bytes:
-    if not places:
-        return b""
-    import cloudpickle  # type: ignore[import-untyped]
-
-    return bytes(cloudpickle.dumps({place: _handed_over[place] for place in places}))
+    return travel.pack({place: _handed_over[place] for place in places}) if places else b""
 
 
 def unpack(parts: bytes) -> None:
     """Take in what was handed over in another process of ours."""
     if parts:
-        _handed_over.update(pickle.loads(parts))
+        _handed_over.update(travel.unpack(parts))
 
 
 def _load(kind: str, name: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from recallscope.parts.field import Field
+from recallscope.parts.fingerprint import ADDED
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
@@ -43,7 +44,7 @@ class TaskKind:
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
     name: str = ""
-    version: int = 1
+    version: int = field(default=1, metadata=ADDED)
 
 
 def samples_of(problem: Problem, seed: int) -> SampleSource:
