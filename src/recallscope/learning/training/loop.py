@@ -134,8 +134,8 @@ class Training:
         while True:
             self.optimiser.zero_grad()
             losses = self._descend()
-            # Of a part of the samples, the mean over as many steps as there are parts.
-            self.loss += (losses - self.loss) / min(self.step + 1, self.batches.epoch)
+            # Of a part of the samples, the mean over as many steps as it takes to see all.
+            self.loss += (losses - self.loss) / min(self.step + 1, self.batches.window)
             self._look()
             if all(run.over for run in self.runs):
                 return [run.outcome(self.rate) for run in self.runs]
@@ -171,7 +171,7 @@ class Training:
         """Note what is seen at this step, and end the runs that end here."""
         last = self.step == self.problem.steps
         # What a part of the samples says of the slope is mostly noise.
-        slopes = self._slopes() if self.batches.epoch == 1 else [math.inf] * len(self.loss)
+        slopes = self._slopes() if self.batches.window == 1 else [math.inf] * len(self.loss)
         ends = [
             run.how_it_ends(loss, slope, last)
             for run, loss, slope in zip(self.runs, self.loss.tolist(), slopes, strict=False)
