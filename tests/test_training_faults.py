@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
 
 from recallscope import Problem, run
 from recallscope.experiment import run as module
 from recallscope.experiment.run import run_together
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.batches import Batches
+from recallscope.learning.training.loop import Ended
+from recallscope.models.kind import ModelKind
 from recallscope.parts.naming import find_part
+from recallscope.tasks.kind import TaskKind
+from recallscope.tasks.recall import Samples, Task
 
 SMALL = Problem(vocab=16, samples=40, dim=8, length=3, learner="sgd", steps=12)
 
@@ -56,6 +62,71 @@ def test_parts_of_uneven_samples_depend_on_nothing_but_the_seed(tmp_path, monkey
     assert together[1] == alone
     path = tmp_path / "half.safetensors"
     assert stopped_and_resumed(problem, 7, path, monkeypatch, seed=5) == alone
+
+
+# One lucky batch.
+
+
+def lucky_at(step):
+    """Recall, but at one step of eight samples all ask for the first fact."""
+
+    class Lucky(Task):
+        def draw(self, start, stop, split="train"):
+            drawn = super().draw(start, stop, split)
+            if split == "test" or start != 8 * step:
+                return drawn
+            first = np.zeros_like(drawn.label)
+            return Samples(np.zeros_like(drawn.tokens), first, self.permutation[first])
+
+    return TaskKind(
+        name=f"lucky{step}", make=lambda problem, seed: Lucky(problem.vocab, problem.length, seed)
+    )
+
+
+class Certain(torch.nn.Module):
+    """It knows half of the labels from the beginning, and gives the others no chance."""
+
+    def __init__(self, instance):
+        super().__init__()
+        half = torch.arange(instance.problem.vocab) < instance.problem.vocab // 2
+        right = torch.nn.functional.one_hot(instance.labels, instance.problem.vocab)
+        self.register_buffer("table", 20.0 * (right * half[:, None]).to(instance.tokens.dtype))
+        self.shift = torch.nn.Parameter(instance.tokens.new_zeros(1, instance.problem.vocab))
+
+    def forward(self, tokens, position):
+        return self.table[tokens.gather(1, position[:, None])[:, 0]] + self.shift
+
+
+@pytest.mark.parametrize("step", [0, 30])
+def test_fresh_samples_do_not_converge_by_one_lucky_batch(step):
+    problem = SMALL.replace(
+        task=lucky_at(step), length=1, model=ModelKind(name="certain", build=Certain)
+    ).replace(learner="sgd", batch=8, fresh=True, steps=60, learning_rate=1e-3)
+    found = run(problem)
+    assert found.metrics["ended"] != Ended.CONVERGED
+    assert found.metrics["steps_taken"] == 60
+    assert found.metrics["final_loss"] > 0.5
+
+
+def test_fresh_samples_converge_by_many():
+    problem = SMALL.replace(vocab=8, dim=16, learner="adam", batch=64, fresh=True, steps=2000)
+    found = run(problem)
+    assert found.metrics["ended"] == Ended.CONVERGED
+    assert 16 <= found.metrics["steps_taken"] < 2000
+    assert found.recall_accuracy == 1
+
+
+def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
+    """Seeds at which the first step has only facts that are known."""
+    problem = SMALL.replace(length=1, samples=24, batch=4, steps=30, learning_rate=1e-3)
+    problem = problem.replace(model=ModelKind(name="certain", build=Certain))
+    lucky = []
+    for seed in range(200):
+        first = Batches([Setup(problem=problem, seed=seed)]).of_step(0)[0]
+        if (first < problem.vocab // 2).all():
+            lucky.append(run(problem, seed).metrics["steps_taken"])
+    assert len(lucky) > 3
+    assert set(lucky) == {30}
 
 
 def test_versions_say_whose_records_changed():

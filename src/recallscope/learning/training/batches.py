@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from recallscope.learning.training.grid import LOOK_SAMPLES
 from recallscope.learning.training.options import rows_of_step
 from recallscope.tasks.random import Role, generator
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 class Batches:
     """The samples of runs of one problem, step by step: a pure function of problem and seed.
 
-    `whole` says whether each step is given all of them, and `window` how many steps it takes to be
-    given as many.
+    `whole` says whether each step is given all of them. `window` is how many steps are given as
+    many samples as there are, or of fresh ones as many as a look has: a loss of fewer may be luck.
     """
 
     def __init__(self, setups: Sequence[Setup]) -> None:
@@ -31,7 +32,7 @@ class Batches:
         self._fresh = getattr(problem, "fresh", False)
         self._size = rows_of_step(problem)
         self.whole = not self._fresh and self._size == self._count
-        self.window = 1 if self._fresh else math.ceil(self._count / self._size)
+        self.window = math.ceil((LOOK_SAMPLES if self._fresh else self._count) / self._size)
         self._all = None if self._fresh else self.drawn(0, self._count)
         self._shuffled: tuple[int, torch.Tensor] | None = None
 

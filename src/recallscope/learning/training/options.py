@@ -12,7 +12,13 @@ SCHEDULES = ("constant", "cosine", "warmup")
 LEARNING_RATE = Field(
     default=0.0, low=0.0, help="Of the optimiser; 0 for one that is chosen from the sizes."
 )
-STEPS = Field(default=1000, low=0, high=10**7, help="The most steps; fewer if it converges before.")
+STEPS = Field(
+    default=1000,
+    low=0,
+    high=10**7,
+    help="The most steps; fewer if it converges before, by its loss over all samples, or over the "
+    "last 1024 if they are fresh.",
+)
 BATCH = Field(default=0, low=0, help="Samples for each step; 0, or more than there are, for all.")
 
 COMMON = {
