@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
-from recallscope import Problem, run
+from recallscope import Problem, ProblemError, run
 from recallscope.experiment import run as module
 from recallscope.experiment.run import run_together
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.loop import Ended
 from recallscope.models.kind import ModelKind
+from recallscope.parts import registry
 from recallscope.parts.naming import find_part
 from recallscope.tasks.kind import TaskKind
 from recallscope.tasks.recall import Samples, Task
@@ -127,6 +131,46 @@ def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
             lucky.append(run(problem, seed).metrics["steps_taken"])
     assert len(lucky) > 3
     assert set(lucky) == {30}
+
+
+# Checkpoints.
+
+
+class Tied(torch.nn.Module):
+    """One table for tokens and labels, and a part of it under a name of its own."""
+
+    def __init__(self, instance):
+        super().__init__()
+        self.embed = torch.nn.Embedding.from_pretrained(instance.tokens.clone(), freeze=False)
+        self.unembed = torch.nn.Linear(*reversed(self.embed.weight.shape), bias=False)
+        self.unembed.weight = self.embed.weight
+        self.mix = torch.nn.Parameter(torch.eye(instance.problem.dim).to(instance.tokens))
+        self.register_buffer("first", instance.outputs)
+        self.register_buffer("some", instance.outputs[:3])
+
+    def forward(self, tokens, position):
+        read = self.embed(tokens.gather(1, position[:, None])[:, 0])
+        return self.unembed(read @ self.mix)
+
+
+@pytest.mark.parametrize("learner", ["adam", "sgd"])
+def test_a_training_of_tied_weights_resumes_to_the_bit(learner, tmp_path, monkeypatch):
+    problem = SMALL.replace(model=ModelKind(name="tied", build=Tied), learner=learner)
+    whole = run(problem).result()
+    path = tmp_path / "half.safetensors"
+    assert stopped_and_resumed(problem, 7, path, monkeypatch) == whole
+    with safe_open(path, framework="pt") as file:  # the table once
+        saved = {name for name in file.keys() if name.startswith("model.")}  # noqa: SIM118
+    assert saved == {"model.embed.weight", "model.mix", "model.first", "model.some"}
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "half.safetensors"
+    stopped_and_resumed(SMALL, 7, path, monkeypatch)
+    newer = dataclasses.replace(find_part("learner", "sgd"), version=3)
+    monkeypatch.setitem(registry._loaded, ("learner", "sgd"), newer)
+    with pytest.raises(ProblemError, match="another problem, seed, version"):
+        module.run(SMALL, checkpoint=path)
 
 
 def test_versions_say_whose_records_changed():
