@@ -173,6 +173,53 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
         module.run(SMALL, checkpoint=path)
 
 
+# Modules that draw by themselves.
+
+
+class Noisy(torch.nn.Module):
+    """First weights as torch draws them, and dropout."""
+
+    def __init__(self, instance):
+        super().__init__()
+        vocab, dim = instance.tokens.shape
+        self.layers = torch.nn.Sequential(
+            torch.nn.Embedding(vocab, dim), torch.nn.Dropout(0.3), torch.nn.Linear(dim, vocab)
+        )
+
+    def forward(self, tokens, position):
+        return self.layers(tokens.gather(1, position[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("learner", ["adam", "gd"])
+def test_dropout_depends_on_nothing_but_the_seed(learner, tmp_path, monkeypatch):
+    noisy = ModelKind(name="noisy", build=Noisy)
+    problem = SMALL.replace(model=noisy, learner=learner, learning_rate=0.1)
+    found = []
+    for before in (1, 2):  # whatever was drawn by others
+        torch.manual_seed(before)
+        found.append(run(problem).result())
+    path = tmp_path / "half.safetensors"
+    assert stopped_and_resumed(problem, 7, path, monkeypatch) == found[0] == found[1]
+    assert run(problem, 1).metrics["curve_loss"] != found[0]["metrics"]["curve_loss"]
+
+
+def test_dropout_leaves_the_generator_of_the_caller_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(4)
+    torch.manual_seed(7)
+    run(SMALL.replace(model=ModelKind(name="noisy", build=Noisy)))
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_dropout_differs_from_step_to_step():
+    """With weights that do not change, what differs between steps is the dropout alone."""
+    problem = SMALL.replace(
+        model=ModelKind(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
+    )
+    losses = run(problem).metrics["curve_loss"]
+    assert len(set(losses)) == len(losses) == 7
+
+
 def test_versions_say_whose_records_changed():
     versions = {
         name: find_part("learner", name).version

@@ -157,12 +157,13 @@ class Training:
         tokens, position, label = self.batches.of_step(self.step)
         count = label.shape[1]
         total = torch.zeros_like(self.loss)
-        for start in range(0, count, _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            part = (tokens[:, rows], position[:, rows], label[:, rows])
-            losses = self.trainee.losses(part) * (part[2].shape[1] / count)
-            losses.sum().backward()  # type: ignore[no-untyped-call]
-            total += losses.detach().cpu()
+        with self.trainee.noise(self.step):
+            for start in range(0, count, _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                part = (tokens[:, rows], position[:, rows], label[:, rows])
+                losses = self.trainee.losses(part) * (part[2].shape[1] / count)
+                losses.sum().backward()  # type: ignore[no-untyped-call]
+                total += losses.detach().cpu()
         for run, finite in zip(self.runs, total.isfinite().tolist(), strict=False):
             if not finite and not run.over:
                 run.broken = OverflowError(
