@@ -9,10 +9,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from recallscope import Problem, ProblemError, run
+import recallscope
+from recallscope import Problem, ProblemError, Store, run
 from recallscope.experiment import run as module
+from recallscope.experiment.metric import Metric
 from recallscope.experiment.run import run_together
-from recallscope.learning.learner import Setup
+from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.loop import Ended
 from recallscope.models.kind import ModelKind
@@ -218,6 +220,61 @@ def test_dropout_differs_from_step_to_step():
     )
     losses = run(problem).metrics["curve_loss"]
     assert len(set(losses)) == len(losses) == 7
+
+
+# Metrics.
+
+
+def measuring(value):
+    return Metric(name="mine", measure=lambda setup, logits: value)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (torch.tensor(0.25), 0.25),
+        (torch.tensor(0.25, requires_grad=True), 0.25),
+        (np.float32(0.25), 0.25),
+        (np.array(3), 3.0),
+        (torch.tensor([1, 2]), [1.0, 2.0]),
+        (np.array([0.5, 0.25]), [0.5, 0.25]),
+        ([torch.tensor(1.0), np.float64(2.0)], [1.0, 2.0]),
+    ],
+    ids=repr,
+)
+def test_a_metric_may_be_a_tensor_or_an_array(value, kept):
+    found = run(SMALL.replace(steps=1, metrics=[measuring(value)]))
+    assert (found.status, found.metrics["mine"]) == ("ok", kept)
+
+
+@pytest.mark.parametrize(
+    "value", [torch.eye(2), np.eye(2), "high", "", b"high", None, {"a": 1.0}, 1j], ids=repr
+)
+def test_what_is_no_metric_is_a_failure_that_names_it(value, tmp_path):
+    """In a sweep it costs its own record, and not those of the others."""
+    good = SMALL.replace(steps=1)
+    broken = good.replace(metrics=[measuring(value)])
+    done = recallscope.sweep([(broken, 0), (good, 0)], tmp_path / "facts")
+    assert done.by_status == {"failed": 1, "ok": 1}
+    (reason,) = (each.reason for each in Store(tmp_path / "facts").records() if each.reason)
+    assert "the metric mine must be a number or a list of numbers, not " in reason
+
+
+def test_an_error_in_a_metric_names_the_metric():
+    def measure(setup, logits):
+        raise KeyError("top")
+
+    found = run(SMALL.replace(steps=1, metrics=[Metric(name="mine", measure=measure)]))
+    assert found.status == "failed"
+    assert found.reason == "RuntimeError: the metric mine broke off: KeyError: 'top'"
+
+
+def test_a_learner_may_give_tensors_too():
+    def learn(setup):
+        return Outcome(logits=setup.model(), metrics={"curve": torch.tensor([2.0, 1.0])})
+
+    found = run(SMALL.replace(learner=Learner(name="mine", learn=learn), metrics=()))
+    assert found.metrics == {"curve": [2.0, 1.0]}
 
 
 def test_versions_say_whose_records_changed():

@@ -110,10 +110,29 @@ def check_metric(name: object, value: object) -> None:
             f"most 100 of them, not {name!r:.60}"
         )
     values = [value] if isinstance(value, Real) else value
-    if not isinstance(values, Sequence) or not all(_is_number(each) for each in values):
+    listed = isinstance(values, Sequence) and not isinstance(values, (str, bytes))
+    if not listed or not all(_is_number(each) for each in values):  # type: ignore[union-attr]
         raise ProblemError(
             f"the metric {name} must be a number or a list of numbers, not {value!r:.60}"
         )
+
+
+def metric_value(name: object, value: Any) -> float | list[float]:
+    """A metric as records hold it, of tensors and arrays too.
+
+    >>> import numpy as np
+    >>> metric_value("loss", np.float32(0.5)), metric_value("curve", np.array([2, 1]))
+    (0.5, [2.0, 1.0])
+    """
+    plain = _plain(value)
+    if isinstance(plain, (list, tuple)):
+        plain = [_plain(each) for each in plain]
+    check_metric(name, plain)
+    return float(plain) if isinstance(plain, Real) else [float(each) for each in plain]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,12 +199,7 @@ class Record:
     metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        metrics: dict[str, float | list[float]] = {}
-        for name, value in self.metrics.items():
-            check_metric(name, value)
-            listed = [value] if isinstance(value, Real) else value
-            numbers = [float(each) for each in listed]  # type: ignore[union-attr]
-            metrics[name] = numbers[0] if isinstance(value, Real) else numbers
+        metrics = {name: metric_value(name, value) for name, value in self.metrics.items()}
         object.__setattr__(self, "metrics", metrics)
 
     def metric(self, name: str) -> float:
