@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -275,6 +276,42 @@ def test_a_learner_may_give_tensors_too():
 
     found = run(SMALL.replace(learner=Learner(name="mine", learn=learn), metrics=()))
     assert found.metrics == {"curve": [2.0, 1.0]}
+
+
+# Infinitely many samples.
+
+
+class Uneven(Task):
+    """The first fact nine times in ten."""
+
+    def draw(self, start, stop, split="train"):
+        drawn = super().draw(start, stop, split)
+        tokens = np.where(np.arange(start, stop)[:, None] % 10, 0, drawn.tokens)
+        first = np.zeros_like(drawn.position)
+        return Samples(tokens, first, self.permutation[tokens[:, 0]])
+
+
+def test_infinitely_many_samples_are_those_of_equal_facts():
+    def make(problem, seed):
+        return Uneven(problem.vocab, problem.length, seed)
+
+    limit = {"learner": "converged", "samples": math.inf, "length": 1}
+    uneven = SMALL.replace(task=TaskKind(name="uneven", make=make), learner="converged")
+    with pytest.raises(ProblemError, match=r"the task uneven:\w+ does not say .* give a number of"):
+        uneven.replace(**limit)
+    assert run(uneven).status == "ok"
+    for task in ("recall", "memory", TaskKind(name="even", make=make, equal_facts=True)):
+        assert run(SMALL.replace(task=task, **limit)).status == "ok"
+
+
+# What is said of options.
+
+
+def test_every_option_of_a_training_has_a_help_of_its_own():
+    for learner in ("gd", "sgd", "adam", "adamw", "muon", "polar"):
+        helps = [field.help for field in find_part("learner", learner).fields.values()]
+        assert len(set(helps)) == len(helps)
+    assert "labels" in find_part("learner", "gd").fields["learn_embeddings"].help
 
 
 def test_versions_say_whose_records_changed():
