@@ -304,6 +304,17 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
         assert run(SMALL.replace(task=task, **limit)).status == "ok"
 
 
+# Optimisers of matrices.
+
+
+@pytest.mark.parametrize("learner", ["muon", "polar"])
+def test_an_optimiser_of_matrices_refuses_vectors(learner):
+    problem = SMALL.replace(model=ModelKind(name="noisy", build=Noisy), learner=learner)
+    with pytest.raises(ProblemError, match=r"noisy:\w+ has a weight of shape \(16,\); choose adam"):
+        run(problem)
+    assert run(problem.replace(model=ModelKind(name="tied", build=Tied))).status == "ok"
+
+
 # What is said of options.
 
 

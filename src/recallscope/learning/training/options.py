@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 SCHEDULES = ("constant", "cosine", "warmup")
 _DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
@@ -81,6 +86,17 @@ def check(problem: Problem) -> None:
             "saturation is for the limit regime; in the literal regime eta and gamma say how large "
             "the first steps are"
         )
+
+
+def check_matrices(weights: Sequence[nn.Parameter], problem: Problem) -> None:
+    """Raise if a model has weights that an optimiser of matrices has no step for."""
+    for weight in weights:
+        if weight.ndim != 2:
+            raise ProblemError(
+                f"the learner {problem.learner} takes steps of matrices, but the model "
+                f"{problem.model} has a weight of shape {tuple(weight.shape)}; choose adam, or a "
+                "model of matrices alone"
+            )
 
 
 def rows_of_step(problem: Problem) -> int:
