@@ -166,6 +166,12 @@ def test_the_hash_is_the_same_in_every_process() -> None:
         ((1.5, 10), "recall_accuracy of broken must be a number from 0 to 1, not 1.5"),
         ({"recall_accuracy": 0.5}, "without the number of tests"),
         ({"loss": "low"}, "the metric loss must be a number"),
+        ({"loss": ""}, "the metric loss must be a number"),
+        ({}, "must return an accuracy and the number of its tests"),
+        ((True, 10), "recall_accuracy of broken must be a number, not True"),
+        ((0.5, True), "tests of broken must be a number, not True"),
+        ({"right": np.bool_(True)}, "right of broken must be a number, not True; .* 1.0 or 0.0"),
+        ((0.3333, 10), "is 0.3333, which is no whole number out of 10 tests; give the right ones"),
         (None, "must return"),
     ],
 )
@@ -175,6 +181,17 @@ def test_what_a_function_may_not_return(returned, sentence, tmp_path) -> None:
 
     with pytest.raises(ProblemError, match=sentence):
         recallscope.sweep([(PROBLEM, 0)], tmp_path / "facts", run=broken)
+
+
+def test_a_share_may_be_rounded_as_float32_is(tmp_path) -> None:
+    counts = [(1, 3), (7, 10), (333, 1000), (123_457, 999_983), (0, 7), (7, 7)]
+
+    def single(problem, seed):
+        right, tests = counts[seed]
+        return np.float32(right) / np.float32(tests), tests
+
+    cells = [(PROBLEM, seed) for seed in range(len(counts))]
+    assert recallscope.sweep(cells, tmp_path / "facts", run=single).by_status == {"ok": 6}
 
 
 def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> None:
@@ -204,6 +221,7 @@ def test_telling_without_records() -> None:
         ((PROBLEM, 0, 0.5), "without the number of tests an accuracy means nothing"),
         ((PROBLEM, 0, 0.5, None), "tests must be a whole number from 1"),
         ((PROBLEM, 0, 2.0, 10), "an accuracy is a number from 0 to 1, not 2.0"),
+        ((PROBLEM, 0, 0.3333, 10), "no whole number out of 10 tests"),
     ):
         with pytest.raises(ProblemError, match=sentence):
             search.tell([told])

@@ -110,9 +110,46 @@ def check_metric(name: object, value: object) -> None:
             f"most 100 of them, not {name!r:.60}"
         )
     values = [value] if isinstance(value, Real) else value
-    if not isinstance(values, Sequence) or not all(_is_number(each) for each in values):
+    if (
+        isinstance(values, (str, bytes))
+        or not isinstance(values, Sequence)
+        or not all(_is_number(each) for each in values)
+    ):
         raise ProblemError(
             f"the metric {name} must be a number or a list of numbers, not {value!r:.60}"
+        )
+
+
+def metric_value(name: object, value: Any) -> float | list[float]:
+    """A metric as records hold it, of tensors and arrays too.
+
+    >>> import numpy as np
+    >>> metric_value("loss", np.float32(0.5)), metric_value("curve", np.array([2, 1]))
+    (0.5, [2.0, 1.0])
+    """
+    plain = _plain(value)
+    if isinstance(plain, (list, tuple)):
+        plain = [_plain(each) for each in plain]
+    check_metric(name, plain)
+    return float(plain) if isinstance(plain, Real) else [float(each) for each in plain]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def check_share(name: str, share: float, tests: int) -> None:
+    """Raise unless an accuracy is a whole number of tests, to the rounding of float32.
+
+    >>> check_share("recall", 0.3333, 10)
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: recall is 0.3333, which is no whole number out of 10 ...
+    """
+    right = share * tests
+    if abs(right - round(right)) > 1e-6 * max(right, 1.0):
+        raise ProblemError(
+            f"{name} is {share}, which is no whole number out of {tests} tests; give the right "
+            "ones divided by all, not rounded, and all of them as the number of tests"
         )
 
 
@@ -182,12 +219,7 @@ class Record:
     metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        metrics: dict[str, float | list[float]] = {}
-        for name, value in self.metrics.items():
-            check_metric(name, value)
-            listed = [value] if isinstance(value, Real) else value
-            numbers = [float(each) for each in listed]  # type: ignore[union-attr]
-            metrics[name] = numbers[0] if isinstance(value, Real) else numbers
+        metrics = {name: metric_value(name, value) for name, value in self.metrics.items()}
         object.__setattr__(self, "metrics", metrics)
 
     def metric(self, name: str) -> float:
@@ -290,6 +322,8 @@ def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record
         or not 0 <= float(accuracy) <= 1
     ):
         raise ProblemError(f"an accuracy is a number from 0 to 1, not {accuracy!r:.60}")
+    tests = whole_number("tests", tests, 1)
+    check_share("an accuracy", float(accuracy), tests)
     return Record(
         problem=problem,
         seed=whole_number("seed", seed, 0, LARGEST_SEED),
@@ -297,6 +331,6 @@ def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record
         provenance=Provenance(
             engine=None, dtype="", device="", versions={}, revision=None, elapsed_seconds=0.0
         ),
-        test_samples=whole_number("tests", tests, 1),
+        test_samples=tests,
         recall_accuracy=float(accuracy),
     )

@@ -20,8 +20,9 @@ class Metric:
     """A metric.
 
     Attributes:
-        measure: from the setup and what was learnt to a number or a list of numbers. A share of
-            `test_samples` tests can be searched and drawn as an accuracy.
+        measure: from the setup and what was learnt to a number or a list of numbers, which may be a
+            tensor or an array. A share of `test_samples` tests can be searched and drawn as an
+            accuracy.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         name: needed only if it is handed over as an object.
@@ -36,8 +37,14 @@ class Metric:
 
 
 def measured(setup: Setup, logits: Logits) -> dict[str, float | Sequence[float]]:
-    """The metrics of a problem, each under its name."""
-    return {
-        name.partition(":")[0]: find_part("metric", name).measure(setup, logits)
-        for name in setup.problem.metrics
-    }
+    """The metrics of a problem, each under its name, which errors say too."""
+    found = {}
+    for name in setup.problem.metrics:
+        called = name.partition(":")[0]
+        try:
+            found[called] = find_part("metric", name).measure(setup, logits)
+        except Exception as error:
+            raise RuntimeError(
+                f"the metric {called} broke off: {type(error).__name__}: {error}"
+            ) from error
+    return found

@@ -12,7 +12,7 @@ from recallscope.cell import OwnExperiment
 from recallscope.experiment.run import made_by
 from recallscope.parts.fingerprint import fingerprint
 from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import ACCURACIES, Record, Status, check_metric
+from recallscope.record import ACCURACIES, Record, Status, check_share, metric_value
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 
@@ -97,13 +97,19 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
     if isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], Mapping):
         accuracy, tests = found
         found = {"recall_accuracy": accuracy, "tests": tests}
-    if not isinstance(found, Mapping):
+    if not isinstance(found, Mapping) or not found:
         raise ProblemError(
             f"{name} must return an accuracy and the number of its tests, as in (0.5, 1000), or "
             f"named metrics, as in {{'recall_accuracy': 0.5, 'tests': 1000, 'loss': 1.2}}, "
             f"not {found!r:.60}"
         )
     metrics = {each: _plain(value) for each, value in found.items()}
+    for each, value in metrics.items():
+        if isinstance(value, bool):
+            raise ProblemError(
+                f"{each!s:.60} of {name} must be a number, not {value}; give the share of tests or "
+                "their number, and 1.0 or 0.0 for what is true or false"
+            )
     tests = metrics.pop("tests", None)
     accuracies = {each: metrics.pop(each) for each in ACCURACIES if each in metrics}
     for each, value in accuracies.items():
@@ -114,18 +120,18 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
             f"{name} gave {next(iter(accuracies))} without the number of tests that it is a share "
             "of; return 'tests' too"
         )
-    for each, value in metrics.items():
-        check_metric(each, value)
+    if tests is not None:
+        tests = whole_number("tests", tests, 1)
+        for each, value in accuracies.items():
+            check_share(f"{each} of {name}", value, tests)
     return {
-        "metrics": metrics,
-        "test_samples": None if tests is None else whole_number("tests", tests, 1),
+        "metrics": {each: metric_value(each, value) for each, value in metrics.items()},
+        "test_samples": tests,
         **accuracies,
     }
 
 
 def _plain(value: Any) -> Any:
-    """A number or a list of numbers, of tensors and arrays too."""
+    """A number as one of Python's, of tensors and arrays too."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Real) and not isinstance(value, int):
-        return float(value)
-    return list(value) if isinstance(value, tuple) else value
+    return float(value) if isinstance(value, Real) and not isinstance(value, int) else value

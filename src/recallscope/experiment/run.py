@@ -27,7 +27,7 @@ from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.models.instance import Instance
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
-from recallscope.record import Provenance, Record, Status
+from recallscope.record import Provenance, Record, Status, metric_value
 
 
 class InfeasibleError(ProblemError):
@@ -160,17 +160,20 @@ def run_together(
 
 def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
     """How an experiment ended, and if well, its numbers and metrics."""
+    if isinstance(outcome, InfeasibleError):
+        return {"status": Status.INFEASIBLE, "reason": str(outcome)}
+    if isinstance(outcome, ProblemError):
+        raise outcome
     try:
         if isinstance(outcome, Exception):
             raise outcome
         logits = ready(outcome.logits)
         numbers = outcome.numbers or tested(setup, logits)
-        metrics = {**outcome.metrics, **measured(setup, logits)}
-    except InfeasibleError as error:
-        return {"status": Status.INFEASIBLE, "reason": str(error)}
-    except ProblemError:
-        raise
-    except Exception as error:  # a crash is a status of its own, never a data point
+        named = {**outcome.metrics, **measured(setup, logits)}
+        metrics = {name: metric_value(name, value) for name, value in named.items()}
+    # A crash is a status of its own, never a data point. After learning that holds for whatever is
+    # wrong with a metric as well: it costs this record, and not the sweep.
+    except Exception as error:
         return {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
     return {"status": Status.OK, "metrics": metrics, **numbers}
 

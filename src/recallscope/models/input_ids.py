@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from recallscope.models.instance import Instance
+from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
 
@@ -60,11 +61,14 @@ class ReadsIds(nn.Module):
 def model_of(instance: Instance) -> nn.Module:
     """The model of a problem, as a module from tokens and positions to logits.
 
+    First weights that torch draws by itself come from the seed.
+
     >>> from recallscope.problem import Problem
     >>> model = model_of(Instance.make(Problem(vocab=64, samples=1, dim=8, length=4), seed=0))
     >>> model(torch.zeros(3, 4, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)).shape
     torch.Size([3, 64])
     """
     kind = find_part("model", instance.problem.model)
-    built: nn.Module = kind.build(instance)
+    with seeded(instance.seed, 0, instance.tokens.device):
+        built: nn.Module = kind.build(instance)
     return ReadsIds(built, instance.problem.vocab) if kind.reads_ids else built

@@ -35,6 +35,8 @@ class TaskKind:
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for a permutation hold for it.
+        equal_facts: whether every token is marked equally often, and its label is the image under
+            the `permutation` of the samples: what is known of infinitely many relies on it.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
@@ -43,6 +45,7 @@ class TaskKind:
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
+    equal_facts: bool = False
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 

@@ -35,6 +35,7 @@ class Role(IntEnum):
     HIDDEN = 8
     ORDER = 9
     START = 10
+    NOISE = 11
 
 
 def generator(

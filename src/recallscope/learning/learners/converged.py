@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.parts.field import Field
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def _check(problem: Problem) -> None:
         raise ProblemError(
             f"with attention={problem.attention} the learner converged needs a number of samples, "
             "not inf"
+        )
+    if math.isinf(problem.samples) and not find_part("task", problem.task).equal_facts:
+        raise ProblemError(
+            "with samples=inf the learner converged takes every fact equally often, but the task "
+            f"{problem.task} does not say that it is so; give a number of samples, or make the "
+            "task with equal_facts=True if its samples are those of a permutation"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.learning.training.learner import trained_by
-from recallscope.learning.training.options import BATCHES, MOMENTUM_OF_MUON
+from recallscope.learning.training.options import BATCHES, MOMENTUM_OF_MUON, check_matrices
 from recallscope.learning.training.rates import spectral_rate
 
 if TYPE_CHECKING:
@@ -19,7 +19,15 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     """The optimiser of a problem over some weights."""
     from torch.optim import Muon
 
+    check_matrices(weights, problem)
     return Muon(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(optimiser, spectral_rate, {**BATCHES, "momentum": MOMENTUM_OF_MUON})
+PART = trained_by(
+    optimiser,
+    spectral_rate,
+    {**BATCHES, "momentum": MOMENTUM_OF_MUON},
+    # 2: a batch of more than half of the samples is no longer all of them, and a training of fresh
+    # samples converges by the loss of many.
+    version=2,
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from recallscope.learning.training.grid import LOOK_SAMPLES
 from recallscope.learning.training.options import rows_of_step
 from recallscope.tasks.random import Role, generator
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 class Batches:
     """The samples of runs of one problem, step by step: a pure function of problem and seed.
 
-    `epoch` is the number of steps in which every sample is seen once.
+    `whole` says whether each step is given all of them. `window` is how many steps are given as
+    many samples as there are, or of fresh ones as many as a look has: a loss of fewer may be luck.
     """
 
     def __init__(self, setups: Sequence[Setup]) -> None:
@@ -28,21 +31,22 @@ class Batches:
         self._count = int(problem.samples)
         self._fresh = getattr(problem, "fresh", False)
         self._size = rows_of_step(problem)
-        self.epoch = 1 if self._fresh else max(self._count // self._size, 1)
-        self._whole = None if self._fresh else self.drawn(0, self._count)
+        self.whole = not self._fresh and self._size == self._count
+        self.window = math.ceil((LOOK_SAMPLES if self._fresh else self._count) / self._size)
+        self._all = None if self._fresh else self.drawn(0, self._count)
         self._shuffled: tuple[int, torch.Tensor] | None = None
 
     def of_step(self, step: int) -> Samples:
-        """The samples of a step; of the last of an epoch, too few to fill it, none."""
-        if self._whole is None:
+        """The samples of a step; those at the end of an order, too few for a step, are left out."""
+        if self._all is None:
             return self.drawn(step * self._size, (step + 1) * self._size)
-        if self.epoch == 1:
-            return self._whole
-        epoch, part = divmod(step, self.epoch)
+        if self.whole:
+            return self._all
+        epoch, part = divmod(step, self._count // self._size)
         if self._shuffled is None or self._shuffled[0] != epoch:
             self._shuffled = epoch, self._order(epoch)
         order = self._shuffled[1][:, part * self._size : (part + 1) * self._size]
-        tokens, position, label = self._whole
+        tokens, position, label = self._all
         rows = torch.arange(len(order), device=order.device)[:, None]
         return tokens[rows, order], position[rows, order], label[rows, order]
 

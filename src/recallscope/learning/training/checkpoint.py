@@ -12,17 +12,19 @@ from safetensors.torch import save_file
 
 from recallscope.common.given_files import open_regular
 from recallscope.common.new_files import written_beside
+from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.learning.training.loop import Training
 
-_FORMAT = "recallscope training 1"
+_FORMAT = "recallscope training 2"
 
 
 def save(training: Training, path: Path) -> None:
     """Write down a training of one run; a file that is there is replaced in one move."""
-    tensors = {f"model.{name}": each for name, each in training.trainee.module.state_dict().items()}
+    model, first = training.trainee.module.state_dict(), _first_names(training)
+    tensors = {f"model.{name}": model[name] for name in first.values()}
     for number, state in training.optimiser.state_dict()["state"].items():
         for name, each in state.items():
             if each is not None:
@@ -36,8 +38,12 @@ def save(training: Training, path: Path) -> None:
         "curve": run.curve,
     }
     with written_beside(path, "checkpoint") as part:
-        contiguous = {name: each.detach().contiguous() for name, each in tensors.items()}
-        save_file(contiguous, part, metadata={"format": _FORMAT, "training": json.dumps(told)})
+        # A copy of each: safetensors refuses tensors that share memory, as two views of one do.
+        copies = {
+            name: each.detach().clone(memory_format=torch.contiguous_format)
+            for name, each in tensors.items()
+        }
+        save_file(copies, part, metadata={"format": _FORMAT, "training": json.dumps(told)})
 
 
 def resume(training: Training, path: Path) -> None:
@@ -47,10 +53,10 @@ def resume(training: Training, path: Path) -> None:
         with safe_open(path, framework="pt", device=str(training.loss.device)) as file:
             described = file.metadata() or {}
             if described.get("format") != _FORMAT:
-                raise ValueError("it was not written by a training of this program")
+                raise ValueError("it was not written by a training of this version")
             told = json.loads(described["training"])
             if {name: told[name] for name in _of(training)} != _of(training):
-                raise ValueError("it is of another problem, seed or kind of numbers")
+                raise ValueError("it is of another problem, seed, version or kind of numbers")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             _load(training, told, tensors)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
@@ -62,7 +68,21 @@ def resume(training: Training, path: Path) -> None:
 def _of(training: Training) -> dict[str, Any]:
     """What a checkpoint belongs to."""
     setup = training.runs[0].setup
-    return {"problem": training.problem.key, "seed": setup.seed, "dtype": setup.dtype}
+    return {
+        "problem": training.problem.key,
+        "versions": [find_part(*each).version for each in training.problem.parts()],
+        "seed": setup.seed,
+        "dtype": setup.dtype,
+    }
+
+
+def _first_names(training: Training) -> dict[str, str]:
+    """Each name of a tensor of the model, and the first of those that name the same one."""
+    first: dict[Any, str] = {}
+    return {
+        name: first.setdefault((each.data_ptr(), each.shape, each.stride()), name)
+        for name, each in training.trainee.module.state_dict().items()
+    }
 
 
 def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
@@ -74,7 +94,8 @@ def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Ten
         else:
             number, _, called = rest.partition(".")
             states.setdefault(int(number), {})[called] = each
-    training.trainee.module.load_state_dict(model)
+    tied = _first_names(training)
+    training.trainee.module.load_state_dict({name: model[tied[name]] for name in tied})
     groups = training.optimiser.state_dict()["param_groups"]
     training.optimiser.load_state_dict({"state": states, "param_groups": groups})
     training.step = int(told["step"])

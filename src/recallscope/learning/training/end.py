@@ -73,7 +73,7 @@ def _sharply(setup: Setup) -> tuple[Read, _Stored]:
         tokens, marked = attended(tile)
         return (tokens * 2 + marked) * instance.problem.vocab + tile.label
 
-    if math.isinf(setup.problem.samples):  # every fact, equally often
+    if math.isinf(setup.problem.samples):  # every fact, equally often: the task said so
         token = torch.arange(instance.problem.vocab, device=setup.device)
         kind = (2 * token + 1) * instance.problem.vocab + instance.labels
         times = torch.ones_like(kind)

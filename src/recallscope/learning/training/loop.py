@@ -59,13 +59,16 @@ class _Run:
         if self.setup.watch is not None:
             self.setup.watch({name: values[-1] for name, values in self.curve.items()})
 
-    def how_it_ends(self, loss: float, slope: float, last: bool) -> Ended | None:
-        """How the run ends here, or None if it goes on or has ended before."""
+    def how_it_ends(self, loss: float, slope: float, sure: bool, last: bool) -> Ended | None:
+        """How the run ends here, or None if it goes on or has ended before.
+
+        It converges only by a loss of enough samples to be `sure`.
+        """
         if self.over:
             return None
         self.lowest = min(self.lowest, loss)
         self.steepest = max(self.steepest, slope)
-        if loss < _LEARNT or slope < _FLAT * self.steepest:
+        if sure and (loss < _LEARNT or slope < _FLAT * self.steepest):
             return Ended.CONVERGED
         if not last:
             return None
@@ -134,8 +137,8 @@ class Training:
         while True:
             self.optimiser.zero_grad()
             losses = self._descend()
-            # Of a part of the samples, the mean over as many steps as there are parts.
-            self.loss += (losses - self.loss) / min(self.step + 1, self.batches.epoch)
+            # Of a part of the samples, a mean over steps: one batch may be lucky.
+            self.loss += (losses - self.loss) / min(self.step + 1, self.batches.window)
             self._look()
             if all(run.over for run in self.runs):
                 return [run.outcome(self.rate) for run in self.runs]
@@ -154,12 +157,13 @@ class Training:
         tokens, position, label = self.batches.of_step(self.step)
         count = label.shape[1]
         total = torch.zeros_like(self.loss)
-        for start in range(0, count, _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            part = (tokens[:, rows], position[:, rows], label[:, rows])
-            losses = self.trainee.losses(part) * (part[2].shape[1] / count)
-            losses.sum().backward()  # type: ignore[no-untyped-call]
-            total += losses.detach().cpu()
+        with self.trainee.noise(self.step):
+            for start in range(0, count, _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                part = (tokens[:, rows], position[:, rows], label[:, rows])
+                losses = self.trainee.losses(part) * (part[2].shape[1] / count)
+                losses.sum().backward()  # type: ignore[no-untyped-call]
+                total += losses.detach().cpu()
         for run, finite in zip(self.runs, total.isfinite().tolist(), strict=False):
             if not finite and not run.over:
                 run.broken = OverflowError(
@@ -169,11 +173,11 @@ class Training:
 
     def _look(self) -> None:
         """Note what is seen at this step, and end the runs that end here."""
-        last = self.step == self.problem.steps
+        sure, last = self.step + 1 >= self.batches.window, self.step == self.problem.steps
         # What a part of the samples says of the slope is mostly noise.
-        slopes = self._slopes() if self.batches.epoch == 1 else [math.inf] * len(self.loss)
+        slopes = self._slopes() if self.batches.whole else [math.inf] * len(self.loss)
         ends = [
-            run.how_it_ends(loss, slope, last)
+            run.how_it_ends(loss, slope, sure, last)
             for run, loss, slope in zip(self.runs, self.loss.tolist(), slopes, strict=False)
         ]
         if self.step not in self._looked_at and all(end is None for end in ends):

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 
+if TYPE_CHECKING:
+    from torch import nn
+
 SCHEDULES = ("constant", "cosine", "warmup")
+_DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
+_MOMENTUM = "The share of the last step's direction that the next keeps; 0 for none."
 
 LEARNING_RATE = Field(
-    default=0.0, low=0.0, help="Of the optimiser; 0 for one that is chosen from the sizes."
+    default=0.0, low=0.0, help="The size of each step; 0 for one that is chosen from the sizes."
 )
-STEPS = Field(default=1000, low=0, high=10**7, help="The most steps; fewer if it converges before.")
+STEPS = Field(
+    default=1000,
+    low=0,
+    high=10**7,
+    help="The most steps; fewer if it converges before, by its loss over all samples, or over the "
+    "last 1024 if they are fresh.",
+)
 BATCH = Field(default=0, low=0, help="Samples for each step; 0, or more than there are, for all.")
 
 COMMON = {
@@ -23,11 +36,13 @@ COMMON = {
         choices=SCHEDULES,
         help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
     ),
-    "weight_decay": Field(default=0.0, low=0.0, help="Of the optimiser."),
+    "weight_decay": Field(default=0.0, low=0.0, help=_DECAY),
     "start": Field(
         default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
     ),
-    "learn_embeddings": Field(default=False, help="Whether the embeddings of tokens learn too."),
+    "learn_embeddings": Field(
+        default=False, help="Whether the embeddings of tokens and labels learn too."
+    ),
     "learn_mlp": Field(default=False, help="Whether the first matrix of the MLP learns too."),
     "saturation": Field(
         default=0.0,
@@ -43,9 +58,9 @@ BATCHES = {
     "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
 }
 PARTS = Field(default=256, low=0, help="Samples for each step; 0, or more than there are, for all.")
-MOMENTUM = Field(default=0.0, low=0.0, high=0.9999, help="Of the optimiser.")
-MOMENTUM_OF_MUON = Field(default=0.95, low=0.0, high=0.9999, help="Of the optimiser.")
-DECAY = Field(default=0.01, low=0.0, help="Of the optimiser.")
+MOMENTUM = Field(default=0.0, low=0.0, high=0.9999, help=_MOMENTUM)
+MOMENTUM_OF_MUON = Field(default=0.95, low=0.0, high=0.9999, help=_MOMENTUM)
+DECAY = Field(default=0.01, low=0.0, help=_DECAY)
 
 
 def check(problem: Problem) -> None:
@@ -71,6 +86,17 @@ def check(problem: Problem) -> None:
             "saturation is for the limit regime; in the literal regime eta and gamma say how large "
             "the first steps are"
         )
+
+
+def check_matrices(weights: Sequence[nn.Parameter], problem: Problem) -> None:
+    """Raise if a model has weights that an optimiser of matrices has no step for."""
+    for weight in weights:
+        if weight.ndim != 2:
+            raise ProblemError(
+                f"the learner {problem.learner} takes steps of matrices, but the model "
+                f"{problem.model} has a weight of shape {tuple(weight.shape)}; choose adam, or a "
+                "model of matrices alone"
+            )
 
 
 def rows_of_step(problem: Problem) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from recallscope.learning.three_step import early_attention
 from recallscope.learning.training.model import TrainedTransformer
+from recallscope.models.noise import seeded
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ class Trainee(Protocol):
     @property
     def module(self) -> nn.Module:
         """What learns."""
+
+    def noise(self, step: int) -> AbstractContextManager[None]:
+        """Where the losses of a step are found: what is random in them comes from the seed."""
 
     def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
         """The mean loss of each run over its samples."""
@@ -68,6 +73,9 @@ class _Paper:
                     _start(setup, V, W)
                 if problem.saturation:
                     _saturate(setup.instance, W)
+
+    def noise(self, step: int) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
         return self.module.losses(*samples)
@@ -109,7 +117,12 @@ class _Paper:
 
 class _Other:
     def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         self.module = setup.model()
+
+    def noise(self, step: int) -> AbstractContextManager[None]:
+        # Number 0 is that of the first weights.
+        return seeded(self._setup.seed, step + 1, self._setup.instance.tokens.device)
 
     def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
         tokens, position, label = samples

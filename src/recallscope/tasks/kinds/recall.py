@@ -6,5 +6,7 @@ from recallscope.tasks.kind import TaskKind
 from recallscope.tasks.recall import Task
 
 PART = TaskKind(
-    make=lambda problem, seed: Task(problem.vocab, problem.length, seed), closed_form=True
+    make=lambda problem, seed: Task(problem.vocab, problem.length, seed),
+    closed_form=True,
+    equal_facts=True,
 )

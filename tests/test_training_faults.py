@@ -1,0 +1,334 @@
+"""Trainings under conditions that once gave wrong records: each test was red before its fix."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+import recallscope
+from recallscope import Problem, ProblemError, Store, run
+from recallscope.experiment import run as module
+from recallscope.experiment.metric import Metric
+from recallscope.experiment.run import run_together
+from recallscope.learning.learner import Learner, Outcome, Setup
+from recallscope.learning.training.batches import Batches
+from recallscope.learning.training.loop import Ended
+from recallscope.models.kind import ModelKind
+from recallscope.parts import registry
+from recallscope.parts.naming import find_part
+from recallscope.tasks.kind import TaskKind
+from recallscope.tasks.recall import Samples, Task
+
+SMALL = Problem(vocab=16, samples=40, dim=8, length=3, learner="sgd", steps=12)
+
+
+def stopped_and_resumed(problem, at, path, monkeypatch, seed=0):
+    """The result of a training that was interrupted at a step, and of the rest of it."""
+    monkeypatch.setattr("recallscope.learning.training.loop._SECONDS_BETWEEN_SAVES", 0.0)
+
+    def stop(done, total):
+        if done == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        module.run(problem, seed, progress=stop, checkpoint=path)
+    return module.run(problem, seed, checkpoint=path).result()
+
+
+# Parts of the samples.
+
+
+@pytest.mark.parametrize("samples", [33, 40, 63, 64, 65, 96, 100])
+def test_a_step_has_as_many_samples_as_asked_for(samples):
+    """A batch of 32, of anything from a few more samples to three times as many and a rest."""
+    setup = Setup(problem=SMALL.replace(samples=samples, batch=32), seed=3)
+    batches = Batches([setup])
+    there = [tuple(row) for row in setup.samples(0, samples)[0].tolist()]
+    steps = samples // 32
+    for epoch in range(2):
+        orders = []
+        for step in range(epoch * steps, (epoch + 1) * steps):
+            tokens, _, label = batches.of_step(step)
+            assert label.shape == (1, 32)
+            orders += [tuple(row) for row in tokens[0].tolist()]
+        # Within an epoch no sample is seen more often than it was drawn.
+        assert all(orders.count(row) <= there.count(row) for row in set(orders))
+    assert batches.of_step(0)[0].tolist() != batches.of_step(steps)[0].tolist()
+
+
+def test_parts_of_uneven_samples_depend_on_nothing_but_the_seed(tmp_path, monkeypatch):
+    problem = SMALL.replace(samples=45, batch=32, learning_rate=3.0)
+    alone = run(problem, 5).result()
+    assert alone["metrics"] != run(problem.replace(batch=0), 5).metrics
+    together = [record.result() for record in run_together(problem, range(4, 7))]
+    assert together[1] == alone
+    path = tmp_path / "half.safetensors"
+    assert stopped_and_resumed(problem, 7, path, monkeypatch, seed=5) == alone
+
+
+# One lucky batch.
+
+
+def lucky_at(step):
+    """Recall, but at one step of eight samples all ask for the first fact."""
+
+    class Lucky(Task):
+        def draw(self, start, stop, split="train"):
+            drawn = super().draw(start, stop, split)
+            if split == "test" or start != 8 * step:
+                return drawn
+            first = np.zeros_like(drawn.label)
+            return Samples(np.zeros_like(drawn.tokens), first, self.permutation[first])
+
+    return TaskKind(
+        name=f"lucky{step}", make=lambda problem, seed: Lucky(problem.vocab, problem.length, seed)
+    )
+
+
+class Certain(torch.nn.Module):
+    """It knows half of the labels from the beginning, and gives the others no chance."""
+
+    def __init__(self, instance):
+        super().__init__()
+        half = torch.arange(instance.problem.vocab) < instance.problem.vocab // 2
+        right = torch.nn.functional.one_hot(instance.labels, instance.problem.vocab)
+        self.register_buffer("table", 20.0 * (right * half[:, None]).to(instance.tokens.dtype))
+        self.shift = torch.nn.Parameter(instance.tokens.new_zeros(1, instance.problem.vocab))
+
+    def forward(self, tokens, position):
+        return self.table[tokens.gather(1, position[:, None])[:, 0]] + self.shift
+
+
+@pytest.mark.parametrize("step", [0, 30])
+def test_fresh_samples_do_not_converge_by_one_lucky_batch(step):
+    problem = SMALL.replace(
+        task=lucky_at(step), length=1, model=ModelKind(name="certain", build=Certain)
+    ).replace(learner="sgd", batch=8, fresh=True, steps=60, learning_rate=1e-3)
+    found = run(problem)
+    assert found.metrics["ended"] != Ended.CONVERGED
+    assert found.metrics["steps_taken"] == 60
+    assert found.metrics["final_loss"] > 0.5
+
+
+def test_fresh_samples_converge_by_many():
+    problem = SMALL.replace(vocab=8, dim=16, learner="adam", batch=64, fresh=True, steps=2000)
+    found = run(problem)
+    assert found.metrics["ended"] == Ended.CONVERGED
+    assert 16 <= found.metrics["steps_taken"] < 2000
+    assert found.recall_accuracy == 1
+
+
+def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
+    """Seeds at which the first step has only facts that are known."""
+    problem = SMALL.replace(length=1, samples=24, batch=4, steps=30, learning_rate=1e-3)
+    problem = problem.replace(model=ModelKind(name="certain", build=Certain))
+    lucky = []
+    for seed in range(200):
+        first = Batches([Setup(problem=problem, seed=seed)]).of_step(0)[0]
+        if (first < problem.vocab // 2).all():
+            lucky.append(run(problem, seed).metrics["steps_taken"])
+    assert len(lucky) > 3
+    assert set(lucky) == {30}
+
+
+# Checkpoints.
+
+
+class Tied(torch.nn.Module):
+    """One table for tokens and labels, and a part of it under a name of its own."""
+
+    def __init__(self, instance):
+        super().__init__()
+        self.embed = torch.nn.Embedding.from_pretrained(instance.tokens.clone(), freeze=False)
+        self.unembed = torch.nn.Linear(*reversed(self.embed.weight.shape), bias=False)
+        self.unembed.weight = self.embed.weight
+        self.mix = torch.nn.Parameter(torch.eye(instance.problem.dim).to(instance.tokens))
+        self.register_buffer("first", instance.outputs)
+        self.register_buffer("some", instance.outputs[:3])
+
+    def forward(self, tokens, position):
+        read = self.embed(tokens.gather(1, position[:, None])[:, 0])
+        return self.unembed(read @ self.mix)
+
+
+@pytest.mark.parametrize("learner", ["adam", "sgd"])
+def test_a_training_of_tied_weights_resumes_to_the_bit(learner, tmp_path, monkeypatch):
+    problem = SMALL.replace(model=ModelKind(name="tied", build=Tied), learner=learner)
+    whole = run(problem).result()
+    path = tmp_path / "half.safetensors"
+    assert stopped_and_resumed(problem, 7, path, monkeypatch) == whole
+    with safe_open(path, framework="pt") as file:  # the table once
+        saved = {name for name in file.keys() if name.startswith("model.")}  # noqa: SIM118
+    assert saved == {"model.embed.weight", "model.mix", "model.first", "model.some"}
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "half.safetensors"
+    stopped_and_resumed(SMALL, 7, path, monkeypatch)
+    newer = dataclasses.replace(find_part("learner", "sgd"), version=3)
+    monkeypatch.setitem(registry._loaded, ("learner", "sgd"), newer)
+    with pytest.raises(ProblemError, match="another problem, seed, version"):
+        module.run(SMALL, checkpoint=path)
+
+
+# Modules that draw by themselves.
+
+
+class Noisy(torch.nn.Module):
+    """First weights as torch draws them, and dropout."""
+
+    def __init__(self, instance):
+        super().__init__()
+        vocab, dim = instance.tokens.shape
+        self.layers = torch.nn.Sequential(
+            torch.nn.Embedding(vocab, dim), torch.nn.Dropout(0.3), torch.nn.Linear(dim, vocab)
+        )
+
+    def forward(self, tokens, position):
+        return self.layers(tokens.gather(1, position[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("learner", ["adam", "gd"])
+def test_dropout_depends_on_nothing_but_the_seed(learner, tmp_path, monkeypatch):
+    noisy = ModelKind(name="noisy", build=Noisy)
+    problem = SMALL.replace(model=noisy, learner=learner, learning_rate=0.1)
+    found = []
+    for before in (1, 2):  # whatever was drawn by others
+        torch.manual_seed(before)
+        found.append(run(problem).result())
+    path = tmp_path / "half.safetensors"
+    assert stopped_and_resumed(problem, 7, path, monkeypatch) == found[0] == found[1]
+    assert run(problem, 1).metrics["curve_loss"] != found[0]["metrics"]["curve_loss"]
+
+
+def test_dropout_leaves_the_generator_of_the_caller_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(4)
+    torch.manual_seed(7)
+    run(SMALL.replace(model=ModelKind(name="noisy", build=Noisy)))
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_dropout_differs_from_step_to_step():
+    """With weights that do not change, what differs between steps is the dropout alone."""
+    problem = SMALL.replace(
+        model=ModelKind(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
+    )
+    losses = run(problem).metrics["curve_loss"]
+    assert len(set(losses)) == len(losses) == 7
+
+
+# Metrics.
+
+
+def measuring(value):
+    return Metric(name="mine", measure=lambda setup, logits: value)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (torch.tensor(0.25), 0.25),
+        (torch.tensor(0.25, requires_grad=True), 0.25),
+        (np.float32(0.25), 0.25),
+        (np.array(3), 3.0),
+        (torch.tensor([1, 2]), [1.0, 2.0]),
+        (np.array([0.5, 0.25]), [0.5, 0.25]),
+        ([torch.tensor(1.0), np.float64(2.0)], [1.0, 2.0]),
+    ],
+    ids=repr,
+)
+def test_a_metric_may_be_a_tensor_or_an_array(value, kept):
+    found = run(SMALL.replace(steps=1, metrics=[measuring(value)]))
+    assert (found.status, found.metrics["mine"]) == ("ok", kept)
+
+
+@pytest.mark.parametrize(
+    "value", [torch.eye(2), np.eye(2), "high", "", b"high", None, {"a": 1.0}, 1j], ids=repr
+)
+def test_what_is_no_metric_is_a_failure_that_names_it(value, tmp_path):
+    """In a sweep it costs its own record, and not those of the others."""
+    good = SMALL.replace(steps=1)
+    broken = good.replace(metrics=[measuring(value)])
+    done = recallscope.sweep([(broken, 0), (good, 0)], tmp_path / "facts")
+    assert done.by_status == {"failed": 1, "ok": 1}
+    (reason,) = (each.reason for each in Store(tmp_path / "facts").records() if each.reason)
+    assert "the metric mine must be a number or a list of numbers, not " in reason
+
+
+def test_an_error_in_a_metric_names_the_metric():
+    def measure(setup, logits):
+        raise KeyError("top")
+
+    found = run(SMALL.replace(steps=1, metrics=[Metric(name="mine", measure=measure)]))
+    assert found.status == "failed"
+    assert found.reason == "RuntimeError: the metric mine broke off: KeyError: 'top'"
+
+
+def test_a_learner_may_give_tensors_too():
+    def learn(setup):
+        return Outcome(logits=setup.model(), metrics={"curve": torch.tensor([2.0, 1.0])})
+
+    found = run(SMALL.replace(learner=Learner(name="mine", learn=learn), metrics=()))
+    assert found.metrics == {"curve": [2.0, 1.0]}
+
+
+# Infinitely many samples.
+
+
+class Uneven(Task):
+    """The first fact nine times in ten."""
+
+    def draw(self, start, stop, split="train"):
+        drawn = super().draw(start, stop, split)
+        tokens = np.where(np.arange(start, stop)[:, None] % 10, 0, drawn.tokens)
+        first = np.zeros_like(drawn.position)
+        return Samples(tokens, first, self.permutation[tokens[:, 0]])
+
+
+def test_infinitely_many_samples_are_those_of_equal_facts():
+    def make(problem, seed):
+        return Uneven(problem.vocab, problem.length, seed)
+
+    limit = {"learner": "converged", "samples": math.inf, "length": 1}
+    uneven = SMALL.replace(task=TaskKind(name="uneven", make=make), learner="converged")
+    with pytest.raises(ProblemError, match=r"the task uneven:\w+ does not say .* give a number of"):
+        uneven.replace(**limit)
+    assert run(uneven).status == "ok"
+    for task in ("recall", "memory", TaskKind(name="even", make=make, equal_facts=True)):
+        assert run(SMALL.replace(task=task, **limit)).status == "ok"
+
+
+# Optimisers of matrices.
+
+
+@pytest.mark.parametrize("learner", ["muon", "polar"])
+def test_an_optimiser_of_matrices_refuses_vectors(learner):
+    problem = SMALL.replace(model=ModelKind(name="noisy", build=Noisy), learner=learner)
+    with pytest.raises(ProblemError, match=r"noisy:\w+ has a weight of shape \(16,\); choose adam"):
+        run(problem)
+    assert run(problem.replace(model=ModelKind(name="tied", build=Tied))).status == "ok"
+
+
+# What is said of options.
+
+
+def test_every_option_of_a_training_has_a_help_of_its_own():
+    for learner in ("gd", "sgd", "adam", "adamw", "muon", "polar"):
+        helps = [field.help for field in find_part("learner", learner).fields.values()]
+        assert len(set(helps)) == len(helps)
+    assert "labels" in find_part("learner", "gd").fields["learn_embeddings"].help
+
+
+def test_versions_say_whose_records_changed():
+    versions = {
+        name: find_part("learner", name).version
+        for name in ("gd", "sgd", "adam", "adamw", "muon", "polar", "converged", "three-step")
+    }
+    changed = ("sgd", "adam", "adamw", "muon", "polar")
+    assert versions == {name: 1 + (name in changed) for name in versions}
