@@ -301,7 +301,7 @@ def _document(words: list[str]) -> Any:
     try:
         return json.loads(done.stdout)
     except json.JSONDecodeError:
-        raise SystemExit(f"{' '.join(words)}: {done.exception!r}: {done.output}") from None
+        raise RuntimeError(f"{' '.join(words)}: {done.exception!r}: {done.output}") from None
 
 
 def _keys(document: Any, name: str = "") -> Iterator[tuple[str, str]]:
