@@ -1,96 +1,48 @@
-"""Plain words: what a reader of international English would stumble over stays out.
-
-Each pattern has the word to use. A word may be right after all in one place, such as a name in
-somebody else's code: then that line is listed in `ALLOWED`, with the reason.
-"""
+"""Words are plain, names of classes are unique, and files are short."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
+import words
 
 ROOT = Path(__file__).parents[1]
 
-USE_INSTEAD = {
-    r"anew": "again",
-    r"nought": "zero",
-    r"torn": "corrupt",
-    r"endless(ly)?": "population, or infinite",
-    r"bent": "curved, or poor fit",
-    r"twins?": "Monte Carlo",
-    r"goes? on (from|where|with)": "resume",
-    r"(?-i:Chance) of": "p-value",
-    r"\(chance": "p =",
-    r"facts a parameter": "facts per parameter",
-    r"(seeds|runs|tests) a (cell|search|seed)": "per",
-    r"critical batch(es)?": "critical sample size",
-    r"(holds?|held) (\w+ ){0,4}against": "compare with, or check against",
-    r"must lie": "expected range",
-    r"worlds?": "instance",
-    r"keepers?": "writer",
-    r"kindly": "(leave it out)",
-    r"(carry|carries|carried) out": "run",
-    r"whilst|amongst|hitherto|thereof|wherein|herein|betwixt": "(a plainer word)",
-}
-ALLOWED = {
-    ("tests/test_words.py", ""): "the list itself",
-    ("CHANGELOG.md", "- Renamed, in"): "names that are no more",
-    ("CHANGELOG.md", "`torn` shards are `corrupt`"): "the same",
-    ("CHANGELOG.md", "| `World`"): "the same",
-    ("CHANGELOG.md", "| a law's `chance`"): "the same",
-}
-SOURCES = [
-    path
-    for pattern in (
-        "src/**/*.py",
-        "src/**/*.j2",
-        "src/**/*.toml",
-        "src/**/*.css",
-        "src/**/*.js",
-        "src/**/*.html",
-        "tests/*.py",
-        "studies/*.py",
-        "tools/*",
-        "docs/**/*.md",
-        "examples/**/*",
-        "*.md",
-        "pyproject.toml",
-    )
-    for path in sorted(ROOT.glob(pattern))
-    if path.is_file()
-]
 
+def test_a_planted_word_is_reported_until_it_is_gone(tmp_path, capsys):
+    page, exceptions = tmp_path / "README.md", tmp_path / words.EXCEPTIONS
+    exceptions.parent.mkdir()
 
-def found_in(text: str) -> list[tuple[int, str, str]]:
-    """Line, word, and what to use instead."""
-    return [
-        (text.count("\n", 0, match.start()) + 1, match[0], instead)
-        for pattern, instead in USE_INSTEAD.items()
-        for match in re.finditer(rf"(?<![\w-])(?:{pattern})\b", text, re.IGNORECASE)
+    def report(*arguments: str) -> list[str]:
+        code = words.main([*arguments], tmp_path)
+        said = capsys.readouterr().out.splitlines()
+        assert code == (0 if said[0].startswith("Words are plain") else 1)
+        return said
+
+    page.write_text("One law is curved.\nSpeed is shown next to it.\n")
+    assert report() == ["Words are plain, but for 0."]
+    page.write_text("One law is bent.\nRun it anew; is_told of a test goes\n# on where it was.\n")
+    planted = [
+        "README.md:2: anew: again",
+        "README.md:1: bent: curved, or poor fit",
+        "README.md:2: goes on where: resume",
+        "README.md:2: told: reports, shows, raises",
     ]
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_words_are_plain(path: Path) -> None:
-    name = str(path.relative_to(ROOT))
-    lines = path.read_text(encoding="utf-8").splitlines()
-    strange = [
-        f"{name}:{line}: {word!r}: use {instead}"
-        for line, word, instead in found_in("\n".join(lines))
-        if not any(name == file and part in lines[line - 1] for file, part in ALLOWED)
+    assert report() == planted
+    assert report("--update") == planted  # which never adds an exception
+    assert report("--accept") == ["Words are plain, but for 4."]
+    page.write_text("Run it anew, and anew.\n")
+    assert report() == [
+        *["README.md:1: anew: again (2 here, 1 excepted)"] * 2,
+        *(
+            f"README.md: {word}: 1 excepted, 0 here; run python tools/words.py --update"
+            for word in ("bent", "goes on where", "told")
+        ),
     ]
-    assert not strange, "\n".join(strange)
-
-
-def test_the_test_sees_what_it_looks_for() -> None:
-    text = "One law is bent.\nRun it anew; the command goes on where it was."
-    assert [(line, word) for line, word, _ in found_in(text)] == [
-        (2, "anew"),
-        (1, "bent"),
-        (2, "goes on where"),
-    ]
+    page.write_text("Run it anew.\n")
+    assert report("--update") == ["Words are plain, but for 1."]
+    assert exceptions.read_text() == "file,word,count\nREADME.md,anew,1\n"
 
 
 def test_one_class_per_name() -> None:

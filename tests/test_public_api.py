@@ -1,0 +1,56 @@
+"""Every change of the public API since 0.2 is written down, a line each."""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import public_api
+
+
+def test_every_change_of_the_api_is_written_down():
+    released = json.loads(public_api.RELEASED.read_text(encoding="utf-8"))
+    current = public_api.changes(released, public_api.public_api()).splitlines()
+    written = public_api.CHANGES.read_text(encoding="utf-8").splitlines()
+    difference = difflib.unified_diff(written, current, "written down", "now", n=0, lineterm="")
+    assert written == current, "\n".join(
+        [
+            "the public API has changed; if that is meant, run python tools/public_api.py --write",
+            *difference,
+        ]
+    )
+
+
+def test_changes_are_added_changed_renamed_or_removed():
+    before = {
+        "python": {"run(seed)": "int = 0", "World": "class", "learn()": "() -> None"},
+        "command": {"recallscope run --share": "NUMBER", "recallscope run --low": "SIZE"},
+        "json": {"run records[].lock": "number", "run a": "null", "run b": "null"},
+    }
+    after = {
+        "python": {"run(seed)": "int = 1", "Instance": "class", "train()": "() -> str"},
+        "command": {"recallscope run --fraction": "NUMBER", "recallscope solve --low": "SIZE"},
+        "json": {"run records[].attention": "number", "run c": "null"},
+    }
+    assert public_api.changes(before, after).splitlines()[1:] == [
+        "renamed python World -> Instance",
+        "removed python learn(): () -> None",
+        "changed python run(seed): int = 0 -> int = 1",
+        "added python train(): () -> str",
+        "removed command recallscope run --low: SIZE",
+        "renamed command recallscope run --share -> --fraction",
+        "added command recallscope solve --low: SIZE",
+        "removed json run a: null",
+        "removed json run b: null",
+        "added json run c: null",
+        "renamed json run records[].lock -> attention",
+    ]
+
+
+def test_what_users_hold_is_in_the_list():
+    api = json.loads(public_api.RELEASED.read_text(encoding="utf-8"))
+    assert api["python"]["Problem.replace()"] == "(**changes) -> Problem"
+    assert api["python"]["CriticalSize.status"] == "Status"  # returned, though not exported
+    assert api["command"]["recallscope solve --target"].startswith("SHARE, default")
+    assert api["json"]["critical curve[].size"] == "number"
+    assert api["json"]["records list shown[].recall_accuracy.low"] == "number"
