@@ -155,7 +155,19 @@ def test_what_is_not_ray_is_not_waited_for(monkeypatch: Any) -> None:
     assert time.monotonic() - start < 20
 
 
-@pytest.mark.parametrize("when", ["at first", pytest.param("later", marks=pytest.mark.slow)])
+def test_a_worker_is_compared_before_its_first_job(cluster: Cluster, monkeypatch: Any) -> None:
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
+        monkeypatch.setenv(name, cluster.environment()[name])
+    ours = own_code() | {"numpy": "0.0.1"}
+    monkeypatch.setattr("recallscope.executors.ray.own_code", lambda: ours)
+    with closing(RayExecutor(address=cluster.address)) as executor:
+        executor.submit(0, Pid())
+        with pytest.raises(ProblemError, match=r"numpy is \S+ there and 0\.0\.1 here"):
+            executor.finished(60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["at first", "later"])
 def test_a_worker_with_other_code_is_refused(when: str, tmp_path: Path) -> None:
     """Two nodes listen on more than loopback, so they have a network of their own."""
     needs(NO_NETWORK)
