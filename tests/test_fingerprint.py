@@ -359,7 +359,7 @@ def test_modules_that_arrive_go_before_older_ones(tmp_path) -> None:
 SWEEP = """
 import recallscope, mylib
 def train(problem, seed):
-    return mylib.acc() * mylib.CONST, 1000
+    return mylib.acc() * mylib.CONST, 1600
 if __name__ == "__main__":
     CHANGE
     problem = recallscope.Problem(vocab=64, samples=1, dim=32, length=4)

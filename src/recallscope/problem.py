@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
+from recallscope.parts.canonical import canonical, digest
+from recallscope.parts.checks import LARGEST_SEED as LARGEST_SEED
+from recallscope.parts.checks import LARGEST_SIZE as LARGEST_SIZE
+from recallscope.parts.checks import choice as choice
+from recallscope.parts.checks import shown as shown
+from recallscope.parts.checks import whole_number as whole_number
 from recallscope.parts.errors import ProblemError as ProblemError
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
@@ -22,6 +26,7 @@ from recallscope.parts.naming import (
     MissingPartError,
     declared_by,
     find_part,
+    keyed_fields,
     metric_names,
     named_parts,
     part_name,
@@ -36,11 +41,6 @@ ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity")
 REGIMES = ("limit", "literal")
 DTYPES = ("float32", "float64")
 
-LARGEST_SIZE = 2**53
-"""Sizes up to here are exact as floating-point numbers, which the closed forms rely on."""
-
-LARGEST_SEED = 2**63 - 1
-
 FIELDS = (
     *("vocab", "samples", "dim", "length", "width", "activation", "embedding"),
     *("trigger_in_values", "regime", "eta", "gamma"),
@@ -48,7 +48,7 @@ FIELDS = (
 """The fields of 0.1: the key of a problem holds each of them."""
 
 LATER_FIELDS: dict[str, Any] = {name: PARTS[name] for name in PARTS if name not in FIELDS}
-"""Those since then: the key holds them, and the fields of parts, where they are not the default."""
+"""Those since then, with their defaults."""
 
 _SIZES = ("vocab", "samples", "dim", "length")
 
@@ -258,14 +258,13 @@ class Problem:
         >>> a.key == b.key, len(a.key)
         (True, 32)
         """
-        text = f"recallscope problem {SCHEMA_VERSION} {canonical(self.resolved())}"
-        return _digest(text)
+        return digest(f"recallscope problem {SCHEMA_VERSION} {canonical(self.resolved())}")
 
     @property
     def former_key(self) -> str | None:
         """The key that versions 0.1 and 0.2 gave; None for what they could not have run."""
         fields = self.former_fields()
-        return None if fields is None else _digest(f"recallscope problem 1 {canonical(fields)}")
+        return None if fields is None else digest(f"recallscope problem 1 {canonical(fields)}")
 
     def resolved(self) -> dict[str, Any]:
         """Every value that a record depends on, defaults written out; fit for JSON.
@@ -279,7 +278,7 @@ class Problem:
 
     def stored_fields(self) -> dict[str, Any]:
         """Of the fields that parts declare, those that a key and a record hold."""
-        always, at_first = self._declarations()
+        always, at_first = keyed_fields(self.parts())
         return {
             name: value
             for name, value in self.declared
@@ -288,31 +287,13 @@ class Problem:
 
     def former_fields(self) -> dict[str, Any] | None:
         """What a key of version 1 was made of; None for what 0.1 and 0.2 could not have run."""
-        added = self._declarations()[1]
+        added = keyed_fields(self.parts())[1]
         chosen = former_fields(dict(self.declared), added, self.parts())
         if chosen is None:
             return None
         fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)}
-        kept = {
-            name: value
-            for name, value in fields.items()
-            if name in FIELDS or value != PARTS_OF_0_2[name]
-        }
-        return _for_json(kept | chosen)
-
-    def _declarations(self) -> tuple[set[str], dict[str, Any]]:
-        """The declared fields that always enter keys, and the values at which others do not."""
-        if not self.declared:
-            return set(), {}
-        parts = self.parts()
-        try:
-            needed = declared_by([each for each in parts if each[0] != "metric"])
-            every = declared_by(parts)
-        except MissingPartError:  # read from a store, which has just those that entered its key
-            return set(), {}
-        always = {name for name, field in needed.items() if field.added_as is None}
-        at_first = {name: field.at_first for name, field in every.items() if name not in always}
-        return always, at_first
+        absent = {name for name, value in PARTS_OF_0_2.items() if fields[name] == value}
+        return _for_json({name: fields[name] for name in fields if name not in absent} | chosen)
 
     def part_versions(self) -> dict[str, int]:
         """The version of every part: by kind, and of metrics by name.
@@ -454,21 +435,12 @@ def _arrived(fields: dict[str, Any], parts: bytes) -> Problem:
     return problem
 
 
-def canonical(values: Mapping[str, Any]) -> str:
-    """JSON with sorted names and no spaces: equal for equal values."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"))
-
-
 def _for_json(fields: dict[str, Any]) -> dict[str, Any]:
     if math.isinf(fields["samples"]):
         fields["samples"] = "inf"
     if fields.get("metrics"):
         fields["metrics"] = list(fields["metrics"])
     return fields
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _checked(
@@ -507,31 +479,6 @@ def no_check(problem: Problem) -> None:
     """The check of a part that serves every problem."""
 
 
-def whole_number(
-    name: str, value: object, smallest: int, largest: int = LARGEST_SIZE, instead: str = ""
-) -> int:
-    """The value as an int, or an error that says what was expected: 1e6 and NumPy's will do.
-
-    >>> whole_number("dim", 64.0, smallest=1)
-    64
-    """
-    number = smallest - 1
-    if isinstance(value, bool):
-        pass  # to Python it is a number
-    elif isinstance(value, Integral):
-        number = int(value)
-    elif isinstance(value, Real) and float(value).is_integer() and abs(float(value)) <= 2**53:
-        number = int(float(value))
-    if smallest <= number <= largest:
-        return number
-    top = {LARGEST_SIZE: "2^53", LARGEST_SEED: "2^63 - 1"}.get(largest, largest)
-    meant = ""
-    if isinstance(value, str) and re.fullmatch(r"[\d._]{1,30}[Kmb]", value):
-        meant = f"; did you mean {value.swapcase()}?"  # thousand, million and billion: k, M, B
-    expected = f"a whole number from {smallest} to {top}{instead}"
-    raise ProblemError(f"{name} must be {expected}, not {shown(value)}{meant}")
-
-
 def check_dtype(dtype: str) -> None:
     """Raise unless experiments can be run with numbers of this kind."""
     choice("dtype", dtype, DTYPES)
@@ -543,21 +490,6 @@ def _samples(value: object) -> float:
     return whole_number("samples", value, 1, instead=", or inf")
 
 
-def choice(name: str, value: object, choices: Collection[str]) -> str:
-    """The value, if it is one of the choices, or an error that names the closest.
-
-    >>> choice("regime", "litral", REGIMES)
-    Traceback (most recent call last):
-    recallscope.problem.ProblemError: regime must be one of limit, ...; did you mean literal?
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise ProblemError(
-            f"{name} must be one of {', '.join(choices)}, not {shown(value)}"
-            f"{did_you_mean(value, choices)}"
-        )
-    return str(value)  # plain: it travels to processes that may not know the class of the value
-
-
 def _step_size(name: str, value: object) -> float:
     number = math.nan
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -566,14 +498,3 @@ def _step_size(name: str, value: object) -> float:
     if 0 < number < 1e300:
         return number
     raise ProblemError(f"{name} must be a positive, finite number, not {shown(value)}")
-
-
-def shown(value: object) -> str:
-    """A value as an error shows it, however long it was."""
-    try:
-        text = repr(value).replace("\n", " ")
-    except ValueError:  # Python writes out no integer of more than 4,300 digits
-        text = "a number of thousands of digits"
-    except RecursionError:
-        text = "something nested too deeply to be shown"
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -14,7 +14,9 @@ import pickle
 import secrets
 import signal
 import socket
+import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +26,7 @@ from recallscope.common.machine import available_cores, memory_left
 from recallscope.executors.base import Done, Job, packed_job
 from recallscope.executors.child import TICK, Child, Stop, Watchdog, all_processes, process_state
 from recallscope.executors.ray_guard import clear_up, cluster_processes, start_guard
+from recallscope.executors.same_code import own_code
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -32,8 +35,12 @@ if TYPE_CHECKING:
 
 STARTS = 5  # tries to start a cluster
 LONGEST_START = 60.0  # seconds; a process that was stopped meanwhile can hang it
+LONGEST_JOIN = 30.0  # seconds; what listens at an address may not be Ray, and never answer
+LONGEST_SEARCH = 5  # seconds in which Ray must find its node on this host; it would take 60
+LONGEST_SILENCE = 2.0  # seconds of joining before this is said
 PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock, or to be left
 CLUSTER_MEMORY = 500 * 2**20  # bytes of Ray's own processes
+_SEARCH = "RAY_gcs_server_request_timeout_seconds"
 _START = "import sys; from recallscope.executors.ray_driver import serve; serve(int(sys.argv[1]))"
 
 
@@ -92,6 +99,9 @@ class RayExecutor:
 
     def _start(self) -> None:
         """Start or join the cluster; what kills a raylet may kill the next one as it starts."""
+        if self._cluster.address is not None:
+            self._join(self._cluster.address)
+            return
         for left in reversed(range(STARTS)):
             try:
                 self._launch()
@@ -103,13 +113,30 @@ class RayExecutor:
                 if not left:
                     raise
 
+    def _join(self, address: str) -> None:
+        """Join a cluster in one try: what hinders it is for its user to change."""
+        said = f"recallscope: joining the Ray cluster at {address} ..."
+        notice = threading.Timer(LONGEST_SILENCE, print, [said], {"file": sys.stderr})
+        notice.daemon = True
+        notice.start()
+        try:
+            self._launch()
+        except (RuntimeError, OSError) as error:
+            raise ProblemError(
+                f"the Ray cluster at {address} cannot be joined: {error}; check that this is "
+                "the address of a Ray cluster that runs"
+            ) from error
+        finally:
+            notice.cancel()
+
     def _launch(self) -> None:
         arguments, environment = self._cluster.prepare()
         with tempfile.TemporaryFile() as output:  # nothing of Ray's on our terminal
             driver = Child(_START, arguments, environment, output)
             self._drivers.append(driver)
             try:
-                driver.channel.send((self._cluster.address, self._cluster.workers, self._preload))
+                plan = (self._cluster.address, self._cluster.workers, self._preload, own_code())
+                driver.channel.send(plan)
                 self._await(driver)
                 kind, *what = driver.channel.recv()
             except (EOFError, OSError) as error:
@@ -123,11 +150,12 @@ class RayExecutor:
 
     def _await(self, driver: Child) -> None:
         """Wait for the first message; what Ray has started by then may die, or be stopped."""
-        end = time.monotonic() + LONGEST_START
+        longest = LONGEST_START if self._cluster.address is None else LONGEST_JOIN
+        end = time.monotonic() + longest
         while not driver.channel.poll(1.0):
             self._cluster.look()
             if time.monotonic() > end or not self._cluster.alive():
-                raise TimeoutError("it died, or took too long")
+                raise TimeoutError(f"it died, or took longer than {longest:g} s")
 
     def _stop(self) -> None:
         while self._drivers:
@@ -272,6 +300,7 @@ class _JoinedCluster:
             **(LOOPBACK_ONLY if self.address != "auto" and self._knock() else {}),
             "RAY_AUTH_MODE": _auth_mode(),
             "RAY_NUM_REDIS_GET_RETRIES": "2",  # with a second between; Ray would try 20 times
+            _SEARCH: os.environ.get(_SEARCH, str(LONGEST_SEARCH)),
         }
 
     def _knock(self) -> bool:
@@ -288,7 +317,9 @@ class _JoinedCluster:
                 return True
         elif _answers(host, port):
             return False
-        raise ProblemError(f"there is no Ray cluster at {self.address}")
+        raise ProblemError(
+            f"there is no Ray cluster at {self.address}; give the host:port of one that runs"
+        )
 
     def look(self) -> None:
         pass

@@ -29,6 +29,7 @@ from recallscope.executors.base import PackedJob, attempt
 from recallscope.executors.child import GRACE, LONGEST_STOP, TICK, Stop, process_state
 from recallscope.executors.limits import too_long
 from recallscope.executors.process_worker import load
+from recallscope.executors.same_code import difference, own_code
 
 BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
 WARM_UP = 30.0  # seconds that the workers of a cluster of our own may take to come up
@@ -41,6 +42,8 @@ class _Plan(NamedTuple):
     """Of the cluster to join; None to start one."""
     workers: int | None
     preload: tuple[str, ...]
+    code: dict[str, str]
+    """What the workers must have too, as `own_code` says it."""
 
 
 def serve(channel: int) -> None:
@@ -75,18 +78,31 @@ def _join(address: str) -> str | None:
     try:
         ray.init(address=address, logging_level="ERROR", log_to_driver=False)
     except Exception as error:
-        # What lies behind a failed connection is told in the errors that led to it.
-        if "AuthenticationError" in traceback.format_exc():
-            return (
-                f"the Ray cluster at {address} wants a token that is not there or not right; "
-                "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
-            )
-        if isinstance(error, ConnectionError):
-            return f"there is no Ray cluster at {address}"
-        return f"the Ray cluster at {address} cannot be joined: {_told(error)}"
+        return _refusal(address, error)
     if ray.cluster_resources().get("CPU", 0) < 1:
         return f"the Ray cluster at {address} has no CPU"
     return None
+
+
+def _refusal(address: str, error: Exception) -> str:
+    """What is wrong, and what to do; Ray has no classes of errors for most of it."""
+    told = traceback.format_exc()  # with the errors that led to this one
+    if "AuthenticationError" in told:
+        return (
+            f"the Ray cluster at {address} wants a token that is not there or not right; "
+            "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+        )
+    if "No node info found" in told:
+        return (
+            f"the Ray cluster at {address} is there, but has no node on this host "
+            f"({socket.gethostname()}), which is needed to join it; start one here by "
+            f"`ray start --address={address}`, or run this command on a host that has one"
+        )
+    if isinstance(error, ConnectionError):
+        return f"there is no Ray cluster at {address}; give the host:port of one that runs"
+    what = f"the Ray cluster at {address} cannot be joined: {_told(error)}"
+    same = "; install the same versions here as there"
+    return what + same if "Version mismatch" in what else what
 
 
 class _Task(NamedTuple):
@@ -102,8 +118,8 @@ class _WorkerActor:
         os.environ["OMP_NUM_THREADS"] = "1"
         load(preload)
 
-    def hello(self) -> tuple[str, int]:
-        return socket.gethostname(), os.getpid()
+    def hello(self) -> tuple[str, int, dict[str, str]]:
+        return socket.gethostname(), os.getpid(), own_code()
 
     def run(self, job: bytes) -> tuple[bytes, str | None, float]:
         start = time.monotonic()
@@ -146,7 +162,7 @@ class _Driver:
         cpus = int(found["CPU"])
         self._count = cpus if plan.workers is None else min(plan.workers, cpus)
         self._memory = float(found.get("memory", math.inf))
-        self._executor, self._preload = executor, plan.preload
+        self._executor, self._preload, self._code = executor, plan.preload, plan.code
         self._local = plan.address is None
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._waiting: deque[_Task] = deque()
@@ -222,7 +238,13 @@ class _Driver:
                 os._exit(1)
             self._replace(worker, _told(error))
             return
-        worker.host, worker.pid = future.result()
+        worker.host, pid, *code = future.result()
+        # Workers of recallscope 0.2 and before say nothing of their code.
+        there = code[0] if code else {"recallscope": "too old to be compared"}
+        if differs := difference(worker.host, there, self._code):
+            self._executor.send(("refused", differs))
+            os._exit(1)
+        worker.pid = pid  # only now is it ready for tasks
         self._failed_starts = 0
 
     def _take(self, worker: _Worker, future: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recallscope.parts.errors import ProblemError
@@ -119,3 +119,18 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
                     f"two parts declare a field {name}, and not the same; give one another name"
                 )
     return found
+
+
+def keyed_fields(parts: Sequence[tuple[str, str]]) -> tuple[set[str], dict[str, Any]]:
+    """The declared fields that always enter keys, and the values at which others do not.
+
+    >>> keyed_fields([("metric", "recall-at-k"), ("learner", "converged")])
+    ({'attention'}, {'k': 5})
+    """
+    try:
+        needed = declared_by([each for each in parts if each[0] != "metric"])
+        every = declared_by(parts)
+    except MissingPartError:  # read from a store, which has just those that entered its key
+        return set(), {}
+    always = {name for name, field in needed.items() if field.added_as is None}
+    return always, {name: each.at_first for name, each in every.items() if name not in always}

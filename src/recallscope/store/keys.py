@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 
 from recallscope.cell import Settings
+from recallscope.parts.canonical import canonical
 from recallscope.parts.naming import PARTS
-from recallscope.problem import SCHEMA_VERSION, Problem, canonical
+from recallscope.problem import SCHEMA_VERSION, Problem
 from recallscope.record import Record
 
 _KINDS = tuple(kind for kind in PARTS if kind != "metrics")

@@ -13,8 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
 from recallscope.store.files import Files, NotAFileError, StoreError, files_at
-from recallscope.store.keys import keys_of_record
 
 try:
     import pyarrow as pa
@@ -37,6 +35,8 @@ try:
 except ImportError:
     raise ProblemError(missing("pyarrow")) from None
 
+from recallscope.store.check import StoreCheck as StoreCheck
+from recallscope.store.check import check_shards
 from recallscope.store.index import INDEXED, RecordIndex, index_of
 from recallscope.store.merging import compare
 from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
@@ -56,38 +56,11 @@ _MOST_SMALL = 256  # shards, before they are made into one
 _LARGE = 2**19  # rows: such a shard is left alone
 _LARGE_BYTES = 2**26  # of a table: so is such a one
 _MOST_MARKER = 2**16  # bytes
-_MOST_METRICS = 6  # of which every choice is tried as what a record was first run with
 _TRIES = 5  # to read what a compaction is just replacing
 
 
 class StoreWarning(UserWarning):
     """A store from which something was left out."""
-
-
-@dataclass(frozen=True)
-class StoreCheck:
-    """What `verify` found: shards and records, and all that is not as it should be."""
-
-    shards: int
-    records: int
-    by_status: dict[str, int]
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Shards that cannot be used, and why."""
-    duplicated: int = 0
-    wrong_keys: int = 0
-    set_aside: list[str] = field(default_factory=list)
-    """What `repair` has put aside."""
-    strange: list[str] = field(default_factory=list)
-    """What is no part of a store."""
-    marked: bool = True
-    """Whether there is the file without which nothing is changed here."""
-    bad_marker: str = ""
-    """What is wrong with that file."""
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is left out, duplicated or under a key that is not its own."""
-        return not (self.left_out or self.duplicated or self.wrong_keys or self.bad_marker)
 
 
 class Merged(NamedTuple):
@@ -158,26 +131,12 @@ class Store:
     def verify(self) -> StoreCheck:
         """Read everything and check it."""
         found, left_out = self._scan()
-        shards, _ = _in_force(found)
-        keys, statuses = Counter[bytes](), Counter[str]()
-        wrong = 0
-        for shard in shards:
-            own = shard.table["key"].to_pylist()
-            keys.update(own)
-            statuses.update(texts_of(shard.table["status"]))
-            for key, record in zip(own, to_records(shard.table), strict=True):
-                tested = record.test_samples is not None or record.measure is not None
-                wrong += tested and not _is_own_key(key, record)
         others = [name for name in self.files.names() if not is_shard_name(name)]
         aside = [name for name in others if is_shard_name(name.split(_SET_ASIDE)[0])]
         known = {MARKER, *aside}
-        return StoreCheck(
-            shards=len(shards),
-            records=keys.total(),
-            by_status=dict(sorted(statuses.items())),
+        return replace(
+            check_shards(_in_force(found)[0]),
             left_out=left_out,
-            duplicated=keys.total() - len(keys),
-            wrong_keys=wrong,
             set_aside=aside,
             strange=[name for name in others if name not in known and not is_arrays_file(name)],
             marked=MARKER in others,
@@ -518,16 +477,3 @@ def _is_large(tables: list[pa.Table]) -> bool:
 
 def _marker() -> bytes:
     return json.dumps({"what": "a store of recallscope", "format": FORMAT}).encode() + b"\n"
-
-
-def _is_own_key(key: bytes, record: Record) -> bool:
-    """Whether a record that was tested is under a key of its own."""
-    if record.provenance.schema != 1:
-        return key == keys_of_record(record)[0]
-    # The key of 0.2 held the metrics that it was first run with; others may have joined them.
-    metrics = record.problem.metrics
-    few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
-    return any(
-        key == keys_of_record(replace(record, problem=record.problem.replace(metrics=some)))[1]
-        for some in ([metrics] if len(metrics) > _MOST_METRICS else few)
-    )

@@ -45,7 +45,7 @@ class TaskKind:
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
-    equal_facts: bool = False
+    equal_facts: bool = field(default=False, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 

@@ -1,0 +1,76 @@
+"""What `verify` finds in a store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from recallscope.record import Record
+from recallscope.store.keys import keys_of_record
+from recallscope.store.schema import to_records
+from recallscope.store.shard import Shard
+from recallscope.store.tables import texts_of
+
+_MOST_METRICS = 6  # of which every choice is tried as what a record was first run with
+
+
+@dataclass(frozen=True)
+class StoreCheck:
+    """What `verify` found: shards and records, and all that is not as it should be."""
+
+    shards: int
+    records: int
+    by_status: dict[str, int]
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Shards that cannot be used, and why."""
+    duplicated: int = 0
+    wrong_keys: int = 0
+    set_aside: list[str] = field(default_factory=list)
+    """What `repair` has put aside."""
+    strange: list[str] = field(default_factory=list)
+    """What is no part of a store."""
+    marked: bool = True
+    """Whether there is the file without which nothing is changed here."""
+    bad_marker: str = ""
+    """What is wrong with that file."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is left out, duplicated or under a key that is not its own."""
+        return not (self.left_out or self.duplicated or self.wrong_keys or self.bad_marker)
+
+
+def check_shards(shards: Iterable[Shard]) -> StoreCheck:
+    """Count the records of shards, and look whether each is there once and under its key."""
+    keys, statuses = Counter[bytes](), Counter[str]()
+    count = wrong = 0
+    for shard in shards:
+        count += 1
+        own = shard.table["key"].to_pylist()
+        keys.update(own)
+        statuses.update(texts_of(shard.table["status"]))
+        for key, record in zip(own, to_records(shard.table), strict=True):
+            tested = record.test_samples is not None or record.measure is not None
+            wrong += tested and not _is_own_key(key, record)
+    return StoreCheck(
+        shards=count,
+        records=keys.total(),
+        by_status=dict(sorted(statuses.items())),
+        duplicated=keys.total() - len(keys),
+        wrong_keys=wrong,
+    )
+
+
+def _is_own_key(key: bytes, record: Record) -> bool:
+    """Whether a record that was tested is under a key of its own."""
+    if record.provenance.schema != 1:
+        return key == keys_of_record(record)[0]
+    # The key of 0.2 held the metrics that it was first run with; others may have joined them.
+    metrics = record.problem.metrics
+    few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
+    return any(
+        key == keys_of_record(replace(record, problem=record.problem.replace(metrics=some)))[1]
+        for some in ([metrics] if len(metrics) > _MOST_METRICS else few)
+    )
