@@ -11,6 +11,7 @@ from conftest import recallscope
 from recallscope import Problem, predict, run, solve
 from recallscope.models.embeddings import Embeddings, draw_embeddings
 from recallscope.problem import ProblemError
+from recallscope.theory.problem_arrays import NoClosedFormError
 from recallscope.theory.table_capacity import TableSolution
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import effective_dim, table_moments
@@ -153,6 +154,25 @@ def test_what_was_not_derived_is_not_predicted(change, said):
     found = predict(Problem(**SIZES, embedding="structured", **change))
     assert found.recall_accuracy is None
     assert said in found.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"learner": "adam"}, "no closed form for the learner adam"),
+        ({"learner": "sgd"}, "no closed form for the learner sgd"),
+        (
+            {"task": "memory", "length": 1, "learner": "converged"},
+            "no closed form for the task memory",
+        ),
+    ],
+)
+def test_no_size_is_solved_for_parts_without_closed_forms(change, said):
+    """A table says no more of a learner or a task than random embeddings do."""
+    for embedding in ("sphere", "structured"):
+        problem = Problem(**SIZES, embedding=embedding).replace(**change)
+        with pytest.raises(NoClosedFormError, match=said):
+            solve(problem, "samples")
 
 
 def test_arrays_must_be_those_that_are_named():

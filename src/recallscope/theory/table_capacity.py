@@ -16,6 +16,7 @@ from recallscope.plotting.result import Drawing, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy, check_target
 from recallscope.theory.capacity import SolvedSize
+from recallscope.theory.problem_arrays import NoClosedFormError
 from recallscope.theory.sizes import GROWS
 from recallscope.theory.table_prediction import TablePrediction, no_table_form
 
@@ -82,7 +83,7 @@ def solve_table(
     check_accuracy(accuracy)
     check_target(target)
     if reason := no_table_form(problem):
-        raise ProblemError(reason)
+        raise NoClosedFormError(reason)
     least, most = _FARTHEST.get(quantity, (1, _MOST_PER_FACT * problem.vocab))
     if quantity == "dim":
         least = max(least, getattr(problem, "rank", 0))

@@ -15,6 +15,7 @@ from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.prediction_picture import prediction_picture
+from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
@@ -117,6 +118,8 @@ def no_table_form(problem: Problem) -> str | None:
     """Why theory says nothing of a problem on a table of embeddings; None if it does."""
     if problem.regime != "limit":
         return "no closed form for finite steps on a table of embeddings; leave regime out"
+    if reason := no_form_for_parts(problem):
+        return reason
     if problem.width is not None:
         return "no closed form for an MLP on a table of embeddings; leave width out"
     if problem.trigger_in_values:
