@@ -82,10 +82,8 @@ def predict(
     if sizes:
         raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")
     if isinstance(problem, Problem):
-        if problem.learner in TRAINED:
-            return predict_end(problem)
-        tables = tables_of(problem, embeddings) if problem.learner == "three-step" else []
-        return predict_table(problem, tables) if tables else predict_one(problem)
+        found = _predict_apart(problem, embeddings)
+        return predict_one(problem) if found is None else found
     try:
         many = list(problem)
     except TypeError:
@@ -93,7 +91,20 @@ def predict(
     for each in many:
         if not isinstance(each, Problem):
             raise ProblemError(f"predict takes a Problem or a list of them, not {each!r:.60}")
-    return predict_all(many)
+    return predict_all(many, _predict_apart)
+
+
+def _predict_apart(
+    problem: Problem, embeddings: Embeddings | None = None
+) -> EndPrediction | TablePrediction | None:
+    """What the law of the end or a table says of a problem; None if it is for the formulas."""
+    if embeddings is not None:
+        embeddings.check(problem)
+    if problem.learner in TRAINED:
+        return predict_end(problem)
+    if embeddings is None and not drawn_as_tables(problem):
+        return None
+    return predict_table(problem, tables_of(problem, embeddings))
 
 
 def tables_of(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
