@@ -150,8 +150,8 @@ MALFORMED = [
     (options(regime="lazy"), "regime must be one of limit, literal, not 'lazy'"),
     (options(regime="literal"), "the literal regime needs eta"),
     (options(regime="literal", eta="0.1"), "the literal regime needs gamma"),
-    (options(regime="literal", eta="0", gamma="1"), "eta must be a positive, finite number"),
-    (options(regime="literal", eta="nan", gamma="1"), "eta must be a positive, finite number"),
+    (options(regime="literal", eta="0", gamma="1"), "eta must be a positive number below 1e300"),
+    (options(regime="literal", eta="nan", gamma="1"), "eta must be a positive number below 1e300"),
     (
         options(regime="literal", eta="1", gamma="1", samples="inf"),
         "the literal regime needs a finite number of samples",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +13,17 @@ from conftest import recallscope
 from recallscope import Problem, predict, run, solve
 from recallscope.models.embeddings import Embeddings, draw_embeddings
 from recallscope.problem import ProblemError
+from recallscope.theory import table_prediction
+from recallscope.theory.problem_arrays import NoClosedFormError
 from recallscope.theory.table_capacity import TableSolution
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import effective_dim, table_moments
-from recallscope.theory.table_prediction import Table, TablePrediction, predict_table
+from recallscope.theory.table_prediction import (
+    Table,
+    TablePrediction,
+    predict_table,
+    table_bytes,
+)
 
 SIZES = {"vocab": 256, "samples": 1024, "dim": 48, "length": 8}
 
@@ -36,7 +45,7 @@ def table_of(problem, seed=0):
 )
 def test_tables_of_random_embeddings_are_predicted_as_such(sizes):
     problem = Problem(**sizes)
-    tables = [table_of(problem, seed) for seed in range(4)]
+    tables = [partial(table_of, problem, seed) for seed in range(4)]
     found, known = predict_table(problem, tables), predict(problem)
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
         off = getattr(found, name) - getattr(known, name)
@@ -155,6 +164,25 @@ def test_what_was_not_derived_is_not_predicted(change, said):
     assert said in found.reason
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"learner": "adam"}, "no closed form for the learner adam"),
+        ({"learner": "sgd"}, "no closed form for the learner sgd"),
+        (
+            {"task": "memory", "length": 1, "learner": "converged"},
+            "no closed form for the task memory",
+        ),
+    ],
+)
+def test_no_size_is_solved_for_parts_without_closed_forms(change, said):
+    """A table says no more of a learner or a task than random embeddings do."""
+    for embedding in ("sphere", "structured"):
+        problem = Problem(**SIZES, embedding=embedding).replace(**change)
+        with pytest.raises(NoClosedFormError, match=said):
+            solve(problem, "samples")
+
+
 def test_arrays_must_be_those_that_are_named():
     own = draw_embeddings(Problem(**SIZES), 0)
     with pytest.raises(ProblemError, match="the arrays given are"):
@@ -198,3 +226,51 @@ def test_a_size_is_solved_for_on_arrays():
     assert "length = 2" in never.reason
     with pytest.raises(ProblemError, match="samples or length, not 'vocab'"):
         solve(problem, "vocab", embeddings=own)
+
+
+# Tables of any size: what they need is known before they are drawn.
+
+
+def test_tables_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
+    monkeypatch.setattr(table_prediction, "machine_memory", lambda: 4 * 2.0**30)
+    large = Problem(vocab=20_000, samples=80_000, dim=4096, length=8, embedding="structured")
+    tracemalloc.start()
+    with pytest.raises(ProblemError, match=r"needs about .* GiB of memory, more than 2 GiB"):
+        predict(large)
+    with pytest.raises(ProblemError, match="make vocab or dim smaller"):
+        predict([large])
+    with pytest.raises(ProblemError, match="make vocab or dim smaller"):
+        solve(large, "samples")
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_one_table_is_in_memory_at_a_time():
+    """All sixteen were at once, which is four times as much."""
+    problem = Problem(vocab=512, samples=2048, dim=256, length=8, embedding="structured")
+    tracemalloc.start()
+    predict(problem)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0.5 * table_bytes(problem, 8) < peak < table_bytes(problem, 8)
+
+
+def test_no_size_is_looked_at_that_does_not_fit(monkeypatch):
+    problem = Problem(**SIZES | {"samples": 64}, embedding="structured", common_mean=5.0)
+    memory = table_bytes(problem.replace(dim=64))
+    monkeypatch.setattr(table_prediction, "machine_memory", lambda: 2 * memory)
+    found = solve(problem, "dim", target=0.99)
+    assert found.status == "not_reached"
+    assert "larger ones need more memory than there is" in found.reason
+    assert found.problem.dim <= 64
+
+
+def test_progress_of_tables_is_told():
+    problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding="structured")
+    for ask in (predict, lambda one, progress: solve(one, "length", progress=progress)):
+        calls = []
+        ask(problem, progress=lambda done, total: calls.append(done / total))  # noqa: B023
+        assert len(calls) > 100
+        assert calls == sorted(calls)
+        assert calls[0] >= 0
+        assert calls[-1] <= 1

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 from typer.testing import CliRunner
 
 import recallscope
@@ -171,3 +172,28 @@ def test_facts_of_no_weight_take_no_room():
     often = Facts(np.array([64.0]), np.array([7.0]))
     # How often all are seen does not matter, only how much more often than others.
     assert memory_recall(128, 200, one) == pytest.approx(memory_recall(128, 200, often), abs=2e-3)
+
+
+def test_equations_that_were_not_solved_give_no_number():
+    """Found by a scan: so many labels, and facts seen so unevenly, stop the solver."""
+    uneven = Facts(np.array([520.0, 586.0]), np.array([14.4, 76.2]))
+    far_apart = Facts(np.array([5.0, 2246.0, 10.6, 3.7]), np.array([9.6, 0.86, 0.31, 1965.0]))
+    for vocab, facts, share in ((10**6, uneven, 0.83), (10**5, far_apart, 0.42)):
+        parameters = share * edge(vocab, float(facts.number.sum())).parameters
+        assert math.isnan(memory_recall(vocab, parameters, facts))
+
+
+@pytest.mark.parametrize("success", [True, False])
+def test_a_prediction_says_that_its_equations_were_not_solved(monkeypatch, success):
+    """The solver of scipy stops anywhere, and may call it a success."""
+
+    def stopped(equations, point, args):
+        return OptimizeResult(x=point, fun=np.array(equations(point, *args)), success=success)
+
+    monkeypatch.setattr("scipy.optimize.root", stopped)
+    problem = Problem(vocab=128, samples=256, dim=12, length=8, learner="gd")
+    found = predict_end(problem)
+    assert found.recall_accuracy is None
+    assert "the equations of its memory were not solved" in found.reason
+    assert EndPrediction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert recallscope.predict([problem]).reasons == {0: found.reason}

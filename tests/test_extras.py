@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from recallscope.api.paper import report_claims
+from recallscope.audits.page import check_page
+from recallscope.problem import ProblemError
 
 ROOT = Path(__file__).parents[1]
 BLOCKED = (
@@ -61,3 +70,41 @@ def test_no_command_ends_in_a_traceback(tmp_path):
         assert len(said.splitlines()) == (1 if code else 0), said
         if "'.[" in said:
             assert said.partition("'.[")[2].partition("]")[0] in extras["optional-dependencies"]
+
+
+def test_each_page_advises_its_own_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ProblemError, match=r"needs jinja2.*'\.\[audit\]'"):
+        check_page(tmp_path / "audit.html")
+    with pytest.raises(ProblemError, match=r"needs jinja2.*'\.\[paper\]'"):
+        report_claims(str(tmp_path / "report.html"))
+
+
+def test_every_package_that_is_imported_is_declared():
+    """What another package happens to bring along may be gone with its next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    users = [name for name in extras if name not in ("dev", "docs")]
+    declared = project["dependencies"] + [each for name in users for each in extras[name]]
+    known = {re.split(r"[\[<>=~]", each)[0].replace("-", "_").lower() for each in declared}
+    imported = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for name in third_party(ast.parse(path.read_text())):
+            imported[name] = path.relative_to(ROOT)
+    assert {"numpy", "torch", "pyarrow"} <= imported.keys()
+    assert {name: imported[name] for name in imported.keys() - known} == {}
+
+
+def third_party(tree: ast.AST) -> Iterator[str]:
+    """Packages that a file imports when it is run: what is for type checkers is left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module)]
+        for name in names:
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names and top != "recallscope":
+                yield top
+        yield from third_party(node)

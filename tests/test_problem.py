@@ -90,11 +90,15 @@ def test_a_width_without_activation_is_relu():
         ({"regime": "literal"}, "the literal regime needs eta, a positive step size"),
         (
             {"regime": "literal", "eta": True, "gamma": 1},
-            "eta must be a positive, finite number, not True",
+            "eta must be a positive number below 1e300, not True",
+        ),
+        (
+            {"regime": "literal", "eta": 1e308, "gamma": 1},
+            "eta must be a positive number below 1e300, not 1e+308",
         ),
         (
             {"regime": "literal", "eta": -1, "gamma": 1},
-            "eta must be a positive, finite number, not -1",
+            "eta must be a positive number below 1e300, not -1",
         ),
         (
             {"regime": "literal", "eta": 1, "gamma": 1, "samples": math.inf},

@@ -20,8 +20,15 @@ from recallscope.common.csv_files import read_csv
 from recallscope.plotting.phase_map import phase_map_figure
 from recallscope.plotting.style import save
 from recallscope.record import Status
-from recallscope.theory import hermite
-from recallscope.theory.accuracy import Contest, _partly_read, accuracies, analyse, on_sphere
+from recallscope.theory import hermite, predictions
+from recallscope.theory.accuracy import (
+    Accuracies,
+    Contest,
+    _partly_read,
+    accuracies,
+    analyse,
+    on_sphere,
+)
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
@@ -471,6 +478,57 @@ def test_what_has_no_closed_form_is_said_to_have_none(change, reason: str) -> No
     assert found.reason.startswith(reason)
     assert found.recall_accuracy is None
     assert found.to_dict()["prediction"] is None
+
+
+_ONE = {"vocab": 64, "samples": 128, "dim": 16, "length": 4}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"samples": math.inf, "embedding": "gaussian"},
+        {"samples": 20},
+        {"embedding": "orthogonal", "dim": 80},
+        {"width": 32, "activation": "relu", "trigger_in_values": True},
+        {"embedding": "structured", "common_mean": 0.5},
+        {"embedding": "structured", "width": 32},
+        {"embedding": "structured", "learner": "sgd"},
+        {"embedding": "structured", "learner": "adam"},
+        {"embedding": "arrays:0123456789abcdef"},
+        {"learner": "adam"},
+        {"learner": "adam", "dim": 4},
+        {"learner": "converged", "width": 32, "activation": "relu"},
+        {"learner": "converged", "task": "memory", "length": 1},
+        {"learner": "sgd"},
+        {"regime": "literal", "eta": 1.0, "gamma": 1.0},
+    ],
+    ids=str,
+)
+def test_a_list_is_predicted_as_each_of_its_problems(change) -> None:
+    problem = Problem(**_ONE).replace(**change)
+    alone = predict(problem)
+    (row,) = predict([problem]).rows()
+    for name in Accuracies._fields:
+        assert row[name] == getattr(alone, name, None), name
+    assert row.get("reason") == alone.reason
+    assert (alone.reason is None) == (alone.recall_accuracy is not None)
+
+
+def test_sizes_beyond_floating_point_are_said_to_be_so_in_lists_too(monkeypatch) -> None:
+    """No sizes are known that overflow today: one problem of two is made to."""
+
+    def overflowing(s):
+        return Accuracies(*(np.where(s.vocab > 100, np.inf, 0.5) for _ in Accuracies._fields))
+
+    monkeypatch.setattr(predictions, "accuracies", overflowing)
+    listed = predict([Problem(**_ONE).replace(vocab=vocab) for vocab in (64, 256)])
+    by_size = predict(**_ONE | {"vocab": [64, 256]})
+    for found in (listed, by_size):
+        assert found.recall_accuracy[0] == 0.5
+        assert math.isnan(found.recall_accuracy[1])
+        assert list(found.reasons) == [1]
+        assert "floating-point" in found.reasons[1]
 
 
 def test_bad_sizes_are_named() -> None:

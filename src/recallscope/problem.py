@@ -497,4 +497,4 @@ def _step_size(name: str, value: object) -> float:
             number = float(value)
     if 0 < number < 1e300:
         return number
-    raise ProblemError(f"{name} must be a positive, finite number, not {shown(value)}")
+    raise ProblemError(f"{name} must be a positive number below 1e300, not {shown(value)}")

@@ -118,7 +118,7 @@ def report_claims(
     from recallscope.plotting.pages import check_packages
 
     check_output(to, "report", (".html",))
-    check_packages()
+    check_packages("paper")
     asked = claims_named(claims)
     with drawings(many=len(asked) > _FEW) as drawn:
         evidence = evidence_at(size, store)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.end_law import TRAINED
 from recallscope.theory.end_prediction import EndPrediction, predict_end
@@ -22,17 +25,22 @@ if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
 
 
-_TABLES = 16  # of a family, over which its predictions are averaged
+TABLES = 16  # of a family, over which its predictions are averaged
 
 
 @overload
 def predict(
-    problem: Problem, *, embeddings: Embeddings | None = None
+    problem: Problem,
+    *,
+    embeddings: Embeddings | None = None,
+    progress: ProgressCallback | bool = True,
 ) -> Prediction | EndPrediction | TablePrediction: ...
 
 
 @overload
-def predict(problem: Iterable[Problem]) -> Predictions: ...
+def predict(
+    problem: Iterable[Problem], *, progress: ProgressCallback | bool = True
+) -> Predictions: ...
 
 
 @overload
@@ -43,6 +51,7 @@ def predict(
     problem: Problem | Iterable[Problem] | None = None,
     *,
     embeddings: Embeddings | None = None,
+    progress: ProgressCallback | bool = True,
     **sizes: Any,
 ) -> Prediction | EndPrediction | TablePrediction | Predictions:
     """Lock, recall and one-step accuracy, and what limits them, without simulation.
@@ -54,13 +63,15 @@ def predict(
     Args:
         problem: one, or a list of them.
         embeddings: arrays of your own, which the problem names: then theory takes these very ones.
+        progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
+            function that is called with (work done, work in all).
         sizes: instead of a problem, arrays of sizes and options by name; they are broadcast.
 
     Returns:
         For one problem its accuracies and noises; for a list or arrays the same in columns.
 
     Raises:
-        ProblemError: neither a problem nor the four sizes, or both.
+        ProblemError: neither a problem nor the four sizes, both, or tables beyond memory.
 
     >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.recall_accuracy, 2), found.dominant
@@ -82,10 +93,9 @@ def predict(
     if sizes:
         raise ProblemError("give a problem or sizes by name, not both; see Problem.replace")
     if isinstance(problem, Problem):
-        if problem.learner in TRAINED:
-            return predict_end(problem)
-        tables = tables_of(problem, embeddings) if problem.learner == "three-step" else []
-        return predict_table(problem, tables) if tables else predict_one(problem)
+        with shown_progress(progress, "tables") as update:
+            found = _predict_apart(problem, update, embeddings)
+        return predict_one(problem) if found is None else found
     try:
         many = list(problem)
     except TypeError:
@@ -93,17 +103,35 @@ def predict(
     for each in many:
         if not isinstance(each, Problem):
             raise ProblemError(f"predict takes a Problem or a list of them, not {each!r:.60}")
-    return predict_all(many)
+    places = itertools.count()
+
+    def apart(each: Problem) -> EndPrediction | TablePrediction | None:
+        place = next(places)
+        return _predict_apart(each, lambda done, total: update(place + done / total, len(many)))
+
+    with shown_progress(progress, "problems") as update:
+        return predict_all(many, apart)
 
 
-def tables_of(problem: Problem, embeddings: Embeddings | None) -> list[Table]:
-    """The arrays of a problem, or some that its family draws; none if its formulas need none."""
+def _predict_apart(
+    problem: Problem, progress: ProgressCallback, embeddings: Embeddings | None = None
+) -> EndPrediction | TablePrediction | None:
+    """What the law of the end or a table says of a problem; None if it is for the formulas."""
     if embeddings is not None:
         embeddings.check(problem)
-        return [Table(embeddings.tokens, embeddings.outputs, embeddings.trigger)]
-    if not drawn_as_tables(problem):
-        return []
+    if problem.learner in TRAINED:
+        return predict_end(problem)
+    if embeddings is None and not drawn_as_tables(problem):
+        return None
+    return predict_table(problem, tables_of(problem, embeddings), progress)
+
+
+def tables_of(problem: Problem, embeddings: Embeddings | None) -> list[Callable[[], Table]]:
+    """How to make the arrays of a problem, or each of some that its family draws."""
     from recallscope.models.embeddings import draw_embeddings
 
-    drawn = [draw_embeddings(problem, seed) for seed in range(_TABLES)]
-    return [Table(each.tokens, each.outputs, each.trigger) for each in drawn]
+    def make(seed: int) -> Table:
+        made = embeddings or draw_embeddings(problem, seed)
+        return Table(made.tokens, made.outputs, made.trigger)
+
+    return [partial(make, seed) for seed in range(1 if embeddings else TABLES)]

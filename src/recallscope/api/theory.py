@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.api.predict import tables_of
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name
 from recallscope.theory import capacity, lower_bound
@@ -24,6 +25,7 @@ def solve(
     accuracy: str = "recall",
     *,
     embeddings: Embeddings | None = None,
+    progress: ProgressCallback | bool = True,
 ) -> Solution | TableSolution:
     """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
 
@@ -33,6 +35,8 @@ def solve(
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
         embeddings: arrays that the problem names; then sizes are samples and length.
+        progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
+            function that is called with (work done, work in all).
 
     Returns:
         The size, or none with status `not_reached` and a reason that names the noise which stays.
@@ -50,10 +54,11 @@ def solve(
     if embeddings is not None and quantity not in ("samples", "length"):
         raise ProblemError(f"arrays can be solved for samples or length, not {quantity!r}")
 
-    def predict(one: Problem) -> TablePrediction:
-        return predict_table(one, tables_of(one, embeddings))
+    def predict(one: Problem, update: ProgressCallback) -> TablePrediction:
+        return predict_table(one, tables_of(one, embeddings), update)
 
-    return solve_table(problem, quantity, target, named, predict)
+    with shown_progress(progress, "tables") as update:
+        return solve_table(problem, quantity, target, named, predict, update)
 
 
 def bound(problem: Problem, target: float = 0.5) -> Bound:

@@ -42,7 +42,7 @@ _MOST_IN_FULL = 6  # checkpoints, beside the table of all
 
 def check_page(path: str | Path) -> Path:
     """The path of a page to be written, or an error before anything is computed."""
-    check_packages()
+    check_packages("audit")
     return check_output(path, "page", (".html",))
 
 

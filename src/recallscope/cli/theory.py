@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.options import (
     Accuracy,
@@ -24,7 +24,13 @@ from recallscope.cli.tables.theory import (
     print_table_solution,
 )
 from recallscope.common.csv_files import number_or_text
-from recallscope.problem import whole_number
+from recallscope.common.formatting import format_duration
+from recallscope.problem import Problem, whole_number
+
+if TYPE_CHECKING:
+    from recallscope.cli.progress import ProgressDisplay
+
+_PATIENCE = 10.0  # seconds that a command may be silent
 
 
 @asks_for_a_problem(arrays=True)
@@ -43,7 +49,9 @@ def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
       recallscope predict --vocab 512 --samples 4096 --dim 64 --length 8 \\
         --embedding structured --field common_mean=0.7
     """
+    from recallscope.api.predict import TABLES
     from recallscope.api.predict import predict as find
+    from recallscope.cli.progress import ProgressDisplay
     from recallscope.theory.prediction import Prediction
     from recallscope.theory.table_prediction import TablePrediction
 
@@ -51,11 +59,31 @@ def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
     arrays, options["embedding"] = own_arrays(options["embedding"])
     if options["learner"] == "trained":
         options["learner"] = "adam"
-    found = find(problem_from(**options), embeddings=arrays)
+    problem = problem_from(**options)
+    with ProgressDisplay("tables") as display:
+        _say_if_long(display, problem, 1 if arrays else TABLES)
+        found = find(problem, embeddings=arrays, progress=display.update)
     if isinstance(found, TablePrediction):
         to.show(found, print_table_prediction)
     else:
         to.show(found, print_prediction if isinstance(found, Prediction) else print_end)
+
+
+def _say_if_long(display: ProgressDisplay, problem: Problem, tables: int) -> None:
+    """Say how long tables will take: the products of a large one cannot report how far they are."""
+    from recallscope.theory.table_prediction import (
+        drawn_as_tables,
+        no_table_form,
+        table_bytes,
+        table_memory,
+        table_seconds,
+    )
+
+    if no_table_form(problem) or (tables > 1 and not drawn_as_tables(problem)):
+        return
+    seconds = table_seconds(problem, tables)
+    if seconds > _PATIENCE and table_bytes(problem) <= table_memory():
+        display.say(f"predicting from tables takes about {format_duration(seconds)}")
 
 
 @asks_for_a_problem()
@@ -79,6 +107,7 @@ def solve(
         --embedding structured --field common_mean=0.5
     """
     from recallscope.api.theory import solve as find
+    from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
     from recallscope.theory.capacity import Solution
 
@@ -86,7 +115,9 @@ def solve(
     fill_in(options, quantity)
     arrays, options["embedding"] = own_arrays(options["embedding"])
     problem = problem_from(**options)
-    found = find(problem, quantity, number_or_text(target), accuracy, embeddings=arrays)
+    sought = problem, quantity, number_or_text(target), accuracy
+    with ProgressDisplay("tables") as display:
+        found = find(*sought, embeddings=arrays, progress=display.update)
     to.show(found, print_solution if isinstance(found, Solution) else print_table_solution)
     return 0 if found.status is Status.OK else 1
 

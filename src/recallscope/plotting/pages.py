@@ -20,24 +20,26 @@ if TYPE_CHECKING:
 _PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
 
 
-def check_packages() -> None:
-    """Raise if a package is missing that a page needs, before anything is worked out."""
+def check_packages(extra: str) -> None:
+    """Raise if a package is missing that a page needs, before anything is worked out.
+
+    `extra` is the optional dependency that whoever writes the page is part of.
+    """
     try:
         importlib.import_module("jinja2")
     except ModuleNotFoundError:
-        raise ProblemError(missing("jinja2")) from None
+        raise ProblemError(missing("jinja2", extra)) from None
 
 
-def page_template(room: str, name: str, **filters: Callable[..., Any]) -> Template:
-    """A template that lies in a room of this package; what it is given is text, never markup."""
-    check_packages()
+def page_template(package: str, name: str, **filters: Callable[..., Any]) -> Template:
+    """A template that lies in a package of this one; what it is given is text, never markup."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(filters)
-    return environment.from_string(_text(room, name))
+    return environment.from_string(_text(package, name))
 
 
 def page_styles() -> str:

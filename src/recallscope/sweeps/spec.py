@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic refuses that of typing below Python 3.12
 
 from recallscope import problem as problems
 from recallscope.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount

@@ -32,6 +32,10 @@ MEASURED = {
 MEMORY = {"vocab": (64, 4096), "dim": (5, 512), "width per dim": (0.8, 9)}
 """Where the minimum was, of facts that are all seen."""
 
+_UNSOLVED = (
+    "no law of training at these sizes: the equations of its memory were not solved; "
+    "choose a dim further from the edge, or more even sizes"
+)
 _NUMBERS = ("lock_accuracy", "facts_seen", "memory_accuracy", "recall_accuracy")
 
 
@@ -132,6 +136,8 @@ def predict_end(problem: Problem) -> EndPrediction:
     if reason := no_law(problem):
         return EndPrediction(problem=problem, reason=reason)
     end = end_of_training(problem)
+    if math.isnan(end.memory):
+        return EndPrediction(problem=problem, reason=_UNSOLVED)
     return EndPrediction(
         problem=problem,
         recall_accuracy=end.recall,

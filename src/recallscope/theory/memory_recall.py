@@ -36,6 +36,7 @@ _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally of
 _NEAR = 6  # measured: a power of the share of the edge
 _FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
 _FAR, _APART = 0.8, 0.05
+_SOLVED = 1e-6  # what may be left of the logarithms of both equations
 
 
 class Facts(NamedTuple):
@@ -78,7 +79,8 @@ def facts_seen(vocab: int, samples: float) -> Facts:
 def memory_recall(vocab: int, parameters: float, facts: Facts, blur: float = 1.0) -> float:
     """The share of the facts seen that a memory recalls at the end of training.
 
-    With a blur above one the edge is that many times as wide.
+    With a blur above one the edge is that many times as wide. NaN if the equations below the edge
+    were not solved.
 
     >>> every = equally_often(1024)
     >>> [round(memory_recall(1024, dim**2, every), 2) for dim in (60, 80, 96)]
@@ -119,8 +121,9 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
     point = np.array([1.0, 2.0]) * first - [0, math.log(float(facts.times.mean()))]
     for each in np.linspace(first, share, 1 + math.ceil((share - first) / _APART)):
         found = root(equations, point, args=(each * seen * rivals.pool,))
-        if not found.success:
-            break
+        # The solver may call a point a success that is none: what is left of the equations says.
+        if not np.abs(found.fun).max() < _SOLVED:
+            return math.nan
         point = found.x
     spread, stiffness = np.exp(point)
     signal = stiffness / spread * facts.times

@@ -22,7 +22,7 @@ from recallscope.theory.scope import scope
 from recallscope.theory.sizes import SIZES
 from recallscope.theory.tested_range import extrapolated
 
-_OVERFLOW = (
+OVERFLOW = (
     "no closed form at these sizes: terms of it leave the range of floating-point numbers; "
     "choose sizes that are less far apart"
 )
@@ -160,7 +160,7 @@ def predict(problem: Problem) -> Prediction:
     s = arrays_of(problem)
     found = analyse(s)
     if not np.isfinite(found.accuracies).all():
-        return Prediction(problem=problem, reason=_OVERFLOW)
+        return Prediction(problem=problem, reason=OVERFLOW)
     terms = budget(s, found)
     stage, term = dominant(s, found, terms).names()
     slopes = _slopes(s, stage, term)

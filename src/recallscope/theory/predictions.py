@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.end_law import TRAINED
-from recallscope.theory.end_prediction import predict_end
+from recallscope.theory.end_prediction import EndPrediction
+from recallscope.theory.prediction import OVERFLOW
 from recallscope.theory.problem_arrays import (
     ProblemArrays,
     arrays_of,
@@ -22,10 +23,12 @@ from recallscope.theory.problem_arrays import (
     problem_arrays,
 )
 from recallscope.theory.sizes import SIZES
+from recallscope.theory.table_prediction import TablePrediction
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+_Apart = EndPrediction | TablePrediction
 _PLAIN = ("embedding", "trigger_in_values")
 
 
@@ -107,10 +110,12 @@ class Predictions(Result):
         return picture_drawing(Picture(caption=caption, panels=panels))
 
 
-def predict_all(problems: Iterable[Problem]) -> Predictions:
+def predict_all(
+    problems: Iterable[Problem], apart: Callable[[Problem], _Apart | None] = lambda each: None
+) -> Predictions:
     """Predict many problems; the accuracies of those without a closed form are NaN.
 
-    Trained ones are predicted by the law of the end, which has no one-step accuracy.
+    Those that `apart` predicts, one by one, are not for the formulas that take all at once.
 
     >>> base = Problem(vocab=512, samples=1024, dim=64, length=32)
     >>> len(predict_all([base, base.replace(samples=2048)]))
@@ -118,28 +123,27 @@ def predict_all(problems: Iterable[Problem]) -> Predictions:
     """
     listed = list(problems)
     numbers = np.full((3, len(listed)), np.nan)
-    reasons = {}
+    reasons: dict[int, str] = {}
+    known = []
     for place, each in enumerate(listed):
-        if each.learner in TRAINED:
-            end = predict_end(each)
-            if end.reason is None:
-                numbers[:2, place] = end.lock_accuracy, end.recall_accuracy
-            else:
-                reasons[place] = end.reason
-        elif sentence := no_closed_form(each):
-            reasons[place] = sentence
-    of_three_steps = [
-        place not in reasons and each.learner not in TRAINED for place, each in enumerate(listed)
-    ]
-    known = [each for each, chosen in zip(listed, of_three_steps, strict=True) if chosen]
+        if (found := apart(each)) is not None:
+            # The law of the end has no one-step accuracy.
+            values = [getattr(found, name, None) for name in Accuracies._fields]
+            numbers[:, place] = [math.nan if value is None else value for value in values]
+            reason = found.reason
+        elif (reason := no_closed_form(each)) is None:
+            known.append(place)
+        if reason is not None:
+            reasons[place] = reason
     if known:
-        numbers[:, of_three_steps] = accuracies(arrays_of(known))
+        numbers[:, known], beyond = _finite(arrays_of(listed[place] for place in known))
+        reasons |= {known[place]: reason for place, reason in beyond.items()}
     rows = [each.to_row() for each in listed]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(
         columns={name: [row.get(name) for row in rows] for name in names},
         **dict(zip(Accuracies._fields, numbers, strict=True)),
-        reasons=reasons,
+        reasons=dict(sorted(reasons.items())),
     )
 
 
@@ -157,8 +161,19 @@ def predict_sizes(**sizes: Any) -> Predictions:
     for name, default in zip(_PLAIN, ("sphere", False), strict=True):
         given = np.asarray(sizes.get(name, default))
         columns[name] = np.broadcast_to(given, made.vocab.shape).ravel().tolist()
-    found = accuracies(flat)
-    return Predictions(columns=columns, **found._asdict(), reasons={})
+    numbers, beyond = _finite(flat)
+    return Predictions(
+        columns=columns, **dict(zip(Accuracies._fields, numbers, strict=True)), reasons=beyond
+    )
+
+
+@np.errstate(all="ignore")  # what overflows is looked for at the end
+def _finite(s: ProblemArrays) -> tuple[Float[np.ndarray, "3 n"], dict[int, str]]:
+    """The accuracies, and the reason at those places where one of them is no number."""
+    numbers = np.array(accuracies(s))
+    beyond = ~np.isfinite(numbers).all(axis=0)
+    numbers[:, beyond] = np.nan
+    return numbers, dict.fromkeys(np.flatnonzero(beyond).tolist(), OVERFLOW)
 
 
 def _whole(values: Float[np.ndarray, " n"]) -> list[Any]:

@@ -162,6 +162,11 @@ def no_closed_form(problem: Problem) -> str | None:
         )
     if _form_of(problem.embedding) is None:
         return _said_of("embedding", problem.embedding)
+    return no_form_for_parts(problem)
+
+
+def no_form_for_parts(problem: Problem) -> str | None:
+    """Why no closed form is about the task, model or learner of a problem; None if one is."""
     strange = part_without_form(problem)
     return None if strange is None else _said_of(*strange)
 

@@ -11,13 +11,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recallscope.common.progress_bar import ProgressCallback
 from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy, check_target
 from recallscope.theory.capacity import SolvedSize
+from recallscope.theory.problem_arrays import NoClosedFormError
 from recallscope.theory.sizes import GROWS
-from recallscope.theory.table_prediction import TablePrediction, no_table_form
+from recallscope.theory.table_prediction import (
+    TablePrediction,
+    no_table_form,
+    table_bytes,
+    table_memory,
+)
 
 _FARTHEST = {"vocab": (4, 16_384), "dim": (4, 4096), "length": (2, 4096)}
 _MOST_PER_FACT = 1e6
@@ -72,9 +79,13 @@ def solve_table(
     quantity: str,
     target: float,
     accuracy: str,
-    predict: Callable[[Problem], TablePrediction],
+    predict: Callable[[Problem, ProgressCallback], TablePrediction],
+    progress: ProgressCallback = lambda done, total: None,
 ) -> TableSolution:
-    """The smallest samples or dim, or the largest vocab or length, by predictions of tables."""
+    """The smallest samples or dim, or the largest vocab or length, by predictions of tables.
+
+    No size is looked at whose tables need more memory than there is.
+    """
     if quantity not in (*_FARTHEST, "samples"):
         raise ProblemError(
             f"on tables one can solve for {', '.join(_FARTHEST)} or samples, not {quantity!r}"
@@ -82,17 +93,27 @@ def solve_table(
     check_accuracy(accuracy)
     check_target(target)
     if reason := no_table_form(problem):
-        raise ProblemError(reason)
+        raise NoClosedFormError(reason)
     least, most = _FARTHEST.get(quantity, (1, _MOST_PER_FACT * problem.vocab))
     if quantity == "dim":
         least = max(least, getattr(problem, "rank", 0))
+    held = most
+    while held > least and table_bytes(problem.replace(**{quantity: held})) > table_memory():
+        held = max(held // 2, least)
+    beyond = "; larger ones need more memory than there is" if held < most else ""
+    most = held
     grows = GROWS[quantity]
+    steps = math.log(most / least, _STEP) + math.log2(math.log(_STEP) / math.log(_CLOSE)) + 2
     found: dict[int, TablePrediction] = {}
 
     def reached(size: float) -> bool:
         whole = round(size)
         if whole not in found:
-            found[whole] = predict(problem.replace(**{quantity: whole}))
+            before = len(found)
+            found[whole] = predict(
+                problem.replace(**{quantity: whole}),
+                lambda done, total: progress(min(before + done / total, steps), steps),
+            )
         return float(getattr(found[whole], accuracy)) >= target
 
     # From the side that is easy to work out to the first size on the other side of the target.
@@ -114,7 +135,8 @@ def solve_table(
             target=float(target),
             accuracy=accuracy,
             value=None,
-            reason=f"it is {at:.3g} at {quantity} = {best}, and those from {least} on were tried",
+            reason=f"it is {at:.3g} at {quantity} = {best}, and those from {least} on were tried"
+            f"{beyond}",
             prediction=found[best],
         )
     low, high = outside or least, inside or most
@@ -128,6 +150,6 @@ def solve_table(
         target=float(target),
         accuracy=accuracy,
         value=value,
-        reason="no larger one was looked at" if inside is None else None,
+        reason=f"no larger one was looked at{beyond}" if inside is None else None,
         prediction=found[value],
     )

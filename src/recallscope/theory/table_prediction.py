@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.formatting import format_bytes
+from recallscope.common.machine import machine_memory
+from recallscope.common.progress_bar import ProgressCallback
 from recallscope.parts.naming import find_part
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.prediction_picture import prediction_picture
+from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 _DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
+_COPIES = 8  # of a table that there are at once, at most
+_MULTIPLY_ADDS = 4e9  # in a second, roughly
 _ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
 
@@ -117,6 +123,8 @@ def no_table_form(problem: Problem) -> str | None:
     """Why theory says nothing of a problem on a table of embeddings; None if it does."""
     if problem.regime != "limit":
         return "no closed form for finite steps on a table of embeddings; leave regime out"
+    if reason := no_form_for_parts(problem):
+        return reason
     if problem.width is not None:
         return "no closed form for an MLP on a table of embeddings; leave width out"
     if problem.trigger_in_values:
@@ -124,45 +132,90 @@ def no_table_form(problem: Problem) -> str | None:
     return None
 
 
-def predict_table(problem: Problem, tables: list[Table]) -> TablePrediction:
+def table_bytes(problem: Problem, draws: int = _DRAWS) -> float:
+    """Bytes that a prediction takes at its peak, with one table at a time.
+
+    >>> table_bytes(Problem(vocab=20_000, samples=1, dim=4096, length=8)) > 5e9
+    True
+    """
+    V, d = problem.vocab, problem.dim
+    return 8.0 * (V * (_COPIES * d + 8 * draws + 12 * _READS) + 6 * d * d)
+
+
+def table_seconds(problem: Problem, tables: int) -> float:
+    """About how long a prediction takes; reading memories costs as much for any number of tables.
+
+    >>> round(table_seconds(Problem(vocab=4096, samples=1, dim=64, length=8), 16))
+    7
+    """
+    V, d = problem.vocab, problem.dim
+    products = 7.0 * tables * V * d * d
+    reads = _DRAWS * _READS * V * (2500.0 + 8 * d)
+    return (products + reads) / _MULTIPLY_ADDS
+
+
+def table_memory() -> float:
+    """Bytes that a prediction may take: half of what there is, as other things need some too."""
+    return machine_memory() / 2
+
+
+def predict_table(
+    problem: Problem,
+    tables: Sequence[Callable[[], Table]],
+    progress: ProgressCallback = lambda done, total: None,
+) -> TablePrediction:
     """Lock, recall and one-step accuracy on a table of embeddings; the mean of several tables.
+
+    Tables are made in turn, so that one is in memory at a time.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = lambda count: rng.standard_normal((count, 48)) / 48**0.5
     >>> table = Table(rows(256), rows(256), rows(1)[0])
     >>> problem = Problem(vocab=256, samples=1024, dim=48, length=8, embedding="gaussian")
-    >>> predict_table(problem, [table])
+    >>> predict_table(problem, [lambda: table])
     predicted for these embeddings: lock 1.000, recall 0.3..., one step 0.1...; effective ...
     """
     if reason := no_table_form(problem):
         return TablePrediction(problem=problem, reason=reason)
     draws = max(_DRAWS // len(tables), 1)
+    needed, memory = table_bytes(problem, draws), table_memory()
+    if needed > memory:
+        raise ProblemError(
+            f"a prediction for tables of vocab={problem.vocab}, dim={problem.dim} needs about "
+            f"{format_bytes(needed)} of memory, more than {format_bytes(memory)}, half of what "
+            "this machine has; make vocab or dim smaller"
+        )
     found: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
     budgets, dims = [], []
-    for number, (tokens, outputs, trigger) in enumerate(tables):
+    for number, make in enumerate(tables):
+        done = number / len(tables)
+        table = make()
+        progress(done, 1.0)
         random = np.random.default_rng(number)
-        moments = table_moments(tokens, outputs)
+        moments = table_moments(table.tokens, table.outputs)
         law = attention_law(moments, problem.samples, problem.length)
         gained, pulled = attention_draws(law, moments, problem.length, draws, random)
-        vectors = gained[:, None] * trigger + pulled
-        locked, read = lock_shares(moments, vectors, trigger, problem.length)
+        vectors = gained[:, None] * table.trigger + pulled
+        locked, read = lock_shares(moments, vectors, table.trigger, problem.length)
         per_fact = problem.samples / problem.vocab
         found["lock_accuracy"] += locked.mean(axis=1).tolist()
-        for mine, others in zip(locked, read, strict=True):
+        for batch, (mine, others) in enumerate(zip(locked, read, strict=True)):
+            progress(done + batch / draws / len(tables), 1.0)
             found["recall_accuracy"].append(
                 read_memory(moments, per_fact, mine, others, _READS, random)
             )
             found["one_step_accuracy"].append(
                 read_gradient(moments, per_fact, problem.length, _READS, random)
             )
-        budgets.append(_budget(moments, problem, np.asarray(trigger, dtype=float)))
+        budgets.append(_budget(moments, problem, np.asarray(table.trigger, dtype=float)))
         dims.append(
             {
                 f"{name}_{how}": effective_dim(rows, centred=how == "centred")
-                for name, rows in (("tokens", tokens), ("outputs", outputs))
+                for name, rows in (("tokens", table.tokens), ("outputs", table.outputs))
                 for how in ("raw", "centred")
             }
         )
+        del table, moments  # before the next one is drawn
     lock, recall, one_step = (float(np.mean(found[name])) for name in _ACCURACIES)
     return TablePrediction(
         problem=problem,
