@@ -13,4 +13,4 @@ import lazy_loader
 # Loaded when first used, so that a problem or a task does not wait for torch; the names, and where
 # they live, are in the stub beside this file, which type checkers and editors read too.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__version__ = "0.2.0"
+__version__ = "0.3.0"
