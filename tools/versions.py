@@ -77,9 +77,9 @@ def tried(python: str, lane: str, torch: str, folder: Path) -> Row:
         return row | {"outcome": f"no environment: {_last(made)}"}
     inside = folder / "bin" / "python"
     row["python"] = called(inside, "--version").stdout.split()[-1]
-    pip = (inside, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    pip = (inside, "-m", "pip", "--disable-pip-version-check")
     for what in (requirements(lane, torch), ("--no-deps", "-e", ".", "./tests/strangers")):
-        installed = called(*pip, "install", "--no-compile", *what)
+        installed = called(*pip, "install", "--quiet", "--no-compile", *what)
         if installed.returncode:
             print(installed.stderr[-3000:], flush=True)
             return row | {"outcome": f"not installed: {_last(installed)}"}
