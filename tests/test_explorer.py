@@ -22,6 +22,7 @@ from agreement import (
     in_page,
 )
 from browser import browser, open_tab
+from inline_code import inline_code
 from recallscope import Instance, Problem, Threads, explore, learn, run, solve
 from recallscope.explorer.examples import EXAMPLES
 from recallscope.explorer.inline import inline
@@ -119,6 +120,27 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(written, tab):
     )
     assert tab.page.evaluate("recallscope.version") == version.stdout.split()[1]
     assert f"Made by recallscope {version.stdout.split()[1]}." in text
+
+
+def test_the_page_has_no_code_in_its_attributes():
+    assert inline_code(page()) == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["<form ONSUBMIT='x'>", "<a href='javascript:x'>", "<a href=' java\tscript:x'>", "<p onclick>"],
+)
+def test_code_in_attributes_would_be_found(bad):
+    assert len(inline_code(f"<main>{bad}</main>")) == 1
+
+
+def test_the_form_is_never_sent(chromium, written):
+    tab = open_tab(chromium, written.resolve().as_uri(), 1200)
+    tab.page.evaluate("document.querySelector('form.controls').requestSubmit()")
+    tab.page.wait_for_timeout(200)
+    assert tab.requests == [written.resolve().as_uri()]
+    assert tab.complaints == []
+    tab.page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1600, "dark")])

@@ -17,6 +17,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from browser import browser, open_tab
+from inline_code import inline_code
 from made_up_report import FACTS, RUDE, claims
 from recallscope.executors.base import Serial
 from recallscope.paper.drawings import Drawings, drawings
@@ -69,6 +70,10 @@ def test_text_is_never_markup(page):
     assert "<script>alert" not in page
     assert "Tom &amp; &#34;Jerry&#34; &lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script" not in page
+
+
+def test_the_page_has_no_code_in_its_attributes(page):
+    assert inline_code(page) == []
 
 
 def test_the_page_names_no_other_place(page):
