@@ -200,6 +200,33 @@ def test_a_link_restores_the_state_and_a_strange_one_does_no_harm(chromium, writ
     strange.page.close()
 
 
+STRANGE = ["__proto__=1", "constructor=1", "trigger_in_values=constructor"]
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
+    tab = open_tab(chromium, f"{written.resolve().as_uri()}#{strange}&vocab=300", 1200)
+    script = "Object.entries(recallscope.state()).map(([name, value]) => [name, String(value)])"
+    state = dict(tab.page.evaluate(script))
+    assert state.pop("vocab") == "300"
+    assert state == {
+        "samples": "8192",
+        "dim": "64",
+        "length": "32",
+        "width": "null",
+        "activation": "relu",
+        "embedding": "sphere",
+        "trigger_in_values": "false",
+        "learner": "adam",
+        "x": "dim",
+        "y": "samples",
+        "shown": "recall_accuracy",
+        "target": "0.5",
+    }
+    assert tab.complaints == []
+    tab.page.close()
+
+
 def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
     tab = open_tab(chromium, written.resolve().as_uri() + ADDRESS.replace("inf", "2000"), 1200)
     take = tab.page
