@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import signal
@@ -15,9 +16,12 @@ import numpy as np
 import pytest
 
 import recallscope
-from recallscope import CriticalSearch, Problem, ProblemError, Store
+from recallscope import CriticalSearch, Problem, ProblemError, Record, Store
+from recallscope.cell import Cell, Settings
 from recallscope.measurement.axis import Axis
 from recallscope.parts.fingerprint import fingerprint
+from recallscope.store.keys import key_maker
+from recallscope.store.schema import KeyedRecord
 
 PROBLEM = Problem(vocab=64, samples=1, dim=32, length=4)
 TESTS = 1000
@@ -166,6 +170,9 @@ def test_the_hash_is_the_same_in_every_process() -> None:
         ((1.5, 10), "recall_accuracy of broken must be a number from 0 to 1, not 1.5"),
         ({"recall_accuracy": 0.5}, "without the number of tests"),
         ({"loss": "low"}, "the metric loss must be a number"),
+        ({"dim": 7.0, "loss": 1.0}, "a metric is called 'dim', which a table of records has"),
+        ({"seed": 7.0}, "a metric is called 'seed'"),
+        ({"device": 7.0}, "a metric is called 'device'"),
         (None, "must return"),
     ],
 )
@@ -175,6 +182,18 @@ def test_what_a_function_may_not_return(returned, sentence, tmp_path) -> None:
 
     with pytest.raises(ProblemError, match=sentence):
         recallscope.sweep([(PROBLEM, 0)], tmp_path / "facts", run=broken)
+
+
+def test_records_of_old_stores_may_have_any_metric(tmp_path) -> None:
+    record = recallscope.run(PROBLEM, 0, test_samples=64)
+    old = dataclasses.replace(record, metrics={"dim": 7.0, "seed": 8.0})  # as 0.2 took them
+    store = Store(tmp_path / "facts")
+    with store.writing():
+        store.append([KeyedRecord(key_maker(Settings(test_samples=64))(Cell(PROBLEM, 0)), old)])
+    assert store.verify().sound
+    (read,) = store.records()
+    assert read.metrics == {"dim": 7.0, "seed": 8.0}
+    assert Record.from_dict(read.to_dict()) == read
 
 
 def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> None:

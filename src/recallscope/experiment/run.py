@@ -26,7 +26,7 @@ from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.models.instance import Instance
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
-from recallscope.record import Provenance, Record, Status
+from recallscope.record import Provenance, Record, Status, check_new_metrics, metric_names
 
 
 class InfeasibleError(ProblemError):
@@ -164,7 +164,9 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
             raise outcome
         logits = ready(outcome.logits)
         numbers = outcome.numbers or tested(setup, logits)
-        metrics = {**outcome.metrics, **measured(setup, logits)}
+        found = measured(setup, logits)
+        check_new_metrics(setup.problem, [*outcome.metrics, *found])
+        metrics = {**outcome.metrics, **found}
     except InfeasibleError as error:
         return {"status": Status.INFEASIBLE, "reason": str(error)}
     except ProblemError:
@@ -239,6 +241,7 @@ def check_run(
     embeddings: Embeddings | None = None,
 ) -> None:
     """Raise `ProblemError` if this makes no sense, before anything is allocated."""
+    check_new_metrics(problem, metric_names(problem))
     choose_engine(problem, engine)
     whole_number("test_samples", test_samples, 1)
     check_dtype(dtype)
