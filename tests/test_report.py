@@ -91,6 +91,13 @@ def test_numbers_come_back_from_the_csv(page):
     assert rows == [{RUDE: RUDE, "other": "0.5"}]
 
 
+def test_no_cell_of_the_csv_is_a_formula():
+    (claim, found) = next(each for each in claims() if each[0].name == "rude")
+    made = report([(claim, replace(found, rows=[{"a": "=1+1"}]))], FACTS)
+    address = re.search(r'href="data:text/csv;charset=utf-8,([^"]*)"', made)
+    assert list(csv.DictReader(io.StringIO(unquote(address[1])))) == [{"a": "'=1+1"}]
+
+
 def test_figures_lie_beside_the_page_and_nothing_else(written):
     folder = written.with_name("report-figures")
     names = {path.name for path in folder.iterdir()}
