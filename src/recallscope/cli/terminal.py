@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Guarded:
-    """A stream that escapes whatever a terminal would act on, but for the ends of lines.
+    """A stream that escapes whatever a terminal would act on, but for ends of lines and tabs.
 
     All that is printed passes here, since a name of others may be in any sentence.
     """
@@ -29,12 +30,12 @@ class Guarded:
 
 
 def printable_lines(text: str) -> str:
-    r"""The same text, each of its lines printable.
+    r"""The same text, printable but for ends of lines, and tabs, by which shells complete.
 
-    >>> printable_lines("a\nb\x1b[31m")
-    'a\nb\\x1b[31m'
+    >>> printable_lines("a\n\tb\x1b[31m")
+    'a\n\tb\\x1b[31m'
     """
-    return "\n".join(map(printable, text.split("\n")))
+    return re.sub(r"[^\n\t]+", lambda part: printable(part[0]), text)
 
 
 def console(stderr: bool = False) -> Console:
