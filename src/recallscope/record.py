@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
@@ -13,7 +13,9 @@ from typing import Any
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
+    FIELDS,
     LARGEST_SEED,
+    LATER_FIELDS,
     SCHEMA_VERSION,
     Problem,
     ProblemError,
@@ -310,6 +312,24 @@ class Record:
             del fields[name]
         row: dict[str, Any] = self.problem.to_row() | fields | metrics
         return row
+
+
+def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
+    """Raise if a metric would stand in for another column of a row; records of old stores may.
+
+    >>> check_new_metrics(Problem(vocab=64, samples=512, dim=32, length=4), ["seed"])
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: a metric is called 'seed', which a table of records has ...
+    """
+    columns = {each.name for made in (Record, Provenance) for each in dataclasses.fields(made)}
+    taken = columns | {*FIELDS, *LATER_FIELDS, "problem_key", *dict(problem.declared)}
+    for name in names:
+        if name in taken:
+            raise ProblemError(
+                f"a metric is called {name!r:.60}, which a table of records has already, as a "
+                "column or as another metric; give it another name"
+            )
+        taken.add(name)
 
 
 def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:

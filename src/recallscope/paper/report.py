@@ -6,17 +6,15 @@ no one for anything. Figures for print are written beside it.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from recallscope.common.csv_files import check_output
+from recallscope.common.csv_files import check_output, csv_text
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
 from recallscope.executors.base import Serial
@@ -153,7 +151,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str, drawn: Drawings)
         "file": f"{quote(figures)}/{quote(claim.name)}",
         "head": head,
         "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
-        "csv": f"data:text/csv;charset=utf-8,{quote(_csv(head, finding.rows))}",
+        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(head, finding.rows))}",
     }
 
 
@@ -180,14 +178,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return format_number(value, 7)
     return "" if value is None else str(value)
-
-
-def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, head)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _in_words(count: int) -> str:
