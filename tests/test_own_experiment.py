@@ -175,7 +175,7 @@ def test_the_hash_is_the_same_in_every_process() -> None:
         ((True, 10), "recall_accuracy of broken must be a number, not True"),
         ((0.5, True), "tests of broken must be a number, not True"),
         ({"right": np.bool_(True)}, "right of broken must be a number, not True; .* 1.0 or 0.0"),
-        ((0.3333, 10), "is 0.3333, which is no whole number out of 10 tests; give the right ones"),
+        ((0.3333, 10), "is 0.3333, which is no whole number out of 10 tests; give the number"),
         ({"dim": 7.0, "loss": 1.0}, "a metric is called 'dim', which a table of records has"),
         ({"seed": 7.0}, "a metric is called 'seed'"),
         ({"device": 7.0}, "a metric is called 'device'"),

@@ -140,18 +140,21 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+_ROUNDED = 5e-4  # what an accuracy may lose where it is given with three digits
+
+
 def check_share(name: str, share: float, tests: int) -> None:
-    """Raise unless an accuracy is a whole number of tests, to the rounding of float32.
+    """Raise unless an accuracy is a whole number of tests, or was one before it was rounded.
 
     >>> check_share("recall", 0.3333, 10)
     Traceback (most recent call last):
     recallscope.problem.ProblemError: recall is 0.3333, which is no whole number out of 10 ...
     """
     right = share * tests
-    if abs(right - round(right)) > 1e-6 * max(right, 1.0):
+    if abs(right - round(right)) > _ROUNDED * tests:
         raise ProblemError(
-            f"{name} is {share}, which is no whole number out of {tests} tests; give the right "
-            "ones divided by all, not rounded, and all of them as the number of tests"
+            f"{name} is {share}, which is no whole number out of {tests} tests; give the number "
+            "of right ones divided by the number of tests"
         )
 
 
