@@ -3,9 +3,9 @@
     python studies/economy.py              # run all, write studies/economy.csv, report
     python studies/economy.py --report     # report the file that is there
 
-On planted truths (those of planted.py that lie within the range), and on ten real problems, twelve
-times each. Their true N* is where a straight line crosses the target, through the means of 200 or
-more fresh runs at each of two sizes, 10 % below and above where the searches point.
+On planted truths (those of tests/planted_searches.py that lie within the range), and on ten real
+problems, twelve times each. Their true N* is where a straight line crosses the target, through the
+means of 200 or more fresh runs at each of two sizes, 10 % below and above where the searches point.
 
 Uniform grid: one run at each of as many sizes, evenly spaced in the logarithm; N* is the mean of
 the places where the line through the outcomes rises through the target. The same runs are read by
@@ -18,17 +18,20 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from planted import HIGH, LOW, TESTS, draw_truth, planted_record
 
 from recallscope import Problem, Record, run
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.statistics.threshold import Runs, locate
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from planted_searches import HIGH, LOW, TESTS, draw_truth, interpolated, planted_record
 
 RESULTS = Path(__file__).with_name("economy.csv")
 BUDGET, PLANTED, REPEATS = 32, 200, 12
@@ -75,18 +78,6 @@ def searched(
 def on_a_grid(ends: tuple[int, int], outcome: Outcome) -> list[Record]:
     sizes = np.round(np.geomspace(*ends, BUDGET)).astype(int)
     return [outcome(int(size), seed) for seed, size in enumerate(sizes)]
-
-
-def interpolated(records: list[Record], accuracy: str, target: float) -> float:
-    """The mean of the places where the line through the outcomes rises through the target."""
-    x = [math.log(record.problem.samples) for record in records]
-    rate = [getattr(record, accuracy) for record in records]
-    places = [
-        x[i] + (x[i + 1] - x[i]) * (target - rate[i]) / (rate[i + 1] - rate[i])
-        for i in range(len(x) - 1)
-        if rate[i] < target <= rate[i + 1]
-    ]
-    return float(np.mean(places)) if places else x[-1]
 
 
 def bisected(accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome) -> float:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
-from planted import MADE_UP, TESTS
 
 from recallscope import Problem, Record, Status, run, solve
 from recallscope.common.csv_files import read_csv, write_csv
@@ -37,6 +37,9 @@ from recallscope.plotting.style import (
 )
 from recallscope.statistics import power_law as fitted
 from recallscope.statistics.power_law import Collapse, Exponent, collapse, fit_law, read_points
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from planted_searches import MADE_UP, TESTS
 
 RESULTS = Path(__file__).with_name("laws.csv")
 RUNS = Path(__file__).with_name("laws-runs.csv")

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 
 import recallscope
 from browser import browser, open_tab
+from inline_code import inline_code
 from recallscope.audits import used_rows as rows_in_use
 from recallscope.audits.audit import Audit
 from recallscope.audits.table_statistics import table_statistics
@@ -227,6 +228,11 @@ def test_the_command_says_the_two_numbers_first(model, command, tmp_path):
     (tmp_path / "a.pt").write_bytes(b"\x80\x04")
     done = command("audit", str(tmp_path / "a.pt"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_the_page_has_no_code_in_its_attributes(found, tmp_path):
+    found.write_page(tmp_path / "audit.html")
+    assert inline_code((tmp_path / "audit.html").read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(("width", "mobile"), [(1280, False), (390, True)])

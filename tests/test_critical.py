@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from planted_searches import Truth, covered, interpolated, planted_record, search
 from recallscope import Problem, ProblemError, Status
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.statistics.threshold import Runs, locate
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
-from economy import interpolated
-from planted import Truth, covered, planted_record, search
 
 PROBLEM = Problem(vocab=512, samples=1, dim=64, length=16)
 TRUTH = Truth(

@@ -22,6 +22,7 @@ from agreement import (
     in_page,
 )
 from browser import browser, open_tab
+from inline_code import inline_code
 from recallscope import Instance, Problem, Threads, explore, learn, run, solve
 from recallscope.explorer.examples import EXAMPLES
 from recallscope.explorer.inline import inline
@@ -121,6 +122,27 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(written, tab):
     assert f"Made by recallscope {version.stdout.split()[1]}." in text
 
 
+def test_the_page_has_no_code_in_its_attributes():
+    assert inline_code(page()) == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["<form ONSUBMIT='x'>", "<a href='javascript:x'>", "<a href=' java\tscript:x'>", "<p onclick>"],
+)
+def test_code_in_attributes_would_be_found(bad):
+    assert len(inline_code(f"<main>{bad}</main>")) == 1
+
+
+def test_the_form_is_never_sent(chromium, written):
+    tab = open_tab(chromium, written.resolve().as_uri(), 1200)
+    tab.page.evaluate("document.querySelector('form.controls').requestSubmit()")
+    tab.page.wait_for_timeout(200)
+    assert tab.requests == [written.resolve().as_uri()]
+    assert tab.complaints == []
+    tab.page.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1600, "dark")])
 def test_everyone_can_use_it_at_every_width(chromium, written, width, scheme):
     tab = open_tab(chromium, written.resolve().as_uri(), width, mobile=width < 500)
@@ -176,6 +198,33 @@ def test_a_link_restores_the_state_and_a_strange_one_does_no_harm(chromium, writ
     assert strange.page.evaluate("recallscope.state().vocab") == 512
     assert strange.complaints == []
     strange.page.close()
+
+
+STRANGE = ["__proto__=1", "constructor=1", "trigger_in_values=constructor"]
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
+    tab = open_tab(chromium, f"{written.resolve().as_uri()}#{strange}&vocab=300", 1200)
+    script = "Object.entries(recallscope.state()).map(([name, value]) => [name, String(value)])"
+    state = dict(tab.page.evaluate(script))
+    assert state.pop("vocab") == "300"
+    assert state == {
+        "samples": "8192",
+        "dim": "64",
+        "length": "32",
+        "width": "null",
+        "activation": "relu",
+        "embedding": "sphere",
+        "trigger_in_values": "false",
+        "learner": "adam",
+        "x": "dim",
+        "y": "samples",
+        "shown": "recall_accuracy",
+        "target": "0.5",
+    }
+    assert tab.complaints == []
+    tab.page.close()
 
 
 def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):

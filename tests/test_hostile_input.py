@@ -207,7 +207,7 @@ def test_a_terminal_acts_on_no_sentence(capsys):
     from recallscope.cli.main import _complain
 
     assert _complain("a\x1b[2J\nb", 2) == 2
-    assert capsys.readouterr().err == "recallscope: a?[2J b\n"
+    assert capsys.readouterr().err == "recallscope: a\\x1b[2J b\n"
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "a" * 300 + ".csv", "x/" * 3000 + "a.csv"])

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -198,8 +199,10 @@ def test_files_are_for_others_to_read_and_for_nobody_else_to_write(tmp_path):
 
 def test_no_text_of_a_table_is_a_formula(store, tmp_path):
     evil = '=HYPERLINK("http://a.b")'
-    put(store.files.path, with_column(own_table(store), "reason", [evil] * 4), number=2)
+    table = with_column(own_table(store), "reason", [evil] * 4)
+    put(store.files.path, table.append_column("=1+1", pa.array([1] * 4)), number=2)
     store.export(tmp_path / "all.csv")
+    assert """"'=1+1\"""" in (tmp_path / "all.csv").read_text()
     assert "'=HYPERLINK" in (tmp_path / "all.csv").read_text()
     assert ',"=HYPERLINK' not in (tmp_path / "all.csv").read_text()
 
@@ -208,7 +211,7 @@ def test_names_of_files_are_not_acted_on_by_a_terminal(store, command):
     (store.files.path / "\x1b[31mred").write_text("")
     done = command("records", "--store", store.place, "verify")
     assert "\x1b" not in done.stdout
-    assert "left alone: ?[31mred" in done.stdout
+    assert r"left alone: \x1b[31mred" in done.stdout
 
 
 @pytest.mark.parametrize("kind", ["ftp", "jupyter", "generic", "zip", "arrow_hdfs", "nothing"])
@@ -222,6 +225,17 @@ def test_places_that_cannot_be(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match="cannot be"):
         Store(place).verify()
+
+
+@pytest.mark.parametrize("place", ["s3:", "s3://", "s3:///", "s3:/bucket/facts", "gs:///"])
+def test_half_an_address_is_no_folder(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=r"half an address; give a whole one .* s3://bucket/facts"):
+        Store(place)
+    with pytest.raises(StoreError, match="half an address"):
+        Store(Path("s3://bucket/facts"))  # of which a Path leaves s3:/bucket/facts
+    with pytest.raises(StoreError, match="a store needs a place"):
+        Store("file://")
 
 
 def test_repair_says_what_it_would_do_first(store, command):

@@ -9,6 +9,7 @@ import pytest
 from problems import SMALL_SWEEP
 from recallscope import Problem, ProblemError, Store, predict_cost, sweep
 from recallscope.cell import Settings
+from recallscope.store.index import RecordIndex
 from recallscope.sweeps.sweep import plan_of
 
 CELLS = [
@@ -19,7 +20,10 @@ CELLS = [
 
 
 def parts(count, cells=CELLS):
-    return [plan_of(cells, Settings(), {}, (each, count)).pending for each in range(1, count + 1)]
+    return [
+        plan_of(cells, Settings(), RecordIndex(), (each, count)).pending
+        for each in range(1, count + 1)
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 8, 50])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import signal
@@ -15,9 +16,12 @@ import numpy as np
 import pytest
 
 import recallscope
-from recallscope import CriticalSearch, Problem, ProblemError, Store
+from recallscope import CriticalSearch, Problem, ProblemError, Record, Store
+from recallscope.cell import Cell, Settings
 from recallscope.measurement.axis import Axis
 from recallscope.parts.fingerprint import fingerprint
+from recallscope.store.keys import CellKeys
+from recallscope.store.schema import KeyedRecord
 
 PROBLEM = Problem(vocab=64, samples=1, dim=32, length=4)
 TESTS = 1000
@@ -171,7 +175,10 @@ def test_the_hash_is_the_same_in_every_process() -> None:
         ((True, 10), "recall_accuracy of broken must be a number, not True"),
         ((0.5, True), "tests of broken must be a number, not True"),
         ({"right": np.bool_(True)}, "right of broken must be a number, not True; .* 1.0 or 0.0"),
-        ((0.3333, 10), "is 0.3333, which is no whole number out of 10 tests; give the right ones"),
+        ((0.3333, 10), "is 0.3333, which is no whole number out of 10 tests; give the number"),
+        ({"dim": 7.0, "loss": 1.0}, "a metric is called 'dim', which a table of records has"),
+        ({"seed": 7.0}, "a metric is called 'seed'"),
+        ({"device": 7.0}, "a metric is called 'device'"),
         (None, "must return"),
     ],
 )
@@ -192,6 +199,18 @@ def test_a_share_may_be_rounded_as_float32_is(tmp_path) -> None:
 
     cells = [(PROBLEM, seed) for seed in range(len(counts))]
     assert recallscope.sweep(cells, tmp_path / "facts", run=single).by_status == {"ok": 6}
+
+
+def test_records_of_old_stores_may_have_any_metric(tmp_path) -> None:
+    record = recallscope.run(PROBLEM, 0, test_samples=64)
+    old = dataclasses.replace(record, metrics={"dim": 7.0, "seed": 8.0})  # as 0.2 took them
+    store = Store(tmp_path / "facts")
+    with store.writing():
+        store.append([KeyedRecord(CellKeys(Settings(test_samples=64))(Cell(PROBLEM, 0)), old)])
+    assert store.verify().sound
+    (read,) = store.records()
+    assert read.metrics == {"dim": 7.0, "seed": 8.0}
+    assert Record.from_dict(read.to_dict()) == read
 
 
 def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> None:

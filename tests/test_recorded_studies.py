@@ -11,20 +11,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from planted_searches import covered, search
 from recallscope.common.csv_files import read_csv
 from recallscope.statistics.power_law import FitStatus
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 import economy
 import laws
-import planted
+
+PLANTED = Path(economy.__file__).with_name("planted.csv")
 
 
 def test_500_planted_searches_cover_and_tell_apart_what_is_not_reached():
-    rows = read_csv(planted.RESULTS)
+    rows = read_csv(PLANTED)
     assert len(rows) == 500
+    for row in rows[:: len(rows) // 4]:
+        again = search(row["case"])  # what was recorded comes back
+        assert {name: row[name] for name in again} == again
     inside = [row for row in rows if row["inside"]]
-    assert 0.92 <= np.mean([planted.covered(row) for row in inside]) <= 0.98
+    assert 0.92 <= np.mean([covered(row) for row in inside]) <= 0.98
     assert all((row["status"] == "ok") == row["inside"] for row in rows)
 
 
@@ -33,6 +38,12 @@ def test_a_search_has_half_the_error_of_a_grid_and_of_bisection(kind):
     found = economy.errors(read_csv(economy.RESULTS), kind)
     for other in ("grid", "bisection"):
         assert found["search"][1] <= 0.5 * found[other][1]
+
+
+def test_the_economy_of_a_planted_search_comes_back():
+    rows = [row for row in read_csv(economy.RESULTS) if row["kind"] == "planted"]
+    again = economy.planted(rows[0]["problem"])
+    assert {name: rows[0][name] for name in again} == again
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from browser import browser, open_tab
+from inline_code import inline_code
 from made_up_report import FACTS, RUDE, claims
 from recallscope.executors.base import Serial
 from recallscope.paper.drawings import Drawings, drawings
@@ -71,6 +72,10 @@ def test_text_is_never_markup(page):
     assert "<script" not in page
 
 
+def test_the_page_has_no_code_in_its_attributes(page):
+    assert inline_code(page) == []
+
+
 def test_the_page_names_no_other_place(page):
     addresses = re.findall(r"""(?:src|href|srcset|action)=["']([^"']*)""", page)
     ours = ("#", "data:", "report-figures/", "https://arxiv.org/abs/2603.15923")
@@ -84,6 +89,13 @@ def test_numbers_come_back_from_the_csv(page):
     address = re.search(r'download="rude.csv" href="data:text/csv;charset=utf-8,([^"]*)"', page)
     rows = list(csv.DictReader(io.StringIO(unquote(address[1]))))
     assert rows == [{RUDE: RUDE, "other": "0.5"}]
+
+
+def test_no_cell_of_the_csv_is_a_formula():
+    (claim, found) = next(each for each in claims() if each[0].name == "rude")
+    made = report([(claim, replace(found, rows=[{"a": "=1+1"}]))], FACTS)
+    address = re.search(r'href="data:text/csv;charset=utf-8,([^"]*)"', made)
+    assert list(csv.DictReader(io.StringIO(unquote(address[1])))) == [{"a": "'=1+1"}]
 
 
 def test_figures_lie_beside_the_page_and_nothing_else(written):

@@ -15,6 +15,7 @@ import pytest
 
 import recallscope
 from browser import browser, open_tab
+from inline_code import inline_code
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md"))
@@ -128,6 +129,11 @@ def test_pages_have_nothing_that_makes_the_theme_fetch_scripts(site):
         for wish in ('class="mermaid"', "glightbox", "pyodide", "ace_editor", "source_link"):
             assert wish not in text, f"{path.name}: {wish}"
         assert 'data-md-component="source"' not in text, path.name
+
+
+def test_pages_have_no_code_in_their_attributes(site):
+    found = {path.name: inline_code(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    assert {name: code for name, code in found.items() if code} == {}
 
 
 def test_formulas_are_drawn(pages):

@@ -386,6 +386,37 @@ def test_export(store, tmp_path):
         store.export(tmp_path / "all.txt")
 
 
+def stored(place, *records):
+    store = Store(place)
+    with store.writing():
+        store.append(records)
+    return store.place
+
+
+def test_a_field_at_its_default_in_some_records_is_listed_of_all(tmp_path, command):
+    short = PROBLEM.replace(learner="gd", steps=3)
+    long, other = short.replace(steps=1000), PROBLEM
+    assert "steps" not in long.to_dict()  # 1000 is the default
+    place = stored(tmp_path / "facts", *(kept_failed(each, 0) for each in (other, short, long)))
+    done = command("records", "list", "--store", place)
+    assert done.returncode == 0, done.stderr
+    rows = {
+        tuple(re.findall(r"three-step|gd|–|\b\d+\b", line)[:2]) for line in done.stdout.split("\n")
+    }
+    assert {("gd", "3"), ("gd", "1000"), ("three-step", "–")} <= rows
+
+
+def test_a_mean_is_listed_under_its_own_name(tmp_path, records, command):
+    key, record = records[0]
+    without = KeyedRecord(key, replace(record, lock_accuracy=None, recall_accuracy=0.25))
+    done = command("records", "list", "--store", stored(tmp_path / "facts", without))
+    (row,) = [line.split("│") for line in done.stdout.split("\n") if "0.250" in line]
+    head = [cell.strip() for cell in done.stdout.split("\n")[3].split("┃")]
+    shown = dict(zip(head, (cell.strip() for cell in row), strict=True))
+    assert shown["lock"] == "–"
+    assert shown["recall"].startswith("0.250 (")
+
+
 def test_others_read_it_in_one_line(store):
     found = duckdb.sql(f"SELECT count(*) FROM '{store.place}/*.parquet'").fetchall()
     assert found == [(15,)]

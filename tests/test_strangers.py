@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.registry import CLAIMS
 from recallscope.paper.verdict import judge
+from recallscope.parts import registry
 from recallscope.parts.field import Field
 from recallscope.parts.naming import TAKEN
 from recallscope.parts.registry import KINDS, names
@@ -325,6 +327,47 @@ def test_names_of_fields_that_are_taken(name) -> None:
 
 def test_what_a_problem_has_is_not_a_field_of_a_part() -> None:
     assert {name for name in dir(Problem) if not name.startswith("_")} <= TAKEN
+
+
+def test_what_a_row_of_a_record_has_is_not_a_field_of_a_part() -> None:
+    record = recallscope.run(Problem(**SMALL), 0, test_samples=64)
+    assert {*record.row(), *record.to_dict()} <= TAKEN
+
+
+@pytest.mark.parametrize("name", ["dim", "seed", "status", "k"])
+def test_a_metric_of_a_part_has_a_name_that_no_column_has(name) -> None:
+    metric = Metric(name=name, measure=lambda setup, logits: 7.0, fields={"k": Field(default=1)})
+    with pytest.raises(ProblemError, match=f"a metric is called '{name}', which a table"):
+        recallscope.run(Problem(**SMALL, metrics=metric), 0, test_samples=64)
+
+
+def test_a_metric_of_another_package_has_a_name_that_no_column_has(monkeypatch) -> None:
+    metric = Metric(measure=lambda setup, logits: 7.0)
+    monkeypatch.setitem(registry._loaded, ("metric", "dim"), metric)
+    with pytest.raises(ProblemError, match="a metric is called 'dim', which a table"):
+        recallscope.run(Problem(**SMALL, metrics="dim"), 0, test_samples=64)
+
+
+def test_a_metric_of_a_learner_has_a_name_that_no_column_has() -> None:
+    def learn(setup):
+        return dataclasses.replace(shuffled_labels(setup), metrics={"dim": 7.0})
+
+    sentence = "a metric is called 'dim', which a table"
+    named = Learner(name="clash", learn=learn, metrics=("dim",))
+    with pytest.raises(ProblemError, match=sentence):
+        recallscope.run(Problem(**SMALL, learner=named), 0, test_samples=64)
+    # What it did not announce is known after it has learnt, and costs that record alone.
+    silent = Learner(name="clash", learn=learn)
+    record = recallscope.run(Problem(**SMALL, learner=silent), 0, test_samples=64)
+    assert record.status == "failed"
+    assert sentence in record.reason
+
+
+def test_a_learner_and_a_metric_do_not_share_a_name() -> None:
+    named = Learner(name="clash", learn=shuffled_labels, metrics=("nothing",))
+    metric = Metric(name="nothing", measure=lambda setup, logits: 7.0)
+    with pytest.raises(ProblemError, match=r"'nothing', which a table .* another metric"):
+        recallscope.run(Problem(**SMALL, learner=named, metrics=metric), 0, test_samples=64)
 
 
 def test_two_parts_with_one_field() -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from problems import SMALL_SWEEP
 from recallscope import Store
+from recallscope.cli.tables.sweeps import print_estimate
+from recallscope.sweeps.estimate import Estimate
 
 LONG = """
 seeds = 2000
@@ -65,6 +67,18 @@ def test_from_a_file_to_a_table_and_a_figure(command, file, tmp_path):
     assert figure.read_bytes()[:4] == b"\x89PNG"
     done = command("records", "--store", store, "list")
     assert re.search(r"12 records of 4 problems in \d shards?: 12 ok", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "time"), [(0, "2.0 s"), (1, "at least 2.0 s"), (4, "not known")]
+)
+def test_a_cost_that_is_not_known_is_not_said_to_be_none(unknown, time, capsys):
+    costs = {"multiply_adds": 1e6, "memory_bytes": 2**30, "seconds": 2.0, "core_hours": 0.1}
+    print_estimate("serial", Estimate(4, 0, 4, workers=1, unknown=unknown, **costs))
+    said = capsys.readouterr().out
+    (line,) = [line for line in said.split("\n") if "time, serial" in line]
+    assert line.split("│")[2].strip() == time
+    assert said.count("not known") == (4 if unknown == 4 else 0)
 
 
 def test_a_sweep_of_hours_needs_a_yes(command, tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from recallscope import ProblemError
 from recallscope.common.csv_files import read_csv, write_csv
+from recallscope.common.table_files import write_table
 from recallscope.measurement.axis import parse_axis
 
 
@@ -23,6 +26,18 @@ def test_rows_come_back(tmp_path):
     write_csv(rows, tmp_path / "a.csv")
     assert read_csv(tmp_path / "a.csv") == rows
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula_and_all_come_back(tmp_path, sign):
+    evil = f'{sign}HYPERLINK("http://a.b")'
+    rows = [{evil: evil, "low": -0.5, "said": "'quoted'"}]
+    for write in (write_csv, write_table):
+        write(rows, tmp_path / "a.csv")
+        with (tmp_path / "a.csv").open(newline="") as file:
+            cells = [cell for line in csv.reader(file) for cell in line]
+        assert cells == [f"'{evil}", "low", "said", f"'{evil}", "-0.5", "'quoted'"]
+        assert read_csv(tmp_path / "a.csv") == rows
 
 
 @pytest.mark.parametrize("text", ["a,b\n1\n", "a,b\n1,2,3\n"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
@@ -13,7 +13,9 @@ from typing import Any
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
+    FIELDS,
     LARGEST_SEED,
+    LATER_FIELDS,
     SCHEMA_VERSION,
     Problem,
     ProblemError,
@@ -138,18 +140,21 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+_ROUNDED = 5e-4  # what an accuracy may lose where it is given with three digits
+
+
 def check_share(name: str, share: float, tests: int) -> None:
-    """Raise unless an accuracy is a whole number of tests, to the rounding of float32.
+    """Raise unless an accuracy is a whole number of tests, or was one before it was rounded.
 
     >>> check_share("recall", 0.3333, 10)
     Traceback (most recent call last):
     recallscope.problem.ProblemError: recall is 0.3333, which is no whole number out of 10 ...
     """
     right = share * tests
-    if abs(right - round(right)) > 1e-6 * max(right, 1.0):
+    if abs(right - round(right)) > _ROUNDED * tests:
         raise ProblemError(
-            f"{name} is {share}, which is no whole number out of {tests} tests; give the right "
-            "ones divided by all, not rounded, and all of them as the number of tests"
+            f"{name} is {share}, which is no whole number out of {tests} tests; give the number "
+            "of right ones divided by the number of tests"
         )
 
 
@@ -310,6 +315,24 @@ class Record:
             del fields[name]
         row: dict[str, Any] = self.problem.to_row() | fields | metrics
         return row
+
+
+def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
+    """Raise if a metric would stand in for another column of a row; records of old stores may.
+
+    >>> check_new_metrics(Problem(vocab=64, samples=512, dim=32, length=4), ["seed"])
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: a metric is called 'seed', which a table of records has ...
+    """
+    columns = {each.name for made in (Record, Provenance) for each in dataclasses.fields(made)}
+    taken = columns | {*FIELDS, *LATER_FIELDS, "problem_key", *dict(problem.declared)}
+    for name in names:
+        if name in taken:
+            raise ProblemError(
+                f"a metric is called {name!r:.60}, which a table of records has already, as a "
+                "column or as another metric; give it another name"
+            )
+        taken.add(name)
 
 
 def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.checkpoints.bounded_json import read_json
+from recallscope.common.formatting import printable
 from recallscope.common.given_files import read_regular
 from recallscope.problem import ProblemError
 
@@ -23,14 +24,14 @@ def token_strings(path: Path, rows: int) -> list[str]:
 
 
 def shown_token(text: str) -> str:
-    """A token as people read it: a leading space as ␣, nothing that a terminal would act on.
+    r"""A token as people read it: a leading space as ␣, nothing that a terminal would act on.
 
-    >>> shown_token("Ġthe"), shown_token("▁the"), shown_token("a\\x1b[2Jb")
-    ('␣the', '␣the', 'a?[2Jb')
+    >>> shown_token("Ġthe"), shown_token("▁the"), shown_token("a\x1b[2Jb")
+    ('␣the', '␣the', 'a\\x1b[2Jb')
     """
     plain = text.replace("Ġ", "␣").replace("▁", "␣").replace(" ", "␣").replace("Ċ", "↵")
-    cut = plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
-    return "".join(each if each.isprintable() else "?" for each in cut)
+    safe = printable(plain[: _LONGEST + 1])
+    return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 1]}…"
 
 
 def _from_tokenizer(told: dict[str, Any], path: Path, rows: int) -> list[str]:

@@ -20,6 +20,7 @@ from recallscope.cli.options import (
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.measurement import print_ablations
+from recallscope.common.formatting import printable
 from recallscope.record import accuracy_name
 
 _ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
@@ -79,6 +80,6 @@ def ablate(
     to.show(found, print_ablations)
     for record in found.records:
         if record.reason:
-            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+            print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
     failed = any(record.status is Status.FAILED for record in found.records)
     return 1 if failed or not any(each.pairs for each in found.results) else 0

@@ -7,13 +7,14 @@ import os
 import re
 import sys
 import warnings
-from contextlib import suppress
-from typing import Annotated, Any
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from recallscope import __version__
 from recallscope.cli.commands import Commands
+from recallscope.cli.terminal import Guarded
 from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
@@ -36,6 +37,16 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
+    # Names of others may be in anything that a command prints.
+    with (
+        redirect_stdout(cast(TextIO, Guarded(sys.stdout))),
+        redirect_stderr(cast(TextIO, Guarded(sys.stderr))),
+    ):
+        sys.exit(_run())
+
+
+def _run() -> int:
+    """Run the command that was asked for; its exit code."""
     warnings.showwarning = _show_warning
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
@@ -64,7 +75,7 @@ def main() -> None:
     if code == _INTERRUPTED:
         _complain("stopped", code)
     _let_go()
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _misuse(error: Any) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from recallscope.common.formatting import format_duration
+from recallscope.cli.terminal import console
+from recallscope.common.formatting import format_duration, printable
 
 _PATIENCE = 1.0  # seconds before anything is shown
 _BETWEEN_LINES = 10.0  # seconds, in a log
@@ -18,8 +18,8 @@ class ProgressDisplay:
     """Shows how far a known amount of work has come, on stderr, once it takes a while."""
 
     def __init__(self, what: str) -> None:
-        self._what = what
-        self._console = Console(stderr=True)
+        self._what = printable(what)
+        self._console = console(stderr=True)
         self._started = time.monotonic()
         self._last_line = self._started
         self._bar: Progress | None = None
@@ -47,24 +47,20 @@ class ProgressDisplay:
         elif now - self._last_line >= _BETWEEN_LINES:
             self._last_line = now
             far = f"{done / total:.0%}, {left}" if done else "soon to begin"
-            self._console.print(
-                f"{self._what}: {far}{note and '; '}{note}", highlight=False, soft_wrap=True
-            )
+            self._console.print(f"{self._what}: {far}{note and '; '}{note}", soft_wrap=True)
 
     def say(self, line: str) -> None:
         """Show a line at once, above the bar if there is one."""
-        (self._bar.console if self._bar else self._console).print(
-            line, highlight=False, soft_wrap=True, markup=False
-        )
+        (self._bar.console if self._bar else self._console).print(printable(line), soft_wrap=True)
 
     def _update_bar(self, done: float, total: float, left: str, note: str) -> None:
         if self._bar is None:
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TextColumn("{task.fields[left]}", style="progress.remaining"),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 console=self._console,
                 transient=True,
             )

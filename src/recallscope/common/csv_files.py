@@ -6,7 +6,8 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from recallscope.common.new_files import written_beside
 from recallscope.problem import ProblemError
 
 _MOST_BYTES = 2**23  # of a table that is read
+FORMULA = r"^([=+\-@\t\r])"
+"""How a text begins that a spreadsheet would take for a formula."""
+
 _UNITS = {"k": "e3", "M": "e6", "B": "e9"}
 
 
@@ -49,9 +53,20 @@ def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
         written_beside(path, "table") as part,
         part.open("w", newline="", encoding="utf-8") as file,
     ):
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
+        file.write(csv_text(list(rows[0]) if rows else [], rows))
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as the text of a table, with no cell that a spreadsheet would take for a formula."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, head)
+    for row in ({name: name for name in head}, *rows):
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return re.sub(FORMULA, r"'\1", value) if isinstance(value, str) else value
 
 
 def read_csv(path: str | Path) -> list[dict[str, Any]]:
@@ -65,7 +80,12 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
     for line, row in enumerate(rows, start=2):
         if "" in row or None in row.values():
             raise ProblemError(f"line {line} of {str(path)!r} has not as many cells as the header")
-    return [{name: _value(cell) for name, cell in row.items()} for row in rows]
+    return [{_plain(name): _value(_plain(cell)) for name, cell in row.items()} for row in rows]
+
+
+def _plain(cell: str) -> str:
+    """A cell without the mark that `write_csv` puts before what looks like a formula."""
+    return cell[1:] if cell[:1] == "'" and re.match(FORMULA, cell[1:]) else cell
 
 
 def _value(cell: str) -> Any:

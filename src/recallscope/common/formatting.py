@@ -72,9 +72,13 @@ def format_duration(seconds: float) -> str:
 
 
 def printable(text: str) -> str:
-    """A text of others, without what a terminal would act on.
+    r"""A text of others in one line, with all that a terminal would act on escaped.
 
     >>> printable("a\x1b[31mb")
-    'a?[31mb'
+    'a\\x1b[31mb'
     """
-    return "".join(each if each.isprintable() else "?" for each in text)
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )

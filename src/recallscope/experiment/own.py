@@ -12,7 +12,14 @@ from recallscope.cell import OwnExperiment
 from recallscope.experiment.run import made_by
 from recallscope.parts.fingerprint import fingerprint
 from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import ACCURACIES, Record, Status, check_share, metric_value
+from recallscope.record import (
+    ACCURACIES,
+    Record,
+    Status,
+    check_new_metrics,
+    check_share,
+    metric_value,
+)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 
@@ -63,6 +70,7 @@ def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
     else:
         numbers = _numbers(own.name, found)
+        check_new_metrics(problem, numbers["metrics"])
     took = time.perf_counter() - started
     return _record(own, problem, seed, status, reason, took, **numbers)
 

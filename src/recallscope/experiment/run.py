@@ -27,7 +27,14 @@ from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.models.instance import Instance
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
-from recallscope.record import Provenance, Record, Status, metric_value
+from recallscope.record import (
+    Provenance,
+    Record,
+    Status,
+    check_new_metrics,
+    metric_names,
+    metric_value,
+)
 
 
 class InfeasibleError(ProblemError):
@@ -169,7 +176,9 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
             raise outcome
         logits = ready(outcome.logits)
         numbers = outcome.numbers or tested(setup, logits)
-        named = {**outcome.metrics, **measured(setup, logits)}
+        found = measured(setup, logits)
+        check_new_metrics(setup.problem, [*outcome.metrics, *found])
+        named = {**outcome.metrics, **found}
         metrics = {name: metric_value(name, value) for name, value in named.items()}
     # A crash is a status of its own, never a data point. After learning that holds for whatever is
     # wrong with a metric as well: it costs this record, and not the sweep.
@@ -243,6 +252,7 @@ def check_run(
     embeddings: Embeddings | None = None,
 ) -> None:
     """Raise `ProblemError` if this makes no sense, before anything is allocated."""
+    check_new_metrics(problem, metric_names(problem))
     choose_engine(problem, engine)
     whole_number("test_samples", test_samples, 1)
     check_dtype(dtype)

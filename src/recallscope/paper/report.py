@@ -6,17 +6,15 @@ no one for anything. Figures for print are written beside it.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from recallscope.common.csv_files import check_output
+from recallscope.common.csv_files import check_output, csv_text
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
 from recallscope.executors.base import Serial
@@ -27,6 +25,7 @@ from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
 from recallscope.plotting.pages import (
+    check_packages,
     page_styles,
     page_template,
     panel_drawing,
@@ -92,6 +91,7 @@ def write_report(
     Figures come first and every file is moved to its place when it is whole, so that a page never
     has a link to what is not there.
     """
+    check_packages("paper")
     path = check_output(path, "report", (".html",))
     folder = path.with_name(f"{path.stem}-figures")
     drawn = drawn or Drawings(Serial())
@@ -153,7 +153,7 @@ def _shown(claim: Claim, finding: Finding | None, figures: str, drawn: Drawings)
         "file": f"{quote(figures)}/{quote(claim.name)}",
         "head": head,
         "rows": [[_cell(row.get(name)) for name in head] for row in finding.rows[:_MOST_ROWS]],
-        "csv": f"data:text/csv;charset=utf-8,{quote(_csv(head, finding.rows))}",
+        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(head, finding.rows))}",
     }
 
 
@@ -180,14 +180,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return format_number(value, 7)
     return "" if value is None else str(value)
-
-
-def _csv(head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, head)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _in_words(count: int) -> str:

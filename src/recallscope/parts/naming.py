@@ -42,6 +42,10 @@ TAKEN = frozenset(
         *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
         *("former_key", "resolved", "stored_fields", "former_fields", "part_versions"),
         *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),
+        *("problem_key", "test_samples", "engine", "dtype", "device", "versions", "revision"),
+        *("elapsed_seconds", "schema", "lock_accuracy", "recall_accuracy", "one_step_accuracy"),
+        *("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"),
+        *("second_value_cosine", "provenance"),
         *("ended", "evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
     ]
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recallscope.common.csv_files import FORMULA
 from recallscope.record import Status
 from recallscope.store.files import StoreError
 from recallscope.store.schema import SCHEMA, plain
@@ -48,11 +50,11 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
         if name == "key":
             column = pa.array([key.hex() for key in column.to_pylist()], pa.string())
         elif pa.types.is_string(column.type):
-            column = pc.replace_substring_regex(column, r"^([=+\-@\t\r])", r"'\1")
+            column = pc.replace_substring_regex(column, FORMULA, r"'\1")
         elif pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
             texts = [None if each is None else json.dumps(each) for each in column.to_pylist()]
             column = pa.array(texts, pa.string())
-        table = table.set_column(index, name, column)
+        table = table.set_column(index, re.sub(FORMULA, r"'\1", name), column)
     return table
 
 

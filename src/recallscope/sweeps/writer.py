@@ -120,14 +120,14 @@ class RecordWriter:
         # never have them written twice.
         records, self._unwritten = self._unwritten, []
         replacing, self._completed = self._completed, []
-        started = time.monotonic()
         self._store.append(records)
-        self._store.replace(replacing)
+        self._next_flush = time.monotonic() + _BETWEEN_FLUSHES
         if replacing:
-            self._rows = None  # shards have changed
-        # Records are put in the place of others by writing whole shards again, which takes a while.
-        took = time.monotonic() - started
-        self._next_flush = time.monotonic() + max(_BETWEEN_FLUSHES, 10 * took)
+            # Whole shards are written again: in a large store that may take longer than the runs.
+            started = time.monotonic()
+            self._store.replace(replacing)
+            self._rows = None
+            self._next_flush += 10 * (time.monotonic() - started)
 
 
 def _value(record: Record, name: str) -> object:

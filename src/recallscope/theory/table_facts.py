@@ -54,22 +54,6 @@ def one_step_facts(
     return {share: _crossing(sizes, recall, share) for share in shares}
 
 
-def trained_facts(
-    tokens: Rows, outputs: Rows, shares: Sequence[float] = SHARES
-) -> dict[float, float]:
-    """How many facts the minimum of the loss holds so that a share of them is recalled.
-
-    It is the law of random embeddings, for as many parameters as rows have dimensions: a trained
-    memory follows the dimensions that rows span, and not how much they overlap.
-
-    >>> rows = np.random.default_rng(0).standard_normal((2, 1024, 32))
-    >>> {share: round(facts) for share, facts in trained_facts(*rows, shares=[0.99]).items()}
-    {0.99: 183}
-    """
-    parameters = math.prod(_rank(rows) for rows in (tokens, outputs))
-    return {share: most_trained(parameters, share) for share in shares}
-
-
 def _steps(most: int) -> int:
     return math.ceil(math.log(most / _FEWEST) / math.log(_FINE))
 
@@ -105,13 +89,6 @@ def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
         read = labels[label_of].T @ (keys @ keys[asked].T)
         right += int(((labels @ read).argmax(axis=0) == label_of[asked]).sum())
     return right / (memories * reads)
-
-
-def _rank(rows: Rows) -> int:
-    """How many directions rows have."""
-    rows = np.asarray(rows, dtype=np.float64)
-    gram = rows.T @ rows
-    return int(np.linalg.matrix_rank(gram, hermitian=True))
 
 
 @lru_cache

@@ -21,6 +21,7 @@ from recallscope.audits.summary_tables import (
     worst_tokens,
 )
 from recallscope.cli.tables.output import print_table
+from recallscope.common.formatting import printable
 
 _MOST_LISTED = 5  # tokens in a line
 
@@ -29,7 +30,7 @@ def print_audit(found: Audit) -> None:
     if len(found.checkpoints) > 1:
         print_table(COMPARED, comparison_table(found), slice(2, None))
         for each in found.checkpoints[: 2 * (len(found.checkpoints) == 2)]:
-            print(f"{each.name}: {headline(each.facts)}")
+            print(f"{printable(each.name)}: {headline(each.facts)}")
     else:
         _print_one(found.checkpoints[0])
     print(NOT_SAID)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from recallscope.cli.terminal import console, printable_lines
 from recallscope.problem import Problem
 
 
@@ -48,10 +49,9 @@ def print_table(
     head: Sequence[str], rows: Iterable[Sequence[str] | None], right: slice = slice(1, None)
 ) -> None:
     """A table, with the columns of numbers to the right; a line is drawn where a row is None."""
-    from rich.console import Console  # here: what is only asked for help does not wait for it
-    from rich.table import Table
+    from rich.table import Table  # here: what is only asked for help does not wait for it
 
-    table = Table(*head, show_header=any(head))
+    table = Table(*map(printable_lines, head), show_header=any(head))
     table.columns[0].overflow = "fold"
     for column in table.columns[right]:
         column.justify = "right"
@@ -59,5 +59,5 @@ def print_table(
         if row is None:
             table.add_section()
         else:
-            table.add_row(*row)
-    Console().print(table)
+            table.add_row(*map(printable_lines, row))
+    console().print(table)

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.tables.output import print_table
+from recallscope.cli.terminal import console, printable_lines
 
 if TYPE_CHECKING:
     from recallscope.paper.claim import Claim, Finding
@@ -35,17 +36,15 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
     """A claim, what was found, and each prediction with its interval."""
-    from rich.console import Console
-
     from recallscope.common.formatting import format_number, format_range
     from recallscope.paper.verdict import LEVEL
 
-    console = Console()
+    shown = console()
     verdict = "not yet measured" if found is None else found.verdict
-    console.print(f"\n{claim.title}: {verdict}", highlight=False, style="bold")
-    console.print(claim.statement, highlight=False)
+    shown.print(f"\n{claim.title}: {verdict}", style="bold")
+    shown.print(claim.statement)
     if claim.caveat:
-        console.print(claim.caveat, highlight=False, markup=False)
+        shown.print(claim.caveat)
     if found is None:
         return
     rows = []
@@ -56,9 +55,9 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     interval_of = f"{100 * LEVEL:g} % interval"
     head = ("prediction", "measured", interval_of, "expected range", "verdict")
     print_table(head, rows, right=slice(0))
-    console.print(found.answer, highlight=False)
+    shown.print(printable_lines(found.answer))
     for told in (found.practice, found.withheld and f"No verdict yet: {found.withheld}"):
         if told:
-            console.print(told, highlight=False, markup=False)
+            shown.print(printable_lines(told))
     if found.lost:
-        console.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")
+        shown.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
+from recallscope.common.formatting import printable
 from recallscope.learning.training.ended import how_many_ended
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def print_run(found: RunResult) -> None:
     print_table(head, rows, right=slice(2, None))
     for record in records:
         if record.reason:
-            print(f"recallscope: seed {record.seed}: {record.reason}", file=sys.stderr)
+            print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
     tested = [record for record in records if record.test_samples]
     for name, mean in summary.items():
         print(

@@ -25,14 +25,20 @@ def print_sweep(found: SweepResult) -> None:
 
 def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None = None) -> None:
     workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
+
+    def known(text: str) -> str:
+        if not found.unknown:
+            return text
+        return f"at least {text}" if found.unknown < found.to_run else "not known"
+
     rows = (
         ("cells" if part is None else f"cells of part {part[0]} of {part[1]}", str(found.cells)),
         ("already done", str(found.done)),
         ("to run", str(found.to_run)),
-        ("multiply-adds", f"{found.multiply_adds:.3g}"),
-        ("memory", format_bytes(found.memory_bytes)),
-        (f"time, {executor}, {workers}", format_duration(found.seconds)),
-        ("cost", f"{found.core_hours:.3g} core-hours"),
+        ("multiply-adds", known(f"{found.multiply_adds:.3g}")),
+        ("memory", known(format_bytes(found.memory_bytes))),
+        (f"time, {executor}, {workers}", known(format_duration(found.seconds))),
+        ("cost", known(f"{found.core_hours:.3g} core-hours")),
     )
     print_table(("", ""), rows)
     if found.unknown:

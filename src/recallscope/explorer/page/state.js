@@ -33,12 +33,14 @@ export function sizeFrom(name, text) {
 }
 
 const one = (choices) => (text) => (choices.includes(text) ? text : undefined);
+// Without a prototype: an address may name what every other object has, such as constructor.
 const READ = {
+  __proto__: null,
   ...Object.fromEntries(SIZES.map((name) => [name, (text) => sizeFrom(name, text)])),
   width: (text) => (text === "none" ? null : sizeFrom("width", text)),
   activation: one(ACTIVATIONS),
   embedding: one(EMBEDDINGS),
-  trigger_in_values: (text) => ({ true: true, false: false })[text],
+  trigger_in_values: (text) => ({ __proto__: null, true: true, false: false })[text],
   learner: one(TRAINED),
   x: one(SIZES),
   y: one(SIZES),

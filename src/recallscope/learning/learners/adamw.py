@@ -22,12 +22,4 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     return AdamW(weights, lr=rate, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(
-    optimiser,
-    adam_rate,
-    {**BATCHES, "weight_decay": DECAY},
-    by_weight=True,
-    # 2: a batch of more than half of the samples is no longer all of them, and a training of fresh
-    # samples converges by the loss of many.
-    version=2,
-)
+PART = trained_by(optimiser, adam_rate, {**BATCHES, "weight_decay": DECAY}, by_weight=True)

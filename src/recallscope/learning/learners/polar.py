@@ -23,11 +23,4 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     return Polar(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
 
 
-PART = trained_by(
-    optimiser,
-    spectral_rate,
-    {**BATCHES, "momentum": MOMENTUM},
-    # 2: a batch of more than half of the samples is no longer all of them, and a training of fresh
-    # samples converges by the loss of many.
-    version=2,
-)
+PART = trained_by(optimiser, spectral_rate, {**BATCHES, "momentum": MOMENTUM})

@@ -23,11 +23,5 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
 
 
 PART = trained_by(
-    optimiser,
-    descent_rate,
-    {**BATCHES, "batch": PARTS, "momentum": MOMENTUM},
-    by_weight=True,
-    # 2: a batch of more than half of the samples is no longer all of them, and a training of fresh
-    # samples converges by the loss of many.
-    version=2,
+    optimiser, descent_rate, {**BATCHES, "batch": PARTS, "momentum": MOMENTUM}, by_weight=True
 )

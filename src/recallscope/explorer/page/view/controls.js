@@ -16,6 +16,7 @@ const placeOf = (size) => Math.round(Math.log2(size) * PER_DOUBLING);
 export function startControls(changed) {
   const rows = Object.fromEntries(SIZES.map((name) => [name, sizeRow(name, changed)]));
   find("sizes").append(...SIZES.map((name) => rows[name].row));
+  find("sizes").closest("form").addEventListener("submit", (event) => event.preventDefault());
   const mlp = find("mlp");
   mlp.addEventListener("change", () => changed({ width: mlp.checked ? 256 : null }));
   const population = find("population");

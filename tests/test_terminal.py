@@ -1,0 +1,172 @@
+"""Names of others on a terminal: shown as they are, and never acted on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from recallscope import Problem, Store, run
+from recallscope.cell import Cell, Settings
+from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.tables.output import print_table
+from recallscope.cli.tables.run import print_run
+from recallscope.experiment.run import failed_record
+from recallscope.measurement.run_result import RunResult
+from recallscope.store.keys import CellKeys
+from recallscope.store.schema import KeyedRecord
+
+CLIPBOARD = "\x1b]52;c;ZXZpbA==\x07"
+HOSTILE = f"{CLIPBOARD}\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
+SHOWN = r"\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
+TENSOR = f"{HOSTILE}.wte.weight"
+# What rich writes of its own: colours, the cursor hidden or moved up, a line erased.
+OWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)|\r")
+
+
+def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, on pipes."""
+    return subprocess.run(
+        [sys.executable, "-m", "recallscope", *arguments],
+        capture_output=True,
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "400"},
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def on_a_terminal(folder: Path, *arguments: str) -> str:
+    """What a terminal gets of both streams, but for what rich writes of its own."""
+    pty = pytest.importorskip("pty")
+    ours, its = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "recallscope", *arguments],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "400", "TERM": "xterm-256color"},
+    )
+    os.close(its)
+    got = b""
+    try:
+        while part := os.read(ours, 65536):
+            got += part
+    except OSError:  # so Linux says that the other end is closed
+        pass
+    finally:
+        os.close(ours)
+        process.wait(timeout=120)
+    return OWN.sub("", got.decode())
+
+
+def is_harmless(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Two checkpoints and a list of tokens, as an enemy would write them."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = torch.from_numpy(np.random.default_rng(0).standard_normal((200, 8)))
+    save_file({TENSOR: rows.float()}, folder / "model.safetensors")
+    save_file({TENSOR: rows.float()}, folder / f"{HOSTILE.replace('/', '')}.safetensors")
+    (folder / "tokens.txt").write_text(f"{HOSTILE}\n" * 200, encoding="utf-8", newline="")
+    return folder
+
+
+AUDIT = ("audit", "model.safetensors", "--tokens", "tokens.txt")
+
+
+def test_a_terminal_acts_on_no_name_of_a_checkpoint(folder):
+    shown = on_a_terminal(folder, *AUDIT)
+    assert is_harmless(shown)
+    assert f"{SHOWN}.wte.weight (inputs and outputs)" in shown
+    assert r"shortest, length: \x1b]52;c;ZXZpbA==\x07" in shown
+
+
+def test_a_pipe_gets_no_name_of_a_checkpoint_unescaped(folder):
+    done = as_typed(folder, *AUDIT)
+    assert done.returncode == 0, done.stderr
+    assert is_harmless(done.stdout)
+    assert f"{SHOWN}.wte.weight (inputs and outputs)" in done.stdout
+
+
+def test_names_of_files_are_escaped(folder, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    done = command("audit", *map(str, sorted(folder.glob("*.safetensors"))))
+    assert is_harmless(done.stdout)
+    table, _, sentences = done.stdout.rpartition("└")
+    assert r":boom:[red].safetensors │" in table  # the end of a long name
+    assert SHOWN.replace("/", "") in sentences
+
+
+def test_json_is_valid_and_has_the_name_itself(folder, command):
+    done = command("audit", str(folder / "model.safetensors"), "--json")
+    assert is_harmless(done.stdout)
+    assert r"\u001b]52;c;ZXZpbA==\u0007" in done.stdout
+    (table,) = json.loads(done.stdout)["checkpoints"][0]["tables"]
+    assert table["name"] == TENSOR
+
+
+def test_errors_are_escaped_too(folder):
+    wrong = ("audit", "model.safetensors", "--inputs", f"{CLIPBOARD}[/red]")
+    shown = on_a_terminal(folder, *wrong)
+    assert is_harmless(shown)
+    assert r"\x1b]52;c;ZXZpbA==\x07[/red]" in shown
+
+
+def failed(seed: int, reason: str) -> KeyedRecord:
+    problem = Problem(vocab=16, samples=32, dim=8, length=2)
+    how = {"engine": "auto", "dtype": "float32", "device": "cpu"}
+    key = CellKeys(Settings(test_samples=64))(Cell(problem, seed))
+    return KeyedRecord(key, failed_record(problem, seed, reason, **how))
+
+
+def test_places_and_strange_files_of_a_store_are_escaped(tmp_path, command):
+    store = Store(tmp_path / HOSTILE.replace("/", ""))
+    with store.writing():
+        store.append([failed(0, HOSTILE)])
+    (store.files.path / "a\nStore OK.").write_text("")
+    for what in ("list", "verify"):
+        done = command("records", "--store", store.place, what)
+        assert is_harmless(done.stdout), what
+        assert SHOWN.replace("/", "") in done.stdout, what
+    assert r"left alone: a\nStore OK." in done.stdout
+
+
+def test_a_reason_is_one_line(capsys):
+    record = run(Problem(vocab=16, samples=32, dim=8, length=2), 0, test_samples=64)
+    bad = replace(record, reason=f"{HOSTILE}\nfake")
+    print_run(RunResult(records=[bad], problem=record.problem))
+    assert capsys.readouterr().err == f"recallscope: seed 0: {SHOWN}\\nfake\n"
+
+
+def test_a_table_shows_markup_and_codes_of_emoji_as_text(capsys):
+    print_table(("[b]x", ":boom:"), [("[/red]", "[bold]y"), ("\x1b[2J", "two\nlines")])
+    shown = capsys.readouterr().out
+    assert is_harmless(shown)
+    for name in ("[b]x", ":boom:", "[/red]", "[bold]y", r"\x1b[2J", "lines"):
+        assert name in shown
+
+
+def test_progress_shows_markup_as_text(capsys, monkeypatch):
+    monkeypatch.setattr("recallscope.cli.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("recallscope.cli.progress._BETWEEN_LINES", 0.0)
+    with ProgressDisplay(HOSTILE) as display:
+        display.update(1, 2, "[/red]")
+        display.say(HOSTILE)
+    shown = capsys.readouterr().err
+    assert is_harmless(shown)
+    assert shown.count(SHOWN) == 2
+    assert "[/red]" in shown
