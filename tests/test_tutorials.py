@@ -23,6 +23,8 @@ PAGES = [
     ),
 ]
 
+LONGEST = ("audit", "measure-a-law", "sweep-on-a-cluster")
+"""Three minutes of CPU together: the slow lane runs them with all other pages."""
 
 EVERY_PAGE = [
     ROOT / "README.md",
@@ -36,7 +38,9 @@ def test_there_are_tutorials():
     assert len(TUTORIALS) >= 4
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem not in LONGEST], ids=lambda page: page.stem
+)
 def test_page(page, tmp_path):
     """One folder for each page, with what a checkout has."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
