@@ -163,6 +163,12 @@ def test_a_metric_that_changed_is_measured_again(tmp_path, another_version):
     assert record.provenance.part_versions["recall-at-k"] == 2
 
 
+def test_a_version_is_a_whole_number(tmp_path):
+    metric = replace(registry.part("metric", "recall-at-k"), name="mine", version="2")
+    with pytest.raises(ProblemError, match=r"the version of the metric mine:.* from 1 to 999999"):
+        sweep([(P.replace(metrics=metric), 0)], tmp_path, **HOW)
+
+
 def test_values_that_do_not_come_back_stop_the_sweep(tmp_path):
     record = replace(run(P, 0, **HOW), recall_accuracy=0.015625)
     store = Store(tmp_path)

@@ -30,6 +30,7 @@ from recallscope.parts.naming import (
     metric_names,
     named_parts,
     part_name,
+    part_version,
     without_arrays,
 )
 from recallscope.parts.registry import packed, unpack
@@ -272,9 +273,8 @@ class Problem:
         A field that came later is there where its value differs from what it was added as, and one
         that only a metric declares where it is not the default.
         """
-        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)}
-        del fields["metrics"]
-        return _for_json(fields | self.stored_fields())
+        names = [name for name in (*FIELDS, *LATER_FIELDS) if name != "metrics"]
+        return _for_json({name: getattr(self, name) for name in names} | self.stored_fields())
 
     def stored_fields(self) -> dict[str, Any]:
         """Of the fields that parts declare, those that a key and a record hold."""
@@ -302,7 +302,7 @@ class Problem:
         {'embedding': 1, 'task': 1, 'model': 1, 'learner': 1}
         """
         return {
-            name if kind == "metric" else kind: getattr(find_part(kind, name), "version", 1)
+            name if kind == "metric" else kind: part_version(kind, name)
             for kind, name in self.parts()
         }
 

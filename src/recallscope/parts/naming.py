@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, hand_over, part
@@ -78,6 +79,12 @@ def part_name(kind: str, given: Any) -> str:
         return hand_over(kind, given)
     except ValueError as error:
         raise ProblemError(str(error)) from None
+
+
+def part_version(kind: str, name: str) -> int:
+    """The version of a part, which records are kept under."""
+    version = getattr(find_part(kind, name), "version", 1)
+    return whole_number(f"the version of the {kind} {name}", version, 1, 10**6 - 1)
 
 
 def metric_names(given: Any) -> tuple[str, ...]:
