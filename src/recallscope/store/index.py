@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recallscope.problem import Problem
-from recallscope.record import Status
+from recallscope.record import Record, Status
 from recallscope.store.keys import CellKeys, keys_of_record
 from recallscope.store.schema import to_records, versions_in
 from recallscope.store.tables import texts_of
@@ -65,11 +65,12 @@ class RecordIndex:
             if key[:16] in today:
                 self.keys_since[today[key[:16]] + key[16:]] = key
 
-    def add(self, key: bytes, status: str, metrics: dict[str, int]) -> None:
-        """Take account of a record that was written."""
-        self.statuses[key] = status
-        if metrics:
-            self.metrics[key] = metrics
+    def add(self, key: bytes, record: Record) -> None:
+        """Take account of a record that is new, or has new metrics."""
+        self.statuses[key] = str(record.status)
+        if record.problem.metrics:
+            versions = record.provenance.part_versions
+            self.metrics[key] = _versions_of(record.problem.metrics, versions)
 
 
 def index_of(tables: Iterable[pa.Table]) -> RecordIndex:
@@ -80,9 +81,14 @@ def index_of(tables: Iterable[pa.Table]) -> RecordIndex:
         if table["metrics"].null_count < table.num_rows:
             measured = table.filter(pc.is_valid(table["metrics"]))
             for row in measured.select(["key", "metrics", "part_versions"]).to_pylist():
-                names, versions = row["metrics"].split(), versions_in(row["part_versions"])
-                index.metrics[row["key"]] = {name: versions.get(name, 1) for name in names}
+                versions = versions_in(row["part_versions"])
+                index.metrics[row["key"]] = _versions_of(row["metrics"].split(), versions)
     return index
+
+
+def _versions_of(metrics: Iterable[str], versions: Mapping[str, int]) -> dict[str, int]:
+    """The version of each metric; 0.2 wrote none, and all were 1."""
+    return {name: versions.get(name, 1) for name in metrics}
 
 
 def keys_of_today(table: pa.Table) -> dict[bytes, bytes]:

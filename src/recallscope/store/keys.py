@@ -68,7 +68,7 @@ class CellKeys:
         if measure is not None:
             return "measure", measure
         engine = choose_engine(problem, settings.engine_for(problem))
-        return "cell", f"{engine} {settings.dtype} {settings.test_samples} {settings.device}"
+        return _run_as(engine, settings.dtype, settings.test_samples, settings.device)
 
 
 def key_digest(problem: Problem, versions: Mapping[str, int], what: str, how: str) -> bytes:
@@ -94,7 +94,7 @@ def keys_of_record(record: Record) -> tuple[bytes, bytes | None]:
     if record.measure is not None:
         what, how = "measure", record.measure
     else:
-        what, how = "cell", f"{made.engine} {made.dtype} {record.test_samples} {made.device}"
+        what, how = _run_as(made.engine, made.dtype, record.test_samples, made.device)
     seed = record.seed.to_bytes(8, "big")
     versions = made.part_versions
     if made.schema == 1 and made.dtype != "own":  # whose key holds no versions
@@ -104,6 +104,12 @@ def keys_of_record(record: Record) -> tuple[bytes, bytes | None]:
         key_digest(problem, versions, what, how) + seed,
         None if former is None else former + seed,
     )
+
+
+def _run_as(
+    engine: str | None, dtype: str, test_samples: int | None, device: str
+) -> tuple[str, str]:
+    return "cell", f"{engine} {dtype} {test_samples} {device}"
 
 
 def _hashed(text: str) -> bytes:

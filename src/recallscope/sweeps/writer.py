@@ -90,9 +90,7 @@ class RecordWriter:
                 self._completed.append(kept)
             else:
                 continue
-            versions = kept.record.provenance.part_versions
-            metrics = {name: versions.get(name, 1) for name in kept.record.problem.metrics}
-            self._index.add(kept.key, str(record.status), metrics)
+            self._index.add(*kept)
             if self._new is not None:
                 self._new[kept.key] = record
         unwritten = len(self._unwritten) + len(self._completed)

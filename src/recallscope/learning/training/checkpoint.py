@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 
 from recallscope.common.given_files import open_regular
 from recallscope.common.new_files import written_beside
-from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _of(training: Training) -> dict[str, Any]:
     setup = training.runs[0].setup
     return {
         "problem": training.problem.key,
-        "versions": [find_part(*each).version for each in training.problem.parts()],
+        "versions": training.problem.part_versions(),
         "seed": setup.seed,
         "dtype": setup.dtype,
     }
