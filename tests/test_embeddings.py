@@ -8,6 +8,7 @@ import pytest
 
 from recallscope import Embeddings, Instance, Problem, ProblemError, run
 from recallscope.models.embeddings import draw_embeddings, draw_hidden_weights
+from recallscope.models.family import independent_rows
 
 
 def drawn(family, vocab=2000, dim=50, seed=0):
@@ -50,6 +51,18 @@ def test_embeddings_depend_on_seed_and_sizes_and_nothing_else():
     assert not np.array_equal(e.tokens, drawn("sphere", vocab=9000, seed=1).tokens)
     assert not np.array_equal(e.tokens[:100], drawn("sphere", vocab=100).tokens)
     assert not np.array_equal(e.tokens, e.outputs)
+
+
+def test_independent_rows_are_drawn_in_the_number_that_is_needed():
+    """A family may scale its rows by all that it draws, so one row too many changes the others."""
+    asked = []
+
+    def rows(random, count, dim, problem):
+        asked.append(count)
+        return random.standard_normal((count, dim))
+
+    independent_rows(rows)(Problem(vocab=20, samples=1, dim=8, length=1), 0, np.float64)
+    assert asked == [20, 20, 1, 1]  # tokens, outputs, the trigger and the end
 
 
 def test_float32_embeddings_are_the_float64_ones_rounded():

@@ -104,6 +104,14 @@ def test_too_few_points_are_undetermined():
     assert fit_law(same).status is FitStatus.UNDETERMINED
 
 
+def test_an_undetermined_law_counts_its_points_and_its_bounds():
+    sizes = np.log([[16], [32], [64]])
+    points = Points(("dim",), sizes, np.ones(3), np.ones(3), np.array([0, 1, -1]))
+    law = fit_law(points)
+    assert law.status is FitStatus.UNDETERMINED
+    assert (law.reached, law.bounds) == (1, 2)
+
+
 def test_rows_are_read_as_they_are_written():
     row = {"dim": 64, "status": "ok", "value": 100, "low": 90, "high": 111}
     points = read_points(

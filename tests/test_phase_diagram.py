@@ -195,6 +195,14 @@ def test_a_table_gives_the_diagram_back(tmp_path, diagram):
     assert [each.to_dict() for each in again] == [diagram.to_dict(), other.to_dict()]
 
 
+def test_a_table_without_counts_of_lost_runs_has_lost_none(diagram):
+    rows = diagram.rows()
+    for row in rows:
+        assert (row.pop("infeasible"), row.pop("failed")) == (0, 0)
+    (again,) = from_rows(rows)
+    assert [cell.measured for cell in again.cells] == [cell.measured for cell in diagram.cells]
+
+
 def test_a_table_of_one_seed_and_of_none(tmp_path):
     runs = planted(seeds=1)
     lost = broken(runs[0].problem, 0, Status.FAILED)

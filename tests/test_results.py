@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+from functools import partial
 
 import duckdb
 import numpy as np
@@ -15,9 +16,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 import recallscope
 from recallscope import Problem, Record
+from recallscope.common.progress_bar import shown_progress
 from recallscope.common.table_files import write_table
 from recallscope.plotting.result import Result
 from recallscope.problem import ProblemError
@@ -165,6 +168,25 @@ def test_one_run_is_a_record_and_several_are_a_collection(tmp_path):
         recallscope.run(PROBLEM, store=tmp_path)
     with pytest.raises(TypeError, match="unknown argument 'sedes'"):
         recallscope.run(PROBLEM, sedes=3)
+
+
+def test_progress_of_several_runs_rises_to_their_number():
+    seen: list[tuple[float, float]] = []
+    recallscope.run(PROBLEM, seeds=3, progress=lambda *each: seen.append(each))
+    done = [each for each, _ in seen]
+    assert {total for _, total in seen} == {3}
+    assert done == sorted(done)
+    assert 0 < done[0] < done[-1] == 3
+
+
+def test_the_bar_is_full_when_all_work_is_done(capsys, monkeypatch):
+    monkeypatch.setattr("recallscope.common.progress_bar._PATIENCE", 0.0)
+    monkeypatch.setattr("recallscope.common.progress_bar._is_watched", lambda: True)
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0.0))
+    with shown_progress(True, "runs") as update:
+        update(1, 4)
+        update(4, 4)
+    assert re.findall(r"runs: +(\d+) %", capsys.readouterr().err) == ["0", "25", "100"]
 
 
 def test_a_run_is_the_record_that_a_sweep_keeps(tmp_path):

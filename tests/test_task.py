@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from torch.utils.data import DataLoader, Subset
 
 from recallscope import ProblemError, RecallDataset, RecallStream, Task
-from recallscope.tasks.random import Role, generator
+from recallscope.tasks.random import Role, below, generator, words
 
 # The second task is too large for half a word per token, and takes the other path.
 TASKS = [Task(512, 9, seed=3), Task(2**17, 4, seed=3)]
@@ -53,6 +53,16 @@ def test_the_stream_never_changes():
 GOLDEN_TOKENS = [[123, 98, 91, 79], [422, 224, 233, 236]]
 GOLDEN_POSITION = [1, 3]
 GOLDEN_LABEL = [72, 506]
+
+
+@pytest.mark.parametrize(("vocab", "halved"), [(2**16, True), (2**16 + 1, False)])
+def test_half_a_word_serves_tokens_of_up_to_16_bits(vocab, halved):
+    """Half a word has 32 bits, whose bias grows with the vocabulary."""
+    random = words(3, Role.TRAIN, vocab, 4, start=0, stop=30)
+    rows = random.view(np.uint32).reshape(-1, 6) if halved else random.reshape(-1, 5)
+    samples = Task(vocab, 4, seed=3).draw(0, len(rows))
+    assert np.array_equal(samples.tokens, below(vocab, rows[:, :4]))
+    assert np.array_equal(samples.position, below(4, rows[:, 4]))
 
 
 @pytest.mark.parametrize("task", TASKS, ids=repr)
