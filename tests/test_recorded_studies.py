@@ -1,6 +1,7 @@
 """What studies recorded says what the pages say; a search that got worse is caught elsewhere.
 
-A part of every table is computed again here. Live checks of coverage are in test_critical.py, test_law.py and test_ablation.py.
+A part of every table is computed again here. Live checks of coverage are in test_critical.py,
+test_law.py and test_ablation.py.
 """
 
 from __future__ import annotations
