@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -64,19 +63,16 @@ def test_no_file_is_too_long_and_nothing_lies_loose() -> None:
     assert loose == {"__init__.py", "__main__.py", "cell.py", "problem.py", "record.py"}
 
 
+# The name after `import` or `from`, or a string that ends with the name of a file of Python.
+USED = re.compile(
+    r"""^\s*(?:from|import)\ (\w+) | ["'](?:[^"'\n]*[/\ ])?(\w+)\.py["']""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
 def studies_in(code: str, studies: set[str]) -> set[str]:
-    """Studies that code imports, or names in a string that is not a docstring."""
-    nodes = list(ast.walk(ast.parse(code)))
-    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            found |= {each.name.split(".")[0] for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0])
-        elif isinstance(node, ast.Constant) and id(node) not in docstrings:
-            files = [Path(word) for word in str(node.value).split()]
-            found |= {file.stem for file in files if file.suffix == ".py"}
+    """Studies that code imports, or names in a string as a file to run."""
+    found = {name for names in USED.findall(code) for name in names}
     return found & {"studies", *studies}
 
 
@@ -87,7 +83,7 @@ def studies_in(code: str, studies: set[str]) -> set[str]:
         ("def late():\n    from laws import LAWS", {"laws"}),
         ("from studies.laws import LAWS", {"studies"}),
         ('script = ROOT / "studies" / "laws.py"', {"laws"}),
-        ('run("python studies/laws.py --report")', {"laws"}),
+        ('run(f"{ROOT}/studies/laws.py")', {"laws"}),
         ('"""As in studies/laws.py."""', set()),
         ('rows = read_csv("studies/laws.csv")', set()),
         ("from recallscope.laws import LAWS", set()),
