@@ -12,14 +12,18 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
-from design import draw_design, problem_of
+from design import draw_design
 
-from recallscope import Problem, run, solve
+from recallscope import Problem, run
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from recorded_problems import ratios
 
 RESULTS = Path(__file__).with_name("critical.csv")
 PROBLEMS, DESIGN_SEED, TARGET = 30, 77, 0.5
@@ -87,22 +91,12 @@ def simulate() -> None:
         writer.writerows(rows)
 
 
-def ratios() -> list[float]:
-    """Solved over simulated N* of every problem of the study."""
-    with RESULTS.open() as file:
-        rows = list(csv.DictReader(file))
-    solved = [solve(problem_of(row, samples=1), "samples", TARGET).value for row in rows]
-    return [
-        (value or math.inf) / int(row["simulated"]) for value, row in zip(solved, rows, strict=True)
-    ]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
         simulate()
-    found = ratios()
+    found = ratios(TARGET)
     within = sum(abs(ratio - 1) <= 0.1 for ratio in found)
     print(" ".join(f"{ratio:.3f}" for ratio in sorted(found)))
     print(f"solved N* within 10 % of simulated N* for {within} of {len(found)}")

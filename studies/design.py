@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 from collections import defaultdict
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -26,6 +27,9 @@ import torch
 from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from recorded_problems import load_summary
 
 # How many problems, from which seed, and at most how many instances of each.
 STUDIES = {"design": (420, 20261115, 400), "holdout": (150, 20261116, 48)}
@@ -148,25 +152,6 @@ def summarise(study: str, problems: list[Problem], rows: dict[int, list[dict[str
                 line[name] = f"{values.mean():.6g}"
                 line[f"{name}_error"] = f"{values.std(ddof=1) / math.sqrt(len(values)):.3g}"
             writer.writerow(line)
-
-
-def load_summary(study: str = "design") -> tuple[list[Problem], list[dict[str, str]]]:
-    """The problems of a study and what was measured of them."""
-    with path(study).open() as file:
-        lines = list(csv.DictReader(file))
-    return [problem_of(line, int(line["samples"])) for line in lines], lines
-
-
-def problem_of(line: dict[str, str], samples: int) -> Problem:
-    """The problem that a line of a study is about."""
-    return Problem(
-        samples=samples,
-        **{name: int(line[name]) for name in ("vocab", "dim", "length")},
-        width=int(line["width"]) if line["width"] else None,
-        activation=line["activation"] or None,
-        embedding=line["embedding"],
-        trigger_in_values=line["trigger_in_values"] == "True",
-    )
 
 
 def report(study: str) -> None:

@@ -12,6 +12,8 @@ the places where the line through the outcomes rises through the target. The sam
 the posterior of the search too, to tell what comes of where one looks and what of how one reads.
 Bisection: each outcome halves the range, down to 1 %; then it starts again with fresh seeds until
 the runs are used up, and N* is the geometric mean of where it ended.
+
+The methods are in tests/search_economy.py, which the tests use too.
 """
 
 from __future__ import annotations
@@ -19,132 +21,20 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
-from recallscope import Problem, Record, run
+from recallscope import Problem, run
 from recallscope.common.csv_files import read_csv, write_csv
-from recallscope.measurement.critical import CriticalSearch
-from recallscope.statistics.threshold import Runs, locate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from planted_searches import HIGH, LOW, TESTS, draw_truth, interpolated, planted_record
+from search_economy import BUDGET, REAL, economy_row, errors, planted_row, real_methods
 
 RESULTS = Path(__file__).with_name("economy.csv")
-BUDGET, PLANTED, REPEATS = 32, 200, 12
+PLANTED, REPEATS = 200, 12
 TRUTH_RUNS, MOST_TRUTH_RUNS, TRUTH_ERROR = 200, 600, 0.01
-METHODS = ("search", "grid", "grid, read by the posterior", "bisection")
-
-Outcome = Callable[[int, int], Record]  # of a size and a seed
-
-# Attention alone and with an MLP, three accuracies, short and long sequences.
-REAL = (
-    ("recall_accuracy", Problem(vocab=512, samples=1, dim=96, length=16)),
-    ("recall_accuracy", Problem(vocab=384, samples=1, dim=96, length=48, embedding="gaussian")),
-    ("recall_accuracy", Problem(vocab=384, samples=1, dim=192, length=8, trigger_in_values=True)),
-    ("recall_accuracy", Problem(vocab=256, samples=1, dim=96, length=8, width=1024)),
-    ("one_step_accuracy", Problem(vocab=256, samples=1, dim=64, length=16)),
-    ("one_step_accuracy", Problem(vocab=512, samples=1, dim=128, length=32)),
-    ("one_step_accuracy", Problem(vocab=384, samples=1, dim=96, length=8, embedding="gaussian")),
-    ("lock_accuracy", Problem(vocab=256, samples=1, dim=32, length=64)),
-    ("lock_accuracy", Problem(vocab=512, samples=1, dim=48, length=96)),
-    ("lock_accuracy", Problem(vocab=256, samples=1, dim=64, length=128)),
-)
-
-
-def searched(
-    problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
-) -> tuple[float, tuple[float, float]]:
-    """The median of the posterior and its 95 % interval, in log size."""
-    search = CriticalSearch(
-        problem,
-        target=target,
-        accuracy=accuracy,
-        low=ends[0],
-        high=ends[1],
-        budget=BUDGET,
-        precision=1e-9,
-        prior=None,
-    )
-    while not search.done:
-        search.tell([outcome(int(p.samples), seed) for p, seed in search.ask()])
-    found = search.crossing
-    return found.quantile(0.5), (found.quantile(0.025), found.quantile(0.975))
-
-
-def on_a_grid(ends: tuple[int, int], outcome: Outcome) -> list[Record]:
-    sizes = np.round(np.geomspace(*ends, BUDGET)).astype(int)
-    return [outcome(int(size), seed) for seed, size in enumerate(sizes)]
-
-
-def bisected(accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome) -> float:
-    runs = 0
-    found: list[float] = []
-    while runs < BUDGET:
-        low, high = (math.log(end) for end in ends)
-        while high - low > 0.01 and runs < BUDGET:
-            middle = (low + high) / 2
-            above = getattr(outcome(round(math.exp(middle)), runs), accuracy) >= target
-            runs += 1
-            low, high = (low, middle) if above else (middle, high)
-        if high - low <= 0.01 or not found:
-            found.append((low + high) / 2)
-    return float(np.mean(found))
-
-
-def runs_of(records: list[Record], accuracy: str) -> Runs:
-    return Runs(
-        np.array([math.log(record.problem.samples) for record in records]),
-        np.array([getattr(record, accuracy) for record in records]),
-        np.full(len(records), float(TESTS)),
-    )
-
-
-def all_methods(
-    problem: Problem, accuracy: str, target: float, ends: tuple[int, int], outcome: Outcome
-) -> tuple[dict[str, float], tuple[float, float]]:
-    """log N* by each method, and the interval of the search."""
-    search, interval = searched(problem, accuracy, target, ends, outcome)
-    grid = on_a_grid(ends, outcome)
-    bisection = bisected(accuracy, target, ends, outcome)
-    logs = (math.log(ends[0]), math.log(ends[1]))
-    read = locate(runs_of(grid, accuracy), target, *logs).quantile(0.5)
-    found = (search, interpolated(grid, accuracy, target), read, bisection)
-    return dict(zip(METHODS, found, strict=True)), interval
-
-
-def planted(case: int) -> dict[str, object] | None:
-    truth = draw_truth(np.random.default_rng([7, case]))
-    if truth.crossing > math.log(HIGH):
-        return None
-    problem = Problem(vocab=512, samples=1, dim=64, length=16)
-    found, interval = all_methods(
-        problem,
-        "recall_accuracy",
-        truth.target,
-        (LOW, HIGH),
-        lambda size, seed: planted_record(truth, problem.replace(samples=size), seed, case),
-    )
-    return _row("planted", case, truth.crossing, 0.0, found, interval)
-
-
-def _row(
-    kind: str,
-    problem: int,
-    truth: float,
-    error: float,
-    found: dict[str, float],
-    interval: tuple[float, float],
-) -> dict[str, object]:
-    return (
-        {"kind": kind, "problem": problem, "truth": round(math.exp(truth))}
-        | {"truth_error": round(error, 5)}
-        | {name: round(value - truth, 5) for name, value in found.items()}
-        | {"covered": interval[0] <= truth <= interval[1]}
-    )
 
 
 def true_crossing(problem: Problem, accuracy: str, near: float) -> tuple[float, float]:
@@ -179,26 +69,11 @@ def real(number: int) -> list[dict[str, object]]:
 
     torch.set_num_threads(1)
     accuracy, problem = REAL[number]
-    ends = (problem.vocab // 4, 64 * problem.vocab)
-    repeats = []
-    for repeat in range(REPEATS):
-
-        def outcome(size: int, seed: int, first: int = 1000 * repeat) -> Record:
-            return run(problem.replace(samples=size), first + seed, dtype="float32")
-
-        repeats.append(all_methods(problem, accuracy, 0.5, ends, outcome))
+    repeats = [real_methods(number, repeat) for repeat in range(REPEATS)]
     near = float(np.mean([found["search"] for found, _ in repeats]))
     truth, error = true_crossing(problem, accuracy, near)
     print(f"real {number}: N* = {math.exp(truth):.0f}, known to {error:.1%}", flush=True)
-    return [_row("real", number, truth, error, *repeat) for repeat in repeats]
-
-
-def errors(rows: list[dict[str, object]], kind: str) -> dict[str, tuple[float, float]]:
-    """Of each method: root mean square and mean absolute error of log N*."""
-    of = {name: np.array([row[name] for row in rows if row["kind"] == kind]) for name in METHODS}
-    return {
-        name: (float(np.sqrt(np.mean(e**2))), float(np.mean(np.abs(e)))) for name, e in of.items()
-    }
+    return [economy_row("real", number, truth, error, *repeat) for repeat in repeats]
 
 
 def report(rows: list[dict[str, object]]) -> str:
@@ -221,7 +96,7 @@ def main() -> None:
     if not parser.parse_args().report:
         with ProcessPoolExecutor(2) as pool:
             rows = [row for many in pool.map(real, range(len(REAL))) for row in many]
-            rows += [row for row in pool.map(planted, range(PLANTED), chunksize=5) if row]
+            rows += [row for row in pool.map(planted_row, range(PLANTED), chunksize=5) if row]
         write_csv(rows, RESULTS)
     print(report(read_csv(RESULTS)))
 

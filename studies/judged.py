@@ -16,18 +16,22 @@ import argparse
 import csv
 import json
 import math
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
 import torch
-from design import ACCURACIES, draw_size, load_summary, path, problem_of, report, summarise
+from design import ACCURACIES, draw_size, path, report, summarise
 from kept_runs import seed_from
 
 from recallscope import Problem, run
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from recorded_problems import load_summary, problem_of
 
 DRAWN_FROM = {"few": 20261117, "fresh": 20261118}
 SECONDS = {"few": 40.0, "fresh": 20.0}  # for one problem at most

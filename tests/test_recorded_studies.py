@@ -1,29 +1,58 @@
 """What studies recorded says what the pages say; a search that got worse is caught elsewhere.
 
-Live checks of coverage are in test_critical.py, test_law.py and test_ablation.py.
+A part of every table is computed again here. Live checks of coverage are in test_critical.py,
+test_law.py and test_ablation.py.
 """
 
 from __future__ import annotations
 
-import sys
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from planted_searches import covered, search
+from law_searches import (
+    KEY,
+    LAWS,
+    along_axes,
+    collapsed,
+    factorial,
+    problems,
+    read_search,
+    sizes_of,
+)
+from planted_searches import TESTS, covered, search
+from recallscope import run
 from recallscope.common.csv_files import read_csv
 from recallscope.statistics.power_law import FitStatus
+from search_economy import economy_row, errors, planted_row, real_methods
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
-import economy
-import laws
+STUDIES = Path(__file__).parents[1] / "studies"
 
-PLANTED = Path(economy.__file__).with_name("planted.csv")
+
+@pytest.fixture(scope="module")
+def law_runs() -> list[dict[str, Any]]:
+    """Ten thousand runs, read once."""
+    return read_csv(STUDIES / "laws-runs.csv")
+
+
+def differing(
+    found: dict[str, Any], recorded: dict[str, Any], largest: float
+) -> dict[str, tuple[Any, Any]]:
+    """Entries that are not as recorded: numbers may differ by a little, all else by nothing."""
+    assert list(found) == list(recorded)
+    return {
+        name: (value, recorded[name])
+        for name, value in found.items()
+        if value != recorded[name]
+        and not (isinstance(value, float) and abs(value - recorded[name]) <= largest)
+    }
 
 
 def test_500_planted_searches_cover_and_tell_apart_what_is_not_reached():
-    rows = read_csv(PLANTED)
+    rows = read_csv(STUDIES / "planted.csv")
     assert len(rows) == 500
     for row in rows[:: len(rows) // 4]:
         again = search(row["case"])  # what was recorded comes back
@@ -35,20 +64,52 @@ def test_500_planted_searches_cover_and_tell_apart_what_is_not_reached():
 
 @pytest.mark.parametrize("kind", ["planted", "real"])
 def test_a_search_has_half_the_error_of_a_grid_and_of_bisection(kind):
-    found = economy.errors(read_csv(economy.RESULTS), kind)
+    found = errors(read_csv(STUDIES / "economy.csv"), kind)
     for other in ("grid", "bisection"):
         assert found["search"][1] <= 0.5 * found[other][1]
 
 
 def test_the_economy_of_a_planted_search_comes_back():
-    rows = [row for row in read_csv(economy.RESULTS) if row["kind"] == "planted"]
-    again = economy.planted(rows[0]["problem"])
+    rows = [row for row in read_csv(STUDIES / "economy.csv") if row["kind"] == "planted"]
+    again = planted_row(rows[0]["problem"])
     assert {name: rows[0][name] for name in again} == again
+
+
+def test_the_economy_of_a_real_search_comes_back(threads):
+    """The cheapest of the ten problems; its true size is taken from the file."""
+    threads(1)
+    rows = read_csv(STUDIES / "economy.csv")
+    row = next(row for row in rows if (row["kind"], row["problem"]) == ("real", 4))
+    again = economy_row(
+        "real", 4, math.log(row["truth"]), row["truth_error"], *real_methods(4, repeat=0)
+    )
+    # The true size is rounded in the file. Double precision moves no outcome of these runs.
+    assert differing(again, row, largest=0.001) == {}
+
+
+@pytest.mark.parametrize("law", ["random", "orthogonal", "lock"])
+def test_a_search_of_a_law_comes_back(law, law_runs, threads):
+    """Its first runs are simulated again, and all its recorded runs are read again."""
+    threads(1)
+    named = [each for each in read_csv(STUDIES / "laws.csv") if each["law"] == law]
+    row = min(named, key=lambda each: (each["scale"], each["evaluations"]))
+    key = [row[name] for name in KEY]
+    runs = [each for each in law_runs if [each[name] for name in KEY] == key]
+    (number,) = (
+        number
+        for number, (name, scale, _, problem, *_) in enumerate(problems())
+        if [name, scale, *sizes_of(problem).values()] == key
+    )
+    _, _, accuracy, problem, *_ = problems()[number]
+    for each in runs[:2]:
+        record = run(problem.replace(samples=each["samples"]), each["seed"], dtype="float32")
+        assert getattr(record, accuracy) == pytest.approx(each["rate"], abs=2 / TESTS)
+    assert differing(read_search(number, runs), row, largest=1e-6) == {}
 
 
 @pytest.mark.slow
 def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
-    found = laws.along_axes(read_csv(laws.RESULTS))
+    found = along_axes(read_csv(STUDIES / "laws.csv"))
     # One step and lock along V, d, L; trigger in values along V, d; one step, longer along L.
     assert len(found) == 3 * (3 + 3 + 2 + 1)
     inside = [each.measured.low <= each.predicted <= each.measured.high for each in found]
@@ -56,19 +117,19 @@ def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
     assert sum(inside) >= 24
 
 
-def test_the_law_of_locking_is_a_power_law_at_every_scale():
-    rows, runs = read_csv(laws.RESULTS), read_csv(laws.RUNS)
+def test_the_law_of_locking_is_a_power_law_at_every_scale(law_runs):
+    rows = read_csv(STUDIES / "laws.csv")
     for scale in range(3):
-        law, collapse = laws.collapsed(rows, runs, "lock", scale)
+        law, collapse = collapsed(rows, law_runs, "lock", scale)
         assert law.status is FitStatus.OK
-        for name, far in laws.LAWS["lock"].far.items():
+        for name, far in LAWS["lock"].far.items():
             assert law.exponents[name].low <= far <= law.exponents[name].high
         assert collapse.law - collapse.seeds < 0.3 * (collapse.raw - collapse.seeds)
 
 
 def test_the_separable_law_is_rejected_for_random_embeddings_and_not_for_orthogonal_ones():
-    rows = read_csv(laws.RESULTS)
-    random, orthogonal = laws.factorial(rows, "random"), laws.factorial(rows, "orthogonal")
+    rows = read_csv(STUDIES / "laws.csv")
+    random, orthogonal = factorial(rows, "random"), factorial(rows, "orthogonal")
     assert random.separable.rejected
     assert random.exponents["dim"].high < -1
     assert random.exponents["length"].low > 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from pathlib import Path
 
@@ -33,12 +32,7 @@ from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
 from recallscope.theory.sizes import SIZES
-
-STUDIES = Path(__file__).parents[1] / "studies"
-sys.path.insert(0, str(STUDIES))
-
-from critical import ratios  # noqa: E402
-from design import load_summary  # noqa: E402
+from recorded_problems import STUDIES, load_summary, ratios
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
@@ -127,7 +121,7 @@ def test_partial_locking_ends_in_locking() -> None:
 
 def test_critical_sizes_are_predicted() -> None:
     """N* at recall one half, simulated by studies/critical.py and solved here."""
-    found = ratios()
+    found = ratios(0.5)
     assert len(found) == 30
     assert sum(abs(ratio - 1) <= 0.1 for ratio in found) >= 27
 

@@ -55,7 +55,7 @@ def test_every_block_of_every_page(page, tmp_path, monkeypatch):
     """Those for show as well, in the folder of a reader who has what they name."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BROWSER", "true")
-    for folder in ("examples", "studies", "docs", "src"):
+    for folder in ("examples", "studies", "docs", "src", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     rows = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
     np.save(tmp_path / "rows.npy", rows)

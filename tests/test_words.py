@@ -1,10 +1,11 @@
-"""Words are plain, names of classes are unique, and files are short."""
+"""Words are plain, names of classes are unique, files are short, and tests need no studies."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 import words
 
 ROOT = Path(__file__).parents[1]
@@ -60,3 +61,43 @@ def test_no_file_is_too_long_and_nothing_lies_loose() -> None:
     assert {str(path): count for path, count in lengths.items() if count > 500} == {}
     loose = {path.name for path in package.glob("*.py")}
     assert loose == {"__init__.py", "__main__.py", "cell.py", "problem.py", "record.py"}
+
+
+# The name after `import` or `from`, or a string that ends with the name of a file of Python.
+USED = re.compile(
+    r"""^\s*(?:from|import)\ (\w+) | ["'](?:[^"'\n]*[/\ ])?(\w+)\.py["']""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def studies_in(code: str, studies: set[str]) -> set[str]:
+    """Studies that code imports, or names in a string as a file to run."""
+    found = {name for names in USED.findall(code) for name in names}
+    return found & {"studies", *studies}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import laws", {"laws"}),
+        ("def late():\n    from laws import LAWS", {"laws"}),
+        ("from studies.laws import LAWS", {"studies"}),
+        ('script = ROOT / "studies" / "laws.py"', {"laws"}),
+        ('run(f"{ROOT}/studies/laws.py")', {"laws"}),
+        ('"""As in studies/laws.py."""', set()),
+        ('rows = read_csv("studies/laws.csv")', set()),
+        ("from recallscope.laws import LAWS", set()),
+    ],
+)
+def test_a_planted_use_of_a_study_is_found(code, found):
+    assert studies_in(code, {"laws"}) == found
+
+
+def test_tests_import_and_run_no_studies() -> None:
+    studies = {path.stem for path in (ROOT / "studies").glob("*.py")}
+    found = {
+        path.name: studies_in(path.read_text(encoding="utf-8"), studies)
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__)  # which has planted ones
+    }
+    assert {name: used for name, used in found.items() if used} == {}

@@ -103,8 +103,8 @@ def npy(table: np.ndarray) -> bytes:
     return content.getvalue()
 
 
-def npy_header(told: str, data: bytes = b"", version: int = 1, length: int | None = None) -> bytes:
-    text = told.encode("latin-1", errors="replace") + b"\n"
+def npy_header(said: str, data: bytes = b"", version: int = 1, length: int | None = None) -> bytes:
+    text = said.encode("latin-1", errors="replace") + b"\n"
     size = struct.pack("<H" if version == 1 else "<I", len(text) if length is None else length)
     return b"\x93NUMPY" + bytes([version, 0]) + size + text + data
 
@@ -155,30 +155,30 @@ def of_safetensors(rng: random.Random) -> Case:
     content = safetensors(header, data)
     if rng.random() < 0.5:
         return Case("safetensors bytes", {"model.safetensors": changed(content, rng)})
-    told = json.loads(json.dumps(header))
-    name = rng.choice([each for each in told if each != "__metadata__"])
+    said = json.loads(json.dumps(header))
+    name = rng.choice([each for each in said if each != "__metadata__"])
     how = rng.randrange(7)
     if how == 0:
-        told[name]["dtype"] = rng.choice(DTYPES)
+        said[name]["dtype"] = rng.choice(DTYPES)
     elif how == 1:
-        told[name]["shape"] = rng.choice(
+        said[name]["shape"] = rng.choice(
             ([96], [96, 16, 1], [2**40, 16], [1, 1536], [0, 16], [96, 0], [-96, -16], *STRANGE)
         )
     elif how == 2:
-        told[name]["data_offsets"] = rng.choice(
+        said[name]["data_offsets"] = rng.choice(
             ([0, 6144], [6144, 0], [1, 6145], [2**62, 2**63], [-6144, 0], [0], *STRANGE)
         )
     elif how == 3:
-        told["lm_head.weight"]["data_offsets"] = [rng.randrange(0, 6144)] * 2
-        told["lm_head.weight"]["data_offsets"][1] += 6144
+        said["lm_head.weight"]["data_offsets"] = [rng.randrange(0, 6144)] * 2
+        said["lm_head.weight"]["data_offsets"][1] += 6144
     elif how == 4:
-        told[name] = rng.choice(STRANGE)
+        said[name] = rng.choice(STRANGE)
     elif how == 5:
-        told |= {f"layer.{number}": told[name] for number in range(rng.choice((1, 100, 5000)))}
+        said |= {f"layer.{number}": said[name] for number in range(rng.choice((1, 100, 5000)))}
     else:
         length = rng.choice((*HUGE, 0, 1, 7))
-        return Case("safetensors header", {"model.safetensors": safetensors(told, data, length)})
-    return Case("safetensors header", {"model.safetensors": safetensors(told, data)})
+        return Case("safetensors header", {"model.safetensors": safetensors(said, data, length)})
+    return Case("safetensors header", {"model.safetensors": safetensors(said, data)})
 
 
 def of_gguf(rng: random.Random) -> Case:
@@ -204,9 +204,9 @@ def _gguf_tensor(rng: random.Random) -> bytes:
     name = b"token_embd.weight"
     count = rng.choice((1, 2, 3, 5, 2**31))
     sizes = [rng.choice((0, 1, 32, 2**20, 2**32, 2**63)) for _ in range(min(count, 8))]
-    told = struct.pack("<Q", len(name)) + name + struct.pack("<I", count)
-    told += struct.pack(f"<{len(sizes)}Q", *sizes)
-    return told + struct.pack("<IQ", rng.randrange(60), rng.choice((0, 8, *HUGE))) + bytes(256)
+    said = struct.pack("<Q", len(name)) + name + struct.pack("<I", count)
+    said += struct.pack(f"<{len(sizes)}Q", *sizes)
+    return said + struct.pack("<IQ", rng.randrange(60), rng.choice((0, 8, *HUGE))) + bytes(256)
 
 
 def of_npy(rng: random.Random) -> Case:
@@ -216,14 +216,14 @@ def of_npy(rng: random.Random) -> Case:
     shape = rng.choice(("(96, 16)", "(-1, 16)", "(10**9, 10**9)", "(2**62, 2)", "(1, 16)", "()"))
     shape = rng.choice((shape, "(1000000000, 4096)", "(96, 16, 1)", "[96, 16]", "None", "('a',)"))
     kind = rng.choice(("<f4", ">f8", "|O", "<c8", "<M8[s]", "|V4", "<U9", "f", "zz", "<f4,<f4"))
-    told = f"{{'descr': {kind!r}, 'fortran_order': {rng.choice((True, False))}, 'shape': {shape}}}"
+    said = f"{{'descr': {kind!r}, 'fortran_order': {rng.choice((True, False))}, 'shape': {shape}}}"
     if rng.random() < 0.2:
-        told = rng.choice(
+        said = rng.choice(
             ("__import__('os').system('touch /tmp/recallscope-was-run')", "[" * 9999, "")
         )
     version = rng.choice((1, 2, 3, 9))
     length = rng.choice((None, None, 2**16 - 1)) if version == 1 else rng.choice((None, 2**32 - 1))
-    return Case("npy header", {"rows.npy": npy_header(told, bytes(6144), version, length)})
+    return Case("npy header", {"rows.npy": npy_header(said, bytes(6144), version, length)})
 
 
 def of_npz(rng: random.Random) -> Case:
@@ -299,11 +299,11 @@ def of_folders(rng: random.Random) -> Case:
     how = rng.randrange(8)
     if how == 0:
         shard = rng.choice(("../../etc/passwd", "/dev/zero", "missing.safetensors", 7, None, ""))
-        told = {"weight_map": {"lm_head.weight": shard}}
-        return Case("folder", {name: json.dumps(told).encode(), "a.safetensors": content})
+        said = {"weight_map": {"lm_head.weight": shard}}
+        return Case("folder", {name: json.dumps(said).encode(), "a.safetensors": content})
     if how == 1:
-        told_strange = rng.choice(({}, {"weight_map": []}, {"weight_map": {}}, [], 7))
-        return Case("folder", {name: json.dumps(told_strange).encode(), "a.safetensors": content})
+        said_strange = rng.choice(({}, {"weight_map": []}, {"weight_map": {}}, [], 7))
+        return Case("folder", {name: json.dumps(said_strange).encode(), "a.safetensors": content})
     if how == 2:
         deep = rng.choice(
             (b"[" * 10**6, b'{"a":' * 10**5, b"[]," * 10**6, b"\xff\xfe", b"1" * 10**5)
