@@ -26,6 +26,7 @@ def finished(truth=TRUTH, problem=PROBLEM, record=planted_record, **how):
     return found
 
 
+@pytest.mark.slow
 def test_intervals_cover_planted_truths_and_censored_ones_are_told_apart():
     rows = [search(case) for case in range(10_000, 10_016)]
     assert all((row["status"] == "ok") == row["inside"] for row in rows)

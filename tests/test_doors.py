@@ -51,6 +51,7 @@ def outputs(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_notebooks_run_and_print_what_their_pages_show(outputs):
     """One test for all, as workers of a test run would each start a kernel of their own."""
     for page in door_notebooks.PAGES:

@@ -227,6 +227,7 @@ def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
     tab.page.close()
 
 
+@pytest.mark.slow
 def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
     tab = open_tab(chromium, written.resolve().as_uri() + ADDRESS.replace("inf", "2000"), 1200)
     take = tab.page

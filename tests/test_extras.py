@@ -55,6 +55,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_no_command_ends_in_a_traceback(tmp_path):
     asked = [json.dumps(BLOCKED), json.dumps([arguments for arguments, _, _ in COMMANDS])]
     done = subprocess.run(

@@ -247,6 +247,7 @@ print(sorted(record.recall_accuracy for record in records if record.problem == p
 """
 
 
+@pytest.mark.slow
 def test_a_store_never_gives_what_another_source_made(tmp_path) -> None:
     folder = lay(tmp_path / "one", WAYS["module attribute"])
 
@@ -374,8 +375,8 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ("pass", "[0.0625]"),
-        ("mylib.CONST = 0.5", "[0.125]"),
+        pytest.param("pass", "[0.0625]", marks=pytest.mark.slow),
+        pytest.param("mylib.CONST = 0.5", "[0.125]", marks=pytest.mark.slow),
         (
             "open('mylib.py', 'w').write('CONST = 0.25\\ndef acc():\\n    return 0.75\\n')",
             "the file of mylib was edited after it was loaded",

@@ -127,6 +127,7 @@ def complaint(errors: str) -> str:
     return sentence
 
 
+@pytest.mark.slow
 def test_a_host_without_a_node_cannot_join(cluster: Cluster, tmp_path: Path) -> None:
     """Ray looks for its node among the processes of the host, and sees none of them."""
     needs(NO_NODE_HERE)
@@ -155,6 +156,7 @@ def test_what_is_not_ray_is_not_waited_for(monkeypatch: Any) -> None:
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.slow
 def test_a_worker_is_compared_before_its_first_job(cluster: Cluster, monkeypatch: Any) -> None:
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
         monkeypatch.setenv(name, cluster.environment()[name])

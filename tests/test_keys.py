@@ -228,6 +228,7 @@ def test_a_field_that_is_added_changes_no_key(another_version, old):
     assert default in {each.problem for each in old.records()}
 
 
+@pytest.mark.slow
 def test_a_changed_default_is_another_key_in_a_copy_of_the_package(tmp_path):
     """In the copy trainings have 999 steps by default; a record of 1000 is no longer theirs."""
     shutil.copytree(Path(recallscope.__file__).parent, tmp_path / "src" / "recallscope")

@@ -26,6 +26,7 @@ def planted(rng, count, scatter=0.0, censored=False):
     return Points(("dim", "length"), x, y, error, bound), exponents
 
 
+@pytest.mark.slow
 def test_intervals_cover_planted_exponents():
     """With and without scatter beyond the errors, with and without bounds among the points."""
     rng = np.random.default_rng(5)
@@ -74,12 +75,14 @@ def test_a_law_that_bends_is_refused_and_one_that_does_not_is_not():
     assert "narrow the ranges" in curved.status.advice
 
 
+@pytest.mark.slow
 def test_a_sound_law_is_rarely_refused():
     rng = np.random.default_rng(4)
     refused = [fit_law(planted(rng, 13)[0]).status is FitStatus.POOR_FIT for _ in range(200)]
     assert np.mean(refused) <= 0.03
 
 
+@pytest.mark.slow
 def test_the_separable_law_is_rejected_where_it_is_false_and_not_where_it_is_true():
     rng = np.random.default_rng(6)
     laws, rejected = {0.0: 200, -1.0: 40}, {0.0: 0, -1.0: 0}

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "notebook.ipynb"
@@ -18,6 +19,7 @@ def outputs(notebook, text: str) -> list[dict]:
     return [output.data for output in cell.outputs if "data" in output]
 
 
+@pytest.mark.slow
 def test_the_notebook_shows_every_result(tmp_path):
     """One test, as it is run once."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)

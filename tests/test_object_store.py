@@ -243,6 +243,7 @@ def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, fo
     assert Store(place).files.names() == ["first", MARKER]
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_later(
     server, place, folder, tmp_path, undisturbed
 ):

@@ -251,7 +251,7 @@ assert "ray" not in sys.modules
 """
 
 
-@pytest.mark.parametrize("token", [None, "wrong", "right"])
+@pytest.mark.parametrize("token", [pytest.param(None, marks=pytest.mark.slow), "wrong", "right"])
 def test_others_need_the_token(ray: RayExecutor, token: str | None) -> None:
     program = JOIN.format(path=[str(Path(__file__).parent)], address=gcs_address(ray))
     given = (folder_of(ray) / "token").read_text() if token == "right" else "f" * 64
@@ -314,6 +314,7 @@ def test_a_stopped_worker_is_replaced(ray: RayExecutor) -> None:
     assert lost[0].worker.endswith(f":{pid}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("victim", "by"),
     [
@@ -373,6 +374,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_and_kill_leave_nothing(by: signal.Signals) -> None:
     program = textwrap.dedent(DRIVER).format(path=[str(Path(__file__).parent)])

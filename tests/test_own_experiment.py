@@ -265,6 +265,7 @@ print(found.low, found.value, found.high, found.evaluations)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_a_script_that_is_killed_resumes(executor, tmp_path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)

@@ -221,6 +221,7 @@ def test_mistakes_are_one_sentence(arguments, complaint, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     """What is there is not run again, and the end is the same."""
     command = [sys.executable, "-m", "recallscope", "paper", "run", "lower-bound", "--json"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from lanes import slow_after_first
 from problems import sizes_of_terms
 from recallscope import Instance, Problem, Samples, Threads, learn, run
 from recallscope.learning import population_mlp, stream
@@ -82,7 +83,7 @@ MLPS = [
 ]
 
 
-@pytest.mark.parametrize("change", MLPS, ids=str)
+@pytest.mark.parametrize("change", slow_after_first(MLPS), ids=str)
 def test_the_mlp_converges_at_the_root_of_the_batch(change):
     problem = Problem(**ATTENTION | change, samples=math.inf)
     sizes = [4**k * 1000 for k in range(6)]
@@ -106,6 +107,7 @@ def test_the_quadrature_of_the_mlp_is_of_second_order(change, monkeypatch):
         assert fine < coarse / 2, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2, 16, pytest.param(256, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "quadratic"])
 def test_the_quadrature_errs_by_less_than_one_in_ten_thousand(length, activation, monkeypatch):

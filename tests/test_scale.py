@@ -33,6 +33,7 @@ def measured(problem):
     return result["peak"]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_batch():
     peaks = [
         measured(Problem(vocab=1024, samples=samples, dim=64, length=16))
@@ -41,6 +42,7 @@ def test_memory_does_not_grow_with_the_batch():
     assert peaks[1] < 1.05 * peaks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "problem",
     [

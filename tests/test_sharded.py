@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from lanes import slow_after_first
 from recallscope import Instance, Problem, ProblemError, Status, Threads, run
 from recallscope.executors.base import Done, Serial
 from recallscope.learning.batch import tile_size
@@ -130,7 +131,7 @@ def batch_of(problem, shards, executor=None):
     )
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("problem", slow_after_first(PROBLEMS.values(), 2), ids=PROBLEMS)
 def test_the_record_is_that_of_the_whole_experiment(problem, processes):
     expected = whole(problem)
     assert expected["status"] == "ok"

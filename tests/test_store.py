@@ -225,6 +225,7 @@ def test_a_reader_is_not_disturbed_by_a_compaction(store, records):
     assert all_of(store) == as_kept(records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop", [(), ("failed",)])
 def test_a_crash_at_any_moment_of_a_compaction_loses_and_doubles_nothing(
     drop, tmp_path, records, monkeypatch

@@ -46,6 +46,7 @@ def old_table():
     return pq.read_table(shard).slice(0, 200)
 
 
+@pytest.mark.slow
 def test_a_store_of_0_1_is_opened_whole(tmp_path):
     place = tmp_path / "records"
     shutil.copytree(OLD, place)

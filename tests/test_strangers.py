@@ -105,6 +105,7 @@ def test_a_stranger_is_not_predicted_as_something_else(command, change) -> None:
     assert (refused.returncode, "no closed form for the" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_strangers_in_a_sweep_on_processes(command, tmp_path) -> None:
     """And on Ray in test_on_ray.py."""
     (tmp_path / "sweep.toml").write_text(SWEEP)

@@ -196,6 +196,7 @@ def test_a_cell_that_takes_its_worker_along_fails_alone(tmp_path):
     assert tries[CELLS[7]] <= 5 + 5  # alone, and in company while it was sought
 
 
+@pytest.mark.slow
 def test_killed_processes_are_replaced(tmp_path, undisturbed):
     pool = Processes(2)
     killed = []
@@ -396,6 +397,7 @@ def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone(monkeypatch):
     assert sizes == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
     cells = [Cell(PROBLEM, seed) for seed in range(400)]
     roomy, cramped = Counting(1e12), Counting(5e8)

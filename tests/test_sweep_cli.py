@@ -124,6 +124,7 @@ def results(store):
     )
 
 
+@pytest.mark.slow
 def test_shards_change_nothing(command, tmp_path):
     path = tmp_path / "large.toml"
     path.write_text("[problem]\nvocab = 256\ndim = 32\nlength = 8\nsamples = 50000\n")

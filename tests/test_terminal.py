@@ -95,6 +95,7 @@ def test_a_terminal_acts_on_no_name_of_a_checkpoint(folder):
     assert r"shortest, length: \x1b]52;c;ZXZpbA==\x07" in shown
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_name_of_a_checkpoint_unescaped(folder):
     done = as_typed(folder, *AUDIT)
     assert done.returncode == 0, done.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import random
 import time
 from pathlib import Path
 
@@ -227,30 +229,40 @@ def test_prediction_is_monotone(fields: dict, factor: float) -> None:
             assert more <= now + 0.005, name
 
 
-@pytest.mark.parametrize("embedding", ["sphere", "gaussian", "rademacher", "orthogonal"])
-@pytest.mark.parametrize("width", [None, 1, 40_000])
-@pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "quadratic", "identity"])
-@pytest.mark.parametrize("marked", [False, True])
-def test_extreme_sizes_are_finite(
-    embedding: str, width: int | None, activation: str, marked: bool
-) -> None:
-    options = {"embedding": embedding, "width": width, "trigger_in_values": marked}
-    if width is not None:
-        options["activation"] = activation
-    sizes = [
-        {"vocab": 10**9, "samples": 10**13, "dim": 16384, "length": 10**6},
-        {"vocab": 2, "samples": 1, "dim": 1, "length": 1},
-        {"vocab": 2, "samples": 1, "dim": 3, "length": 2},
-        {"vocab": 1000, "samples": math.inf, "dim": 20, "length": 2},
-        {"vocab": 2**53, "samples": 2**53, "dim": 2**53, "length": 2**53},
-        {"vocab": 2**40, "samples": 1, "dim": 1, "length": 1},
-    ]
-    for size in sizes:
-        if embedding == "orthogonal" and size["dim"] <= size["vocab"]:
-            size["vocab"], size["dim"] = min(size["vocab"], 2**52), min(size["vocab"], 2**52) + 1
-        document = predict(Problem(**size, **options)).to_dict()
-        json.dumps(document, allow_nan=False)
-        assert all(0 <= value <= 1 for value in document["prediction"].values())
+EXTREME = [
+    {"vocab": 10**9, "samples": 10**13, "dim": 16384, "length": 10**6},
+    {"vocab": 2, "samples": 1, "dim": 1, "length": 1},
+    {"vocab": 2, "samples": 1, "dim": 3, "length": 2},
+    {"vocab": 1000, "samples": math.inf, "dim": 20, "length": 2},
+    {"vocab": 2**53, "samples": 2**53, "dim": 2**53, "length": 2**53},
+    {"vocab": 2**40, "samples": 1, "dim": 1, "length": 1},
+]
+EXTREME_OPTIONS = {
+    "embedding": ["sphere", "gaussian", "rademacher", "orthogonal"],
+    "width": [None, 1, 40_000],
+    "activation": ["relu", "gelu", "tanh", "quadratic", "identity"],
+    "trigger_in_values": [False, True],
+}
+
+
+def test_extreme_sizes_are_finite() -> None:
+    problems = []
+    for size, *values in itertools.product(EXTREME, *EXTREME_OPTIONS.values()):
+        options = dict(zip(EXTREME_OPTIONS, values, strict=True))
+        if options["width"] is None:
+            del options["activation"]
+        if options["embedding"] == "orthogonal" and size["dim"] <= size["vocab"]:
+            vocab = min(size["vocab"], 2**52)
+            options |= {"vocab": vocab, "dim": vocab + 1}
+        problems.append(Problem(**(size | options)))
+    found = predict(list(dict.fromkeys(problems)))
+    assert len(found) == 6 * 4 * 2 * (1 + 2 * 5)
+    assert found.reasons == {}
+    for name in ACCURACIES:
+        values = getattr(found, name)
+        assert np.all((values >= 0) & (values <= 1)), name
+    for problem in random.Random(0).sample(problems, 24):  # and all that is said of one
+        json.dumps(predict(problem).to_dict(), allow_nan=False)
 
 
 def test_sensible_far_outside() -> None:
