@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 import planted_claims
+from lanes import slow_after_first
 from recallscope.executors.base import Serial
 from recallscope.paper import predictions
 from recallscope.paper.bundle import summary
@@ -80,7 +81,7 @@ def is_fit_to_be_told(found, tmp_path, name):
     assert write_figure(Drawings(Serial()), CLAIMS[name], found, tmp_path, ["png"])
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", slow_after_first(CLAIMS, 4))
 def test_where_all_runs_failed_nothing_is_concluded(name, tmp_path):
     claim = CLAIMS[name]
     lost = planted_claims.evidence(
@@ -109,7 +110,9 @@ def test_failed_runs_do_not_move_what_is_judged(tmp_path):
     is_fit_to_be_told(found, tmp_path, "first-steps")
 
 
-@pytest.mark.parametrize("name", ["products", "two-by-two", "trade-off", "finite-data", "news"])
+@pytest.mark.parametrize(
+    "name", slow_after_first(["products", "two-by-two", "trade-off", "finite-data", "news"], 2)
+)
 @pytest.mark.parametrize("size", [1e9, 1.0], ids=["never", "always"])
 def test_targets_out_of_range_are_bounds(name, size, tmp_path):
     found = found_in(name, **dict.fromkeys(CLAIMS[name].sweeps, lambda problem: size))

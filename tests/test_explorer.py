@@ -143,7 +143,14 @@ def test_the_form_is_never_sent(chromium, written):
     tab.page.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1600, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "dark"),
+        pytest.param(1024, "light", marks=pytest.mark.slow),
+        pytest.param(1600, "dark", marks=pytest.mark.slow),
+    ],
+)
 def test_everyone_can_use_it_at_every_width(chromium, written, width, scheme):
     tab = open_tab(chromium, written.resolve().as_uri(), width, mobile=width < 500)
     tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

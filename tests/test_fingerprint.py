@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import golden_things
+from lanes import slow_after_first
 from recallscope.experiment.metric import Metric
 from recallscope.parts import fingerprint as here
 from recallscope.parts.fingerprint import fingerprint, modules_of
@@ -134,7 +135,7 @@ HASH = "from recallscope.parts.fingerprint import fingerprint\nfrom main import 
 HASH += "print(fingerprint(train))"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", slow_after_first(WAYS, 6))
 def test_an_edit_is_noticed(way, tmp_path) -> None:
     folder = lay(tmp_path / "one", WAYS[way])
     before = python(folder, HASH)
@@ -339,7 +340,7 @@ print(unpack(Path("packed").read_bytes())(None, 0)[0])
 """
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", slow_after_first(WAYS, 6))
 def test_modules_travel_to_a_process_that_does_not_have_them(way, tmp_path) -> None:
     folder = lay(tmp_path / "one", WAYS[way])
     python(folder, SEND)

@@ -138,6 +138,7 @@ def test_a_host_without_a_node_cannot_join(cluster: Cluster, tmp_path: Path) -> 
     assert f"`ray start --address={cluster.address}`" in sentence
 
 
+@pytest.mark.slow
 def test_another_version_of_ray_cannot_join(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import ray\nray.__version__ = '2.0.7'\n")
     path = f"{tmp_path}{os.pathsep}{cluster.environment()['PYTHONPATH']}"

@@ -269,6 +269,7 @@ def test_a_claim_is_run_interrupted_and_resumed(tmp_path):
     assert {path.stem for path in (tmp_path / "report-figures").iterdir()} == {"lower-bound"}
 
 
+@pytest.mark.slow
 def test_the_report_in_a_browser(evidence, found, tmp_path):
     """All claims, drawn, from the file alone."""
     claims = [(CLAIMS[name], each) for name, each in found.items()]

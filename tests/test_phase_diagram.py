@@ -387,6 +387,7 @@ def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
     assert [cell["failed"] for cell in document["cells"]].count(1) == 1
 
 
+@pytest.mark.slow
 def test_the_values_of_a_plane_do_not_depend_on_the_order_of_its_axes(command):
     axes = ("dim=33,65", "vocab=8,16")
     options = ("--samples", "64", "--length", "2", "--seeds", "1", "--embedding", "orthogonal")

@@ -52,7 +52,10 @@ def assert_rate_of_a_half(errors, sizes, names):
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"trigger_in_values": True}, {"embedding": "gaussian"}, {"length": 1}, {"length": 2}],
+    slow_after_first(
+        [{}, {"trigger_in_values": True}, {"embedding": "gaussian"}, {"length": 1}, {"length": 2}],
+        2,
+    ),
     ids=str,
 )
 def test_attention_alone_converges_at_the_root_of_the_batch(change):

@@ -249,6 +249,8 @@ def test_progress_in_a_log_says_how_far_and_how_fast(tmp_path):
         [*call, "--executor", "processes", "--workers", "2"], stderr=subprocess.PIPE, text=True
     ) as driver:
         line = driver.stderr.readline()
+        while line.startswith("sweep: soon to begin"):
+            line = driver.stderr.readline()
         driver.kill()
     pattern = (
         r"sweep: \d+%, (estimating|about [\d.]+ \w+ left); "
