@@ -11,6 +11,8 @@ import pytest
 def slow_after_first(cases: Iterable[Any], count: int = 1) -> list[Any]:
     """The cases of a test, of which the fast lane runs the first ones only."""
     return [
-        case if place < count else pytest.param(case, marks=pytest.mark.slow)
+        case
+        if place < count
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
         for place, case in enumerate(cases)
     ]

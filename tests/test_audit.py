@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 import recallscope
 from browser import browser, open_tab
 from inline_code import inline_code
+from lanes import slow_after_first
 from recallscope.audits import used_rows as rows_in_use
 from recallscope.audits.audit import Audit
 from recallscope.audits.table_statistics import table_statistics
@@ -210,6 +211,7 @@ def test_experiments_are_where_they_were_predicted():
         assert seen.low[0.5] <= seen.measured[0.5] <= seen.high[0.5]
 
 
+@pytest.mark.slow
 def test_matrices_that_are_large_are_announced(monkeypatch):
     monkeypatch.setattr("recallscope.api.audit._WORTH_SAYING", 100)
     with pytest.warns(UserWarning, match="matrices of 16×16 take"):
@@ -234,7 +236,7 @@ def test_the_page_has_no_code_in_its_attributes(found, tmp_path):
     assert inline_code((tmp_path / "audit.html").read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize(("width", "mobile"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(("width", "mobile"), slow_after_first([(390, True), (1280, False)]))
 def test_a_browser_shows_the_page_and_asks_for_nothing(found, tmp_path, width, mobile):
     page = tmp_path / "audit.html"
     both = Audit(checkpoints=(found.checkpoints[0], found.checkpoints[0]))

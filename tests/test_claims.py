@@ -33,7 +33,7 @@ def found_in(name, **changed):
 found_if_true = cache(found_in)
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", slow_after_first(CLAIMS, 4))
 def test_a_planted_truth_is_supported(name):
     found = found_if_true(name)
     wrong = [each for each in found.judgements if each.verdict is not Verdict.SUPPORTED]
@@ -41,7 +41,7 @@ def test_a_planted_truth_is_supported(name):
     assert found.verdict is (Verdict.INCONCLUSIVE if CLAIMS[name].withheld else Verdict.SUPPORTED)
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", slow_after_first(CLAIMS, 4))
 def test_contradicting_data_flips_the_verdict(name):
     found = found_in(name, **planted_claims.CONTRADICTING[name])
     assert found.verdict is Verdict.CONTRADICTED, [
@@ -51,11 +51,14 @@ def test_contradicting_data_flips_the_verdict(name):
 
 @pytest.mark.parametrize(
     ("name", "changed"),
-    [
-        (name, each)
-        for name, changes in planted_claims.ALSO_CONTRADICTING.items()
-        for each in changes
-    ],
+    slow_after_first(
+        [
+            (name, each)
+            for name, changes in planted_claims.ALSO_CONTRADICTING.items()
+            for each in changes
+        ],
+        4,
+    ),
 )
 def test_each_thing_that_a_claim_says_can_flip_it(name, changed):
     found = found_in(name, **changed)

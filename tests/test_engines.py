@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lanes import slow_after_first
 from problems import sizes_of_terms, small_problems
 from recallscope import Instance, Problem, ProblemError, Task, Threads, learn, run
 from recallscope.learning.batch import Batch, Tile, tile_size
@@ -145,7 +146,7 @@ CASES = [(problem, engine) for problem in [*PROBLEMS, MLP] for engine in engines
 
 
 @pytest.mark.parametrize(("problem", "engine"), CASES, ids=str)
-@pytest.mark.parametrize("size", [1, 7, 4096])
+@pytest.mark.parametrize("size", slow_after_first([7, 1, 4096]))
 def test_the_record_does_not_depend_on_the_blocks_drawn(problem, engine, size):
     whole = result_of(problem, training_batch, engine)
     assert result_of(problem, drawn_in_pieces(size), engine) == whole

@@ -23,6 +23,7 @@ from agreement import (
 )
 from browser import browser, open_tab
 from inline_code import inline_code
+from lanes import slow_after_first
 from recallscope import Instance, Problem, Threads, explore, learn, run, solve
 from recallscope.explorer.examples import EXAMPLES
 from recallscope.explorer.inline import inline
@@ -88,7 +89,7 @@ def test_what_binds_and_what_is_needed_are_those_of_python(tab):
             assert tab.page.evaluate(script, [told, size]) == solve(problem, size, 0.5).value
 
 
-@pytest.mark.parametrize("which", range(len(EXAMPLES)))
+@pytest.mark.parametrize("which", slow_after_first(range(len(EXAMPLES))))
 def test_the_small_examples_learn_as_run_does(tab, which):
     example = EXAMPLES[which]
     script = """(which) => {
@@ -210,7 +211,7 @@ def test_a_link_restores_the_state_and_a_strange_one_does_no_harm(chromium, writ
 STRANGE = ["__proto__=1", "constructor=1", "trigger_in_values=constructor"]
 
 
-@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("strange", slow_after_first(STRANGE))
 def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
     tab = open_tab(chromium, f"{written.resolve().as_uri()}#{strange}&vocab=300", 1200)
     script = "Object.entries(recallscope.state()).map(([name, value]) => [name, String(value)])"

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from figures import KINDS, diagram, law, pictures
+from lanes import slow_after_first
 from recallscope.plotting.phase_diagram import phase_diagram_figure
 from recallscope.plotting.scaling import scaling_figure
 from recallscope.plotting.style import draw
@@ -110,7 +111,7 @@ def test_every_kind_is_drawn_on_axes_of_the_users(name):
         kind.draw([])
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH)
+@pytest.mark.parametrize("name", slow_after_first(ONE_OF_EACH, 3))
 def test_fonts_are_truetype_in_pdf_and_text_is_text_in_svg(name):
     figure = FIGURES[name]()
     pdf, svg = io.BytesIO(), io.BytesIO()

@@ -196,6 +196,7 @@ def test_two_workers_are_as_fast_as_two_bare_processes(ray: RayExecutor) -> None
     assert max(ratios) > 0.85
 
 
+@pytest.mark.slow
 def test_parts_of_strangers_and_trainings_have_the_same_bits(ray: RayExecutor, tmp_path) -> None:
     (tmp_path / "strange.toml").write_text(SWEEP)
     tiny = {"vocab": 16, "samples": 40, "dim": 8, "length": 3, "learner": "adam", "steps": 20}

@@ -73,6 +73,7 @@ def test_a_bundle_that_was_changed_is_told_of(tmp_path, monkeypatch):
         bundled_evidence()
 
 
+@pytest.mark.slow
 def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
     """A few of every sweep, worked out again; all of them where time is no matter."""
     afresh = Evidence.at(BUNDLE, "full")
@@ -97,6 +98,7 @@ def test_measures_that_version_0_1_kept_are_read(tmp_path):
     assert record.metric("gradient_noise") == 0.25
 
 
+@pytest.mark.slow
 def test_the_records_of_the_bundle_are_sound():
     found = Store(BUNDLE / "records").verify()
     assert found.sound

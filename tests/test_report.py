@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from browser import browser, open_tab
 from inline_code import inline_code
+from lanes import slow_after_first
 from made_up_report import FACTS, RUDE, claims
 from recallscope.executors.base import Serial
 from recallscope.paper.drawings import Drawings, drawings
@@ -51,6 +52,7 @@ def measured(x, y, low=None, high=None, **changes) -> Series:
     return Series(label="seen", kind=Kind.MEASURED, x=x, y=y, low=low, high=high, **changes)
 
 
+@pytest.mark.slow
 def test_all_verdicts_are_said_in_words(page):
     assert {found.verdict for _, found in claims() if found} == set(Verdict)
     for verdict in Verdict:
@@ -264,7 +266,7 @@ STICKING_OUT = """[...document.querySelectorAll("body *")].filter(each =>
   .map(each => each.outerHTML.slice(0, 80))"""
 
 
-@pytest.mark.parametrize(("width", "mobile"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(("width", "mobile"), slow_after_first([(390, True), (1280, False)]))
 def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width, mobile):
     address = written.as_uri()
     with browser() as chromium:

@@ -103,6 +103,7 @@ def test_a_pipe_gets_no_name_of_a_checkpoint_unescaped(folder):
     assert f"{SHOWN}.wte.weight (inputs and outputs)" in done.stdout
 
 
+@pytest.mark.slow
 def test_names_of_files_are_escaped(folder, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     done = command("audit", *map(str, sorted(folder.glob("*.safetensors"))))

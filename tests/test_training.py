@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import recallscope
+from lanes import slow_after_first
 from recallscope import Problem, ProblemError, run
 from recallscope.experiment import run as module
 from recallscope.experiment.run import run_together
@@ -136,7 +137,9 @@ def test_small_saturation_leaves_attention_to_training():
 # The end.
 
 
-@pytest.mark.parametrize("change", [{}, {"width": 12}, {"trigger_in_values": True}], ids=str)
+@pytest.mark.parametrize(
+    "change", slow_after_first([{"width": 12}, {}, {"trigger_in_values": True}]), ids=str
+)
 def test_the_minimum_is_where_descent_ends(change):
     """Unequal counts, below the edge: the loss is convex, and long descent comes to its minimum."""
     problem = SMALL.replace(length=1, samples=150, vocab=48, dim=8).replace(**change)
