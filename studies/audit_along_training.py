@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from recallscope import RecallStream, Task, audit
+from recallscope import RecallStream, RecallTask, audit
 from recallscope.common.csv_files import write_csv
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def answers(model: GPT2LMHeadModel, tokens: torch.Tensor, position: torch.Tensor
     return model(inputs_embeds=shown).logits[:, -1, :VOCAB]
 
 
-def recall(model: GPT2LMHeadModel, task: Task) -> float:
+def recall(model: GPT2LMHeadModel, task: RecallTask) -> float:
     tokens, position, label = map(torch.from_numpy, task.draw(0, TESTS, "test"))
     with torch.no_grad():
         return (answers(model, tokens, position).argmax(dim=1) == label).double().mean().item()
@@ -60,7 +60,7 @@ def recall(model: GPT2LMHeadModel, task: Task) -> float:
 
 def trained(folder: Path) -> dict[int, float]:
     """Recall by step; a checkpoint of each is left in the folder."""
-    task, model = Task(VOCAB, LENGTH, 0), new_model()
+    task, model = RecallTask(VOCAB, LENGTH, 0), new_model()
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.003)
     found = {}
     stream = iter(RecallStream(task, samples=BATCH * SAVED[-1], block=BATCH))

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recallscope import Instance, Learned, Problem, Task, Threads, learn
+from recallscope import Instance, Learned, Problem, RecallTask, Threads, learn
 from recallscope.plotting.style import COLOURS, new_figure, save, style_axes
 from recallscope.theory.hermite import kernel
 
@@ -80,7 +80,7 @@ def gradient_noise(axes: Axes, number: int) -> str:
 def sampling(axes: Axes, number: int) -> str:
     """How often each fact was seen."""
     each = (16, 2)[number]
-    task = Task(vocab=4096, length=4)
+    task = RecallTask(vocab=4096, length=4)
     seen = np.bincount(task.draw(0, each * 4096).label, minlength=4096)
     axes.hist(seen, np.arange(-0.5, 36), color=WRONG, density=True, label="facts")
     axes.axvline(each, color="black", linewidth=1, linestyle="--", label="the mean")

@@ -124,7 +124,7 @@ def measured(name: str, treatment: str, size: int) -> list[Row]:
         "dim": problem.dim,
         "samples": problem.samples,
         "length": length,
-        "effective_dim": round(told.effective_dims["tokens_raw"], 2),
+        "effective_dim": round(told.quantities["tokens_effective_dim_raw"], 2),
     }
     for which in ("lock", "recall"):
         values = [getattr(record, f"{which}_accuracy") for record in records]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from recallscope import predict
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.theory.accuracy import analyse
-from recallscope.theory.end_law import TRAINED
-from recallscope.theory.end_prediction import predict_end
+from recallscope.theory.choosing import extrapolated
+from recallscope.theory.end_law import FOUND
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.recorded_error import recorded_error
-from recallscope.theory.tested_range import extrapolated
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 NO_SIGNAL = 1e12  # a noise above this is that of no signal at all, and its size is rounding
@@ -61,7 +61,7 @@ def draw_trained(count: int, seed: int) -> list[Problem]:
     problems = []
     for _ in range(count):
         vocab = round(math.exp(random.uniform(math.log(60), math.log(520))))
-        learner = str(random.choice(sorted(TRAINED)))
+        learner = str(random.choice(sorted([*FOUND, "converged"])))
         dim = round(math.exp(random.uniform(math.log(5), math.log(126))))
         mlp = learner == "converged" and random.random() < 0.4
         problems.append(
@@ -145,15 +145,14 @@ def compare_end(problems: list[Problem], found: list[dict[str, Any]]) -> dict[st
     """The same for the law of the end."""
     worst, laws = (0.0, ""), 0
     for problem, there in zip(problems, found, strict=True):
-        here = predict_end(problem)
+        here = predict(problem)
         if here.reason != there["reason"]:
             return {"reason": (here.reason, there["reason"], repr(problem))}
         if here.recall_accuracy is None:
             continue
         laws += 1
-        difference = max(
-            abs(getattr(here, name) - there[name])
-            for name in ("recall_accuracy", "lock_accuracy", "facts_seen", "memory_accuracy")
-        )
+        numbers = {"recall_accuracy": here.recall_accuracy}
+        numbers |= {name: factor.value for name, factor in here.factors.items()}
+        difference = max(abs(value - there[name]) for name, value in numbers.items())
         worst = max(worst, (difference, repr(problem)))
     return {"problems": len(problems), "with a law": laws, "worst": worst}

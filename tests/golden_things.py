@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.experiment.metric import Metric
-from recallscope.tasks.kind import TaskKind
-from recallscope.tasks.recall import Task
+from recallscope.tasks.kind import Task as TaskPart
+from recallscope.tasks.recall import RecallTask as Task  # as it was called when hashes were taken
 
 STEPS = {"warm-up": 3, "rates": (0.1, 0.2)}
 
@@ -88,5 +88,5 @@ THINGS: dict[str, collections.abc.Callable | object] = {
     "dataclass": Settings(rate=0.3),
     "values": [{"a", "b"}, {"x": np.arange(3)}, Colour.BLUE, Pair(2), 1.5, "text"],
     "metric": Metric(name="mine", measure=measure),
-    "task": TaskKind(name="mine", make=make),
+    "task": TaskPart(name="mine", make=make),
 }

@@ -14,8 +14,8 @@ from recallscope import Problem, Record, Status, bound, solve
 from recallscope.paper.crossings import Kept, crossings_of
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
+from recallscope.parts.axes import SIZES
 from recallscope.record import Provenance
-from recallscope.theory.sizes import GROWS
 from recallscope.validation.decoders import DECODERS
 from recallscope.validation.measures import MEASURES, NOISES
 
@@ -92,7 +92,7 @@ def record_of(problem: Problem, seed: int, **numbers: Any) -> Record:
 def _runs(search, critical: float) -> list[Record]:
     """As many runs as the search may ask for, about the size at which they cross the target."""
     random = np.random.default_rng(search.first_seed)
-    sign = 1 if GROWS[search.quantity] else -1
+    sign = SIZES[search.quantity].monotone
     found = []
     for seed in range(search.first_seed, search.first_seed + search.budget):
         x = random.uniform(-0.7, 0.7)

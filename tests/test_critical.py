@@ -231,7 +231,7 @@ def test_a_record_of_another_problem_is_refused():
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"quantity": "depth"}, "can search for vocab, samples"),
+        ({"quantity": "depth"}, "an axis is one of vocab, samples"),
         ({"quantity": "width"}, "attention alone has no width"),
         ({"accuracy": "loss"}, "accuracy must be one of"),
         ({"target": 1.0}, "the target must be an accuracy between 0 and 1"),

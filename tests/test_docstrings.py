@@ -10,6 +10,7 @@ import pytest
 
 import recallscope
 from recallscope import Problem
+from recallscope.plotting.result import Result
 
 ROOT = Path(__file__).parents[1]
 PROBLEM = Problem(vocab=64, samples=512, dim=16, length=4)
@@ -48,10 +49,17 @@ def documented(found) -> set[str]:
     return {each.name for kind in ("parameters", "attributes") for each in sections.get(kind, ())}
 
 
+def is_returned(name: str) -> bool:
+    made = getattr(recallscope, name)
+    return isinstance(made, type) and issubclass(made, Result)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_argument_is_documented(sources, name):
     found = public(sources, name)
     assert told(found)["text"]
+    if is_returned(name):  # and need not be made
+        return
     assert arguments(found) <= documented(found)
     if found.is_function:
         assert documented(found) <= arguments(found)

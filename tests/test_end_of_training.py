@@ -13,12 +13,12 @@ from scipy.optimize import OptimizeResult
 from typer.testing import CliRunner
 
 import recallscope
-from recallscope import Problem
+from recallscope import Problem, predict
 from recallscope.cli.main import app
-from recallscope.theory.end_law import TRAINED, clarity, end_of_training
-from recallscope.theory.end_prediction import EndPrediction, predict_end
+from recallscope.theory.end_law import FOUND, clarity, end_of_training
 from recallscope.theory.memory_edge import edge, pool
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
+from recallscope.theory.prediction import Prediction
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,7 +64,7 @@ def test_recall_of_the_minimum_is_as_derived(vocab, dim, width):
     found = [
         recallscope.run(problem, seed, test_samples=vocab).recall_accuracy for seed in range(6)
     ]
-    assert np.mean(found) == pytest.approx(predict_end(problem).recall_accuracy, abs=0.05)
+    assert np.mean(found) == pytest.approx(predict(problem).recall_accuracy, abs=0.05)
 
 
 def test_facts_seen_add_up():
@@ -92,10 +92,10 @@ def test_recall_is_never_above_the_facts_seen():
             samples=int(vocab * np.exp(rng.uniform(math.log(0.25), math.log(32)))),
             dim=int(rng.integers(5, 60)),
             length=int(rng.integers(2, 129)),
-            learner=str(rng.choice(sorted(TRAINED))),
+            learner=str(rng.choice([*sorted(FOUND), "converged"])),
         )
-        found = predict_end(problem)
-        assert 0 <= found.recall_accuracy <= found.facts_seen <= 1
+        found = predict(problem)
+        assert 0 <= found.recall_accuracy <= found.factors["facts_seen"].value <= 1
 
 
 def test_attention_is_given_or_learnt():
@@ -111,10 +111,10 @@ def test_attention_is_given_or_learnt():
 def test_a_prediction_of_the_end_is_one_line_of_python():
     problem = Problem(vocab=256, samples=256, dim=48, length=16, learner="muon")
     found = recallscope.predict(problem)
-    assert isinstance(found, EndPrediction)
-    product = found.lock_accuracy * found.facts_seen * found.memory_accuracy
+    assert isinstance(found, Prediction)
+    product = math.prod(factor.value for factor in found.factors.values())
     assert found.recall_accuracy == pytest.approx(product)
-    again = EndPrediction.from_dict(json.loads(json.dumps(found.to_dict())))
+    again = Prediction.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again == found
     many = recallscope.predict([problem, problem.replace(learner="three-step")])
     assert many.recall_accuracy[0] == pytest.approx(found.recall_accuracy)
@@ -140,7 +140,7 @@ def test_the_law_is_silent_where_it_was_not_measured(changes, word):
     found = recallscope.predict(problem.replace(**changes))
     assert found.recall_accuracy is None
     assert word in found.reason
-    assert EndPrediction.from_dict(found.to_dict()) == found
+    assert Prediction.from_dict(found.to_dict()) == found
 
 
 def test_the_command_says_what_is_derived_and_what_is_measured():
@@ -192,8 +192,8 @@ def test_a_prediction_says_that_its_equations_were_not_solved(monkeypatch, succe
 
     monkeypatch.setattr("scipy.optimize.root", stopped)
     problem = Problem(vocab=128, samples=256, dim=12, length=8, learner="gd")
-    found = predict_end(problem)
+    found = predict(problem)
     assert found.recall_accuracy is None
     assert "the equations of its memory were not solved" in found.reason
-    assert EndPrediction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert Prediction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     assert recallscope.predict([problem]).reasons == {0: found.reason}

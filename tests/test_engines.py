@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lanes import slow_after_first
 from problems import sizes_of_terms, small_problems
-from recallscope import Instance, Problem, ProblemError, Task, Threads, learn, run
+from recallscope import Instance, Problem, ProblemError, RecallTask, Threads, learn, run
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.cost import choose_engine
 from recallscope.learning.evaluation import evaluate
@@ -249,7 +249,7 @@ def test_a_tile_is_a_bounded_power_of_two(length, width):
 def test_a_task_of_ones_own_can_be_learnt():
     """Any source of samples will do: here the marked token is always the last."""
     problem = Problem(vocab=50, samples=2000, dim=32, length=4)
-    task = Task(50, 4, seed=9)
+    task = RecallTask(50, 4, seed=9)
 
     def draw(start, stop):
         tokens = task.draw(start, stop).tokens

@@ -24,14 +24,13 @@ from agreement import (
 from browser import browser, open_tab
 from inline_code import inline_code
 from lanes import slow_after_first
-from recallscope import Instance, Problem, Threads, explore, learn, run, solve
+from recallscope import Instance, Problem, Threads, explore, learn, predict, run, solve
 from recallscope.explorer.examples import EXAMPLES
 from recallscope.explorer.inline import inline
 from recallscope.explorer.page import page
 from recallscope.learning.three_step import Learned
 from recallscope.problem import ProblemError
 from recallscope.sweeps.spec import read_sweep
-from recallscope.theory.prediction import predict
 
 ADDRESS = "#vocab=300&samples=inf&dim=48&length=9&width=128&activation=tanh&embedding=gaussian"
 

@@ -255,24 +255,23 @@ def test_tests_without_end_are_foreseen():
 
 
 def test_closed_forms_that_overflow_are_none(monkeypatch, command):
-    from recallscope.theory import prediction
+    from recallscope.theory.laws import three_step
 
     def overflown(s):
         found = analyse(s)
         nothing = np.full_like(found.accuracies.recall_accuracy, np.nan)
         return found._replace(accuracies=found.accuracies._replace(one_step_accuracy=nothing))
 
-    analyse = prediction.analyse
-    monkeypatch.setattr(prediction, "analyse", overflown)
+    analyse = three_step.analyse
+    monkeypatch.setattr(three_step, "analyse", overflown)
     found = json.loads(command("predict", *SIZES, "--json").stdout)
     assert found["prediction"] is None
     assert "leave the range of floating-point numbers" in found["reason"]
     assert command("predict", *SIZES).stdout.endswith("choose sizes that are less far apart.\n")
     sought = ("--for", "dim", *SIZES[:4], *SIZES[6:])
-    assert "(predicted not known)" in command("solve", "--target", "0.5", *sought).stdout
-    none = command("solve", "--target", "0.999999999", *sought)
-    assert (none.returncode, none.stderr) == (1, "")
-    assert "No dim reaches 1: no closed form at these sizes" in none.stdout
+    none = command("solve", "--target", "0.5", *sought)
+    assert none.returncode == 2
+    assert "recallscope: no closed form at these sizes" in none.stderr
 
 
 def test_what_overflows_on_its_way_is_not_told_line_by_line(command):

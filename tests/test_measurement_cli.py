@@ -87,7 +87,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("critical", "--for", "depth", *SMALL), "the size sought must be one of vocab, samples"),
+        (("critical", "--for", "depth", *SMALL), "an axis is one of vocab, samples"),
         (("critical", "--for", "samples", *SMALL, "--target", "2"), "target must be an accuracy"),
         (("critical", "--for", "samples", *SMALL, "--budget", "x"), "budget must be a whole"),
         (("critical", "--for", "samples", *SMALL, "--low", "9", "--high", "9"), "must rise"),
@@ -132,7 +132,11 @@ CELL = "64,16,64,4,dim,samples,recall_accuracy,0.5,10 12,100,0.11,0.05,0.2\n"
             + "5,4,samples,0.5,recall_accuracy,ok,9,8,10,\n",
             "theory must be a number above 0, not 'x'",
         ),
-        ("phase", PHASE + CELL.replace("dim,samples", "foo,samples"), "an axis of a table is one"),
+        (
+            "phase",
+            PHASE + CELL.replace("dim,samples", "foo,samples"),
+            "axes of a table are columns",
+        ),
         ("phase", PHASE + CELL.replace("10 12", "abc"), "right must be numbers of tests"),
         ("phase", PHASE + CELL.replace("0.11,0.05,0.2", "5,-3,7"), "mean, low and high must be"),
         ("phase", PHASE + CELL.replace("0.11,0.05,0.2", "nan,nan,nan"), "mean, low and high must"),

@@ -14,8 +14,8 @@ from recallscope.learning.cost import ENGINES
 from recallscope.measurement.ablation import ABLATIONS
 from recallscope.measurement.axis import parse_axis
 from recallscope.paper.presets import SIZES as PAPER_SIZES
+from recallscope.parts.axes import SIZES
 from recallscope.record import ACCURACIES, accuracy_name
-from recallscope.theory.capacity import SIZES
 
 PROBLEM = ("--vocab", "64", "--samples", "512", "--dim", "16", "--length", "4")
 

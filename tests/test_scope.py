@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from recallscope import Problem, predict, solve
+from recallscope.theory.choosing import extrapolated, say_extrapolated
 from recallscope.theory.recorded_error import recorded_error
 from recallscope.theory.scope import exposures, scope
-from recallscope.theory.tested_range import extrapolated, say_extrapolated
 
 ROOT = Path(__file__).parents[1]
 USUAL = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}

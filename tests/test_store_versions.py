@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -189,14 +190,19 @@ def test_records_of_0_1_have_the_columns_that_were(old_table):
 
 
 @pytest.mark.slow
-def test_a_million_old_records_open_in_five_seconds(tmp_path, old_table):
-    import time
-
+def test_a_million_old_records_open_about_as_fast_as_they_are_read(tmp_path, old_table):
+    """A ratio of two CPU times of one run: 5 seconds on a quiet machine are 20 on a busy one."""
     rows = 2**18
     for part in range(4):
         table = pa.concat_tables([old_table] * (rows // 200 + 1)).slice(0, rows)
         keys = [(part * rows + row).to_bytes(24, "big") for row in range(rows)]
         put(tmp_path / "facts", table.set_column(0, "key", pa.array(keys, pa.binary(24))))
-    started = time.monotonic()
+    started = time.process_time()
     assert len(Store(tmp_path / "facts").statuses()) == 4 * rows
-    assert time.monotonic() - started < 5
+    ours = time.process_time() - started
+    started = time.process_time()
+    for path in (tmp_path / "facts").glob("*.parquet"):
+        read = pq.read_table(path)
+        assert len(dict(zip(*(read[name].to_pylist() for name in ("key", "status")), strict=True)))
+    bare = time.process_time() - started
+    assert ours < 2 * bare

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch.utils.data import DataLoader, Subset
 
-from recallscope import ProblemError, RecallDataset, RecallStream, Task
+from recallscope import ProblemError, RecallDataset, RecallStream, RecallTask
 from recallscope.tasks.random import Role, below, generator, words
 
 # The second task is too large for half a word per token, and takes the other path.
-TASKS = [Task(512, 9, seed=3), Task(2**17, 4, seed=3)]
+TASKS = [RecallTask(512, 9, seed=3), RecallTask(2**17, 4, seed=3)]
 
 
 def same(left, right):
@@ -44,7 +44,7 @@ def test_far_away_samples_are_as_quick_to_make():
 
 def test_the_stream_never_changes():
     """A change here changes every record: raise SCHEMA_VERSION with it."""
-    tokens, position, label = Task(512, 4, seed=0).draw(0, 2)
+    tokens, position, label = RecallTask(512, 4, seed=0).draw(0, 2)
     assert tokens.tolist() == GOLDEN_TOKENS
     assert position.tolist() == GOLDEN_POSITION
     assert label.tolist() == GOLDEN_LABEL
@@ -60,7 +60,7 @@ def test_half_a_word_serves_tokens_of_up_to_16_bits(vocab, halved):
     """Half a word has 32 bits, whose bias grows with the vocabulary."""
     random = words(3, Role.TRAIN, vocab, 4, start=0, stop=30)
     rows = random.view(np.uint32).reshape(-1, 6) if halved else random.reshape(-1, 5)
-    samples = Task(vocab, 4, seed=3).draw(0, len(rows))
+    samples = RecallTask(vocab, 4, seed=3).draw(0, len(rows))
     assert np.array_equal(samples.tokens, below(vocab, rows[:, :4]))
     assert np.array_equal(samples.position, below(4, rows[:, 4]))
 
@@ -72,7 +72,9 @@ def test_labels_are_a_permutation_of_the_marked_tokens(task):
     assert np.array_equal(label, task.permutation[tokens[np.arange(2000), position]])
 
 
-@pytest.mark.parametrize("task", [Task(16, 5, seed=1), Task(2**17, 5, seed=1)], ids=repr)
+@pytest.mark.parametrize(
+    "task", [RecallTask(16, 5, seed=1), RecallTask(2**17, 5, seed=1)], ids=repr
+)
 def test_tokens_and_positions_are_uniform_and_independent(task):
     tokens, position, _ = task.draw(0, 40_000)
     sixteenth = tokens * 16 // task.vocab
@@ -98,14 +100,14 @@ def test_test_samples_never_overlap_the_training_stream():
 
 
 def test_seeds_and_sizes_give_unrelated_samples():
-    tasks = [Task(512, 9, seed=3), Task(512, 9, seed=4), Task(513, 9, seed=3)]
+    tasks = [RecallTask(512, 9, seed=3), RecallTask(512, 9, seed=4), RecallTask(513, 9, seed=3)]
     drawn = [task.draw(0, 1000).tokens for task in tasks]
     for other in drawn[1:]:
         assert np.mean(drawn[0] == other) < 0.01
 
 
 def test_a_pickled_task_is_small_and_the_same():
-    task = Task(100_000, 4, seed=5)
+    task = RecallTask(100_000, 4, seed=5)
     before = task.draw(0, 10)
     text = pickle.dumps(task)
     assert len(text) < 500
@@ -144,17 +146,17 @@ def test_indices_of_numpy_will_do():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Task(1, 4), "vocab must be a whole number from 2"),
-        (lambda: Task(4, 0), "length must be a whole number from 1"),
-        (lambda: Task(4, 4, seed=-1), "seed must be a whole number from 0"),
-        (lambda: Task(4, 4, seed=2**63), "seed must be a whole number from 0"),
-        (lambda: Task(4, 4).draw(0, 1, "validation"), "split must be one of train, test"),
-        (lambda: RecallStream(Task(4, 4), 5, block=0), "block must be a whole number from 1"),
-        (lambda: RecallDataset(Task(4, 4), -5), "samples must be a whole number from 0"),
-        (lambda: RecallDataset(Task(4, 4), 5, split="x"), "split must be one of train, test"),
-        (lambda: Task(4, 4).draw(3, 1), "stop must be a whole number from 3 to"),
+        (lambda: RecallTask(1, 4), "vocab must be a whole number from 2"),
+        (lambda: RecallTask(4, 0), "length must be a whole number from 1"),
+        (lambda: RecallTask(4, 4, seed=-1), "seed must be a whole number from 0"),
+        (lambda: RecallTask(4, 4, seed=2**63), "seed must be a whole number from 0"),
+        (lambda: RecallTask(4, 4).draw(0, 1, "validation"), "split must be one of train, test"),
+        (lambda: RecallStream(RecallTask(4, 4), 5, block=0), "block must be a whole number from 1"),
+        (lambda: RecallDataset(RecallTask(4, 4), -5), "samples must be a whole number from 0"),
+        (lambda: RecallDataset(RecallTask(4, 4), 5, split="x"), "split must be one of train, test"),
+        (lambda: RecallTask(4, 4).draw(3, 1), "stop must be a whole number from 3 to"),
         (
-            lambda: next(Task(4, 4).blocks(3, size=0)),
+            lambda: next(RecallTask(4, 4).blocks(3, size=0)),
             "size must be a whole number from 1 to 2\\^53, not 0",
         ),
     ],

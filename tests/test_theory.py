@@ -8,6 +8,7 @@ import math
 import random
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from recallscope.theory.accuracy import (
     analyse,
     on_sphere,
 )
+from recallscope.theory.laws import three_step
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
@@ -454,7 +456,10 @@ def test_solving_for_locking() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda p: solve(p, "depth"), "can solve for vocab, samples, dim, length, width"),
+        (
+            lambda p: solve(p, "depth"),
+            "an axis is one of vocab, samples, dim, length, width, not 'depth'",
+        ),
         (lambda p: solve(p, "width"), "attention alone has no width"),
         (lambda p: solve(p, "dim", 1.5), "between 0 and 1, not 1.5"),
         (lambda p: solve(p, "dim", 0.5, "speed"), "accuracy must be one of"),
@@ -528,6 +533,7 @@ def test_sizes_beyond_floating_point_are_said_to_be_so_in_lists_too(monkeypatch)
         return Accuracies(*(np.where(s.vocab > 100, np.inf, 0.5) for _ in Accuracies._fields))
 
     monkeypatch.setattr(predictions, "accuracies", overflowing)
+    monkeypatch.setattr(three_step, "analyse", lambda s: SimpleNamespace(accuracies=overflowing(s)))
     listed = predict([Problem(**_ONE).replace(vocab=vocab) for vocab in (64, 256)])
     by_size = predict(**_ONE | {"vocab": [64, 256]})
     for found in (listed, by_size):

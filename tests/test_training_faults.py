@@ -18,11 +18,11 @@ from recallscope.experiment.run import run_together
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.loop import Ended
-from recallscope.models.kind import ModelKind
+from recallscope.models.kind import Model
 from recallscope.parts import registry
 from recallscope.parts.naming import find_part
-from recallscope.tasks.kind import TaskKind
-from recallscope.tasks.recall import Samples, Task
+from recallscope.tasks.kind import Task
+from recallscope.tasks.recall import RecallTask, Samples
 
 SMALL = Problem(vocab=16, samples=40, dim=8, length=3, learner="sgd", steps=12)
 
@@ -77,7 +77,7 @@ def test_parts_of_uneven_samples_depend_on_nothing_but_the_seed(tmp_path, monkey
 def lucky_at(step):
     """Recall, but at one step of eight samples all ask for the first fact."""
 
-    class Lucky(Task):
+    class Lucky(RecallTask):
         def draw(self, start, stop, split="train"):
             drawn = super().draw(start, stop, split)
             if split == "test" or start != 8 * step:
@@ -85,7 +85,7 @@ def lucky_at(step):
             first = np.zeros_like(drawn.label)
             return Samples(np.zeros_like(drawn.tokens), first, self.permutation[first])
 
-    return TaskKind(
+    return Task(
         name=f"lucky{step}", make=lambda problem, seed: Lucky(problem.vocab, problem.length, seed)
     )
 
@@ -107,7 +107,7 @@ class Certain(torch.nn.Module):
 @pytest.mark.parametrize("step", [0, 30])
 def test_fresh_samples_do_not_converge_by_one_lucky_batch(step):
     problem = SMALL.replace(
-        task=lucky_at(step), length=1, model=ModelKind(name="certain", build=Certain)
+        task=lucky_at(step), length=1, model=Model(name="certain", build=Certain)
     ).replace(learner="sgd", batch=8, fresh=True, steps=60, learning_rate=1e-3)
     found = run(problem)
     assert found.metrics["ended"] != Ended.CONVERGED
@@ -126,7 +126,7 @@ def test_fresh_samples_converge_by_many():
 def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
     """Seeds at which the first step has only facts that are known."""
     problem = SMALL.replace(length=1, samples=24, batch=4, steps=30, learning_rate=1e-3)
-    problem = problem.replace(model=ModelKind(name="certain", build=Certain))
+    problem = problem.replace(model=Model(name="certain", build=Certain))
     lucky = []
     for seed in range(200):
         first = Batches([Setup(problem=problem, seed=seed)]).of_step(0)[0]
@@ -158,7 +158,7 @@ class Tied(torch.nn.Module):
 
 @pytest.mark.parametrize("learner", ["adam", "sgd"])
 def test_a_training_of_tied_weights_resumes_to_the_bit(learner, tmp_path, monkeypatch):
-    problem = SMALL.replace(model=ModelKind(name="tied", build=Tied), learner=learner)
+    problem = SMALL.replace(model=Model(name="tied", build=Tied), learner=learner)
     whole = run(problem).result()
     path = tmp_path / "half.safetensors"
     assert stopped_and_resumed(problem, 7, path, monkeypatch) == whole
@@ -195,7 +195,7 @@ class Noisy(torch.nn.Module):
 
 @pytest.mark.parametrize("learner", ["adam", "gd"])
 def test_dropout_depends_on_nothing_but_the_seed(learner, tmp_path, monkeypatch):
-    noisy = ModelKind(name="noisy", build=Noisy)
+    noisy = Model(name="noisy", build=Noisy)
     problem = SMALL.replace(model=noisy, learner=learner, learning_rate=0.1)
     found = []
     for before in (1, 2):  # whatever was drawn by others
@@ -210,14 +210,14 @@ def test_dropout_leaves_the_generator_of_the_caller_alone():
     torch.manual_seed(7)
     expected = torch.rand(4)
     torch.manual_seed(7)
-    run(SMALL.replace(model=ModelKind(name="noisy", build=Noisy)))
+    run(SMALL.replace(model=Model(name="noisy", build=Noisy)))
     assert torch.equal(torch.rand(4), expected)
 
 
 def test_dropout_differs_from_step_to_step():
     """With weights that do not change, what differs between steps is the dropout alone."""
     problem = SMALL.replace(
-        model=ModelKind(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
+        model=Model(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
     )
     losses = run(problem).metrics["curve_loss"]
     assert len(set(losses)) == len(losses) == 7
@@ -281,7 +281,7 @@ def test_a_learner_may_give_tensors_too():
 # Infinitely many samples.
 
 
-class Uneven(Task):
+class Uneven(RecallTask):
     """The first fact nine times in ten."""
 
     def draw(self, start, stop, split="train"):
@@ -296,11 +296,11 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
         return Uneven(problem.vocab, problem.length, seed)
 
     limit = {"learner": "converged", "samples": math.inf, "length": 1}
-    uneven = SMALL.replace(task=TaskKind(name="uneven", make=make), learner="converged")
+    uneven = SMALL.replace(task=Task(name="uneven", make=make), learner="converged")
     with pytest.raises(ProblemError, match=r"the task uneven:\w+ does not say .* give a number of"):
         uneven.replace(**limit)
     assert run(uneven).status == "ok"
-    for task in ("recall", "memory", TaskKind(name="even", make=make, equal_facts=True)):
+    for task in ("recall", "memory", Task(name="even", make=make, equal_facts=True)):
         assert run(SMALL.replace(task=task, **limit)).status == "ok"
 
 
@@ -309,10 +309,10 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
 
 @pytest.mark.parametrize("learner", ["muon", "polar"])
 def test_an_optimiser_of_matrices_refuses_vectors(learner):
-    problem = SMALL.replace(model=ModelKind(name="noisy", build=Noisy), learner=learner)
+    problem = SMALL.replace(model=Model(name="noisy", build=Noisy), learner=learner)
     with pytest.raises(ProblemError, match=r"noisy:\w+ has a weight of shape \(16,\); choose adam"):
         run(problem)
-    assert run(problem.replace(model=ModelKind(name="tied", build=Tied))).status == "ok"
+    assert run(problem.replace(model=Model(name="tied", build=Tied))).status == "ok"
 
 
 # What is said of options.

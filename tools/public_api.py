@@ -145,7 +145,7 @@ def _alone(names: set[str], api: dict[str, str]) -> dict[tuple[str, str], str]:
 
 def _last(name: str) -> int:
     """Where the last part of a name begins."""
-    return re.search(r"[\w/-]+[)\]>]*$", name.removesuffix("()")).start()
+    return re.search(r"[\w/-]+[)\[\]>]*$", name.removesuffix("()")).start()
 
 
 # Python: public names, and the classes of what they return.

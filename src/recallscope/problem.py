@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recallscope.parts.canonical import canonical, digest
 from recallscope.parts.checks import LARGEST_SEED as LARGEST_SEED
 from recallscope.parts.checks import LARGEST_SIZE as LARGEST_SIZE
+from recallscope.parts.checks import checked_samples, step_size
 from recallscope.parts.checks import choice as choice
 from recallscope.parts.checks import shown as shown
 from recallscope.parts.checks import whole_number as whole_number
@@ -133,7 +132,7 @@ class Problem:
         **declared: Any,
     ) -> None:
         self._settle("vocab", whole_number("vocab", vocab, 2))
-        self._settle("samples", _samples(samples))
+        self._settle("samples", checked_samples(samples))
         self._settle("dim", whole_number("dim", dim, 1))
         self._settle("length", whole_number("length", length, 1))
         self._settle("width", None if width is None else whole_number("width", width, 1))
@@ -189,12 +188,18 @@ class Problem:
         """Parts that were handed over as objects travel along: others could not find them."""
         return _arrived, (dict(self.__dict__), packed(self.parts()))
 
-    def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not there: the fields of parts read like all others.
-        for declared, value in self.__dict__.get("declared", ()):
-            if declared == name:
-                return value
-        raise AttributeError(f"a problem has no field {name!r}")
+    if not TYPE_CHECKING:  # to which a misspelt field is a mistake; those of parts: problem["k"]
+
+        def __getattr__(self, name: str) -> Any:
+            # Only asked for what is not there: the fields of parts read like all others.
+            for declared, value in self.__dict__.get("declared", ()):
+                if declared == name:
+                    return value
+            raise AttributeError(f"a problem has no field {name!r}")
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name; type checkers do not know those that parts declare."""
+        return getattr(self, name)
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in FIELDS} | self._not_default()
@@ -236,7 +241,7 @@ class Problem:
         for field in ("eta", "gamma"):
             if getattr(self, field) is None:
                 raise ProblemError(f"the literal regime needs {field}, a positive step size")
-            self._settle(field, _step_size(field, getattr(self, field)))
+            self._settle(field, step_size(field, getattr(self, field)))
         if math.isinf(self.samples):
             raise ProblemError(
                 "the literal regime needs a finite number of samples, not inf; "
@@ -482,19 +487,3 @@ def no_check(problem: Problem) -> None:
 def check_dtype(dtype: str) -> None:
     """Raise unless experiments can be run with numbers of this kind."""
     choice("dtype", dtype, DTYPES)
-
-
-def _samples(value: object) -> float:
-    if isinstance(value, (str, float)) and value in ("inf", math.inf):
-        return math.inf
-    return whole_number("samples", value, 1, instead=", or inf")
-
-
-def _step_size(name: str, value: object) -> float:
-    number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
-        with suppress(OverflowError):  # of a whole number of hundreds of digits
-            number = float(value)
-    if 0 < number < 1e300:
-        return number
-    raise ProblemError(f"{name} must be a positive number below 1e300, not {shown(value)}")

@@ -18,8 +18,8 @@ def critical(
     target: float = 0.5,
     accuracy: str = "recall",
     *,
-    low: int | None = None,
-    high: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
     precision: float = 0.1,
     budget: int = 64,
     seed: int = 0,
@@ -30,7 +30,7 @@ def critical(
 
     Args:
         problem: everything but the size sought, whose value in the problem is not used.
-        quantity: samples, dim, width, vocab or length.
+        quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
         accuracy: recall, lock, one-step, or a metric.
         low: the smallest size to look at; by default far below where the target could be reached.

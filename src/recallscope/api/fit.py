@@ -22,8 +22,8 @@ def fit(
     accuracy: str = "recall",
     *,
     expect: Mapping[str, float] | None = None,
-    low: int | None = None,
-    high: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
     precision: float = 0.1,
     budget: int = 64,
     seed: int = 0,
@@ -36,7 +36,7 @@ def fit(
 
     Args:
         problem: the middle, from which one size at a time is varied.
-        quantity: the size whose critical value is sought: samples, dim, width, vocab or length.
+        quantity: the size, or field with which recall rises or falls, that is sought.
         vary: sizes and their values: 'dim=32:128:4', or ('dim', [32, 64, 128]).
         target: the accuracy to cross.
         accuracy: recall, lock, one-step, or a metric.
@@ -60,7 +60,7 @@ def fit(
     >>> [row["dim"] for row in found.rows()]
     [32, 64]
     """
-    axes = [axis_from(each) for each in vary]
+    axes = [axis_from(each, problem) for each in vary]
     check_varied(axes, quantity)
     runs = runner(how)
     searches = [

@@ -16,6 +16,7 @@ from recallscope.experiment.own import own_experiment
 from recallscope.measurement.axis import Axis, parse_axis, sizes_of
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.models.embeddings import Embeddings
+from recallscope.parts.axes import axes_of
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import Record
 from recallscope.sweeps.jobs import cell_workers
@@ -140,25 +141,27 @@ def store_at(place: str | Path | Store) -> Store:
     return place if isinstance(place, Store) else Store(place)
 
 
-AxisLike = str | Axis | tuple[str, Iterable[int]]
+AxisLike = str | Axis | tuple[str, Iterable[float]]
 """'dim=16:256:30', or ('dim', [16, 32, 64])."""
 
 
-def axis_from(given: AxisLike) -> Axis:
-    """An axis, however it was given.
+def axis_from(given: AxisLike, problem: Problem) -> Axis:
+    """An axis of a problem, however it was given.
 
-    >>> axis_from(("dim", [64, 16])), axis_from("dim=16,64")
+    >>> problem = Problem(vocab=64, samples=1, dim=16, length=4)
+    >>> axis_from(("dim", [64, 16]), problem), axis_from("dim=16,64", problem)
     (Axis(name='dim', values=(16, 64)), Axis(name='dim', values=(16, 64)))
     """
+    fields = axes_of(problem.parts())
     if isinstance(given, str):
-        return parse_axis(given)
+        return parse_axis(given, fields)
     try:
         name, values = given
     except (TypeError, ValueError):
         raise ProblemError(
             f"an axis is text such as 'dim=16:256:30', or a name and values, not {given!r:.60}"
         ) from None
-    return sizes_of(name, values)
+    return sizes_of(name, values, fields)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -18,7 +18,6 @@ from recallscope.measurement.phase import phase_diagram, plan
 from recallscope.measurement.phase_diagram import PhaseDiagram
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name, check_accuracy, check_target, metric_names
-from recallscope.theory.sizes import SIZES
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
@@ -36,7 +35,7 @@ def phase(
     seed: int = 0,
     **how: Unpack[HowToRun],
 ) -> PhaseDiagram:
-    """Run every cell of a plane of two sizes with seeds of its own, and compare with the theory.
+    """Run every cell of a plane of two sizes, or other numeric fields, and compare with a law.
 
     Args:
         problem: everything but the two sizes, whose values in the problem are not used.
@@ -60,7 +59,7 @@ def phase(
     4
     """
     name, runs = accuracy_name(accuracy), runner(how)
-    columns, rows = axis_from(x), axis_from(y)
+    columns, rows = axis_from(x, problem), axis_from(y, problem)
     check_accuracy(name, None if runs.own else metric_names(problem))
     check_target(target)
     records = runs.records(plan(problem, columns, rows, seeds, seed), "phase diagram")
@@ -76,7 +75,7 @@ def phase_of_store(
     accuracy: str = "recall",
 ) -> PhaseDiagram:
     """The plane of two sizes in the records of a store, of those that have the fields given."""
-    if x not in SIZES or y not in SIZES:
+    if not x.isidentifier() or not y.isidentifier():
         raise ProblemError(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
         )

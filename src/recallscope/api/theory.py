@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recallscope.api.predict import tables_of
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name
 from recallscope.theory import capacity, lower_bound
 from recallscope.theory.capacity import Solution
+from recallscope.theory.law import Given, Law
 from recallscope.theory.lower_bound import Bound
-from recallscope.theory.table_capacity import TableSolution, solve_table
-from recallscope.theory.table_prediction import TablePrediction, drawn_as_tables, predict_table
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
@@ -25,8 +23,9 @@ def solve(
     accuracy: str = "recall",
     *,
     embeddings: Embeddings | None = None,
+    law: str | Law | None = None,
     progress: ProgressCallback | bool = True,
-) -> Solution | TableSolution:
+) -> Solution:
     """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
 
     Args:
@@ -35,6 +34,7 @@ def solve(
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
         embeddings: arrays that the problem names; then sizes are samples and length.
+        law: the name of a law, or one of your own, that is to answer instead.
         progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
             function that is called with (work done, work in all).
 
@@ -48,17 +48,15 @@ def solve(
     >>> found.status, found.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
     """
-    named = accuracy_name(accuracy)
-    if embeddings is None and not drawn_as_tables(problem):
-        return capacity.solve(problem, quantity, target, named)
-    if embeddings is not None and quantity not in ("samples", "length"):
-        raise ProblemError(f"arrays can be solved for samples or length, not {quantity!r}")
-
-    def predict(one: Problem, update: ProgressCallback) -> TablePrediction:
-        return predict_table(one, tables_of(one, embeddings), update)
-
+    if embeddings is not None:
+        embeddings.check(problem)
+        if quantity not in ("samples", "length"):
+            raise ProblemError(f"arrays can be solved for samples or length, not {quantity!r}")
     with shown_progress(progress, "tables") as update:
-        return solve_table(problem, quantity, target, named, predict, update)
+        given = Given(embeddings=embeddings, progress=update)
+        return capacity.solve(
+            problem, quantity, target, accuracy_name(accuracy), given=given, law=law
+        )
 
 
 def bound(problem: Problem, target: float = 0.5) -> Bound:

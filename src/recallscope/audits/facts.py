@@ -16,7 +16,7 @@ import numpy as np
 
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
-from recallscope.theory.table_facts import SHARES, most_trained, one_step_facts
+from recallscope.theory.choosing import facts_held
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -112,11 +112,11 @@ def facts_of(
 ) -> TableFacts:
     """What memories on these rows hold, by theory; ranks are of centred rows."""
     dim = pair[0].shape[1]
-    one_step = one_step_facts(*pair)
+    one_step = dict(facts_held("one_step", *pair))
     treated = {}
     for name in TREATMENTS:
         rows = [treat(each, how, name) for each, how in zip(pair, moments, strict=True)]
-        treated[name] = one_step_facts(rows[0], rows[1])
+        treated[name] = dict(facts_held("one_step", rows[0], rows[1]))
     return TableFacts(
         one_step=one_step,
         trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
@@ -128,7 +128,7 @@ def facts_of(
 
 def trained_by_rank(inputs: int, outputs: int) -> Counts:
     """Facts at the end of training, which depend on rows by the directions that they span alone."""
-    return {share: most_trained(inputs * outputs, share) for share in SHARES}
+    return dict(facts_held("trained", inputs, outputs))
 
 
 def treat(rows: Rows, moments: Moments, how: str) -> Rows:

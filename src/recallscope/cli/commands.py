@@ -20,7 +20,8 @@ COMMANDS = {
     "run": _Entry("run", "Run one experiment at one or more seeds."),
     "train": _Entry("train", "Train once, and watch attention and recall along the way."),
     "predict": _Entry(
-        "theory", "Predict the accuracies from closed forms, and say which noise binds."
+        "theory",
+        "Predict the accuracies by a law, and say what they come from; exit 1 if there is none.",
     ),
     "solve": _Entry("theory", "Find the size that reaches a target accuracy, all else given."),
     "bound": _Entry("theory", "Lower bound for estimators that see only the first gradient."),

@@ -58,7 +58,7 @@ class Command(TyperCommand):
         params: list[Any] = self.params
         for each in params:
             if text := getattr(each, "help", None):
-                kinds = rf"{{({'|'.join(KINDS)})}}"
+                kinds = rf"{{({'|'.join((*KINDS, 'law'))})}}"
                 each.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
 
 
@@ -100,7 +100,10 @@ Target = Annotated[
     str, typer.Option(metavar="SHARE", help="The accuracy to reach, between 0 and 1.")
 ]
 Accuracy = Annotated[str, one_of(ACCURACIES, ", or a metric.")]
-_SOUGHT = one_of(SIZES, ".", "--for", metavar="SIZE")
+LawName = Annotated[
+    str | None, one_of("law", "; that with the highest priority that applies if not given.")
+]
+_SOUGHT = one_of(SIZES, ", or a field with which recall rises or falls.", "--for", metavar="SIZE")
 Quantity = Annotated[str, _SOUGHT]
 QuantityIfAny = Annotated[str | None, _SOUGHT]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.options import SIZES, TRAINING
 from recallscope.common.csv_files import number_or_text
+from recallscope.parts.axes import axis_field
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import (
     FIELDS,
@@ -16,7 +17,6 @@ from recallscope.problem import (
     LATER_FIELDS,
     Problem,
     ProblemError,
-    choice,
     whole_number,
 )
 from recallscope.record import accuracy_name
@@ -137,9 +137,19 @@ def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str,
     return asked
 
 
+def parts_from(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """The kinds and names of the parts that options name."""
+    parts = {name: options[name] for name in ("embedding", "task", "model", "learner")}
+    if _is_file(parts["embedding"]):
+        del parts["embedding"]
+    return named_parts(parts)
+
+
 def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
     """Give a size that is sought or varied some value that makes a problem."""
-    choice("the size sought", size, SIZES)
+    if size not in SIZES:  # a field of a part has a default
+        axis_field(size, parts_from(options))
+        return
     varied = {axis.name: axis.values for axis in axes}
     if size in varied:  # not all embeddings exist in few dimensions
         options[size] = str(varied[size][-1 if size == "dim" else 0])
@@ -167,8 +177,7 @@ def settings_from(tests: dict[str, Any], arrays: Embeddings | None = None) -> di
 def search_from(how: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a search."""
     low, high = (
-        None if how[name] is None else whole_number(name, number_or_text(how[name]), 1)
-        for name in ("low", "high")
+        None if how[name] is None else number_or_text(how[name]) for name in ("low", "high")
     )
     return {
         "target": number_or_text(how["target"]),

@@ -27,6 +27,7 @@ from recallscope.cli.output import output_from
 from recallscope.cli.parsing import (
     closed_form_problem,
     fill_in,
+    parts_from,
     problem_to_run,
     seeds_from,
     selection_from,
@@ -120,10 +121,12 @@ def phase(
 
 def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, Axis]:
     from recallscope.measurement.axis import parse_axis
+    from recallscope.parts.axes import axes_of
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
-    axes = parse_axis(x), parse_axis(y)
+    fields = axes_of(parts_from(options))
+    axes = parse_axis(x, fields), parse_axis(y, fields)
     for axis in axes:
         fill_in(options, axis.name, axes)
     return axes

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.options import (
     Accuracy,
+    LawName,
     Quantity,
     Seeds,
     Target,
@@ -17,11 +18,8 @@ from recallscope.cli.parsing import closed_form_problem, fill_in, own_arrays, pr
 from recallscope.cli.tables.theory import (
     print_bound,
     print_check,
-    print_end,
     print_prediction,
     print_solution,
-    print_table_prediction,
-    print_table_solution,
 )
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
@@ -35,8 +33,8 @@ _PATIENCE = 10.0  # seconds that a command may be silent
 
 @asks_for_a_problem(arrays=True)
 @writes_results()
-def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
-    """Predict the accuracies from closed forms, and say which noise binds.
+def predict(options: dict[str, Any], output: dict[str, Any], law: LawName = None) -> int:
+    """Predict the accuracies by a law, and say what they come from; exit 1 if there is none.
 
     With --learner trained (or converged, gd, adam, muon) recall at the end of training, by the law
     that was found for it; trained is as adam.
@@ -49,11 +47,8 @@ def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
       recallscope predict --vocab 512 --samples 4096 --dim 64 --length 8 \\
         --embedding structured --field common_mean=0.7
     """
-    from recallscope.api.predict import TABLES
     from recallscope.api.predict import predict as find
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.theory.prediction import Prediction
-    from recallscope.theory.table_prediction import TablePrediction
 
     to = output_from(output)
     arrays, options["embedding"] = own_arrays(options["embedding"])
@@ -61,29 +56,20 @@ def predict(options: dict[str, Any], output: dict[str, Any]) -> None:
         options["learner"] = "adam"
     problem = problem_from(**options)
     with ProgressDisplay("tables") as display:
-        _say_if_long(display, problem, 1 if arrays else TABLES)
-        found = find(problem, embeddings=arrays, progress=display.update)
-    if isinstance(found, TablePrediction):
-        to.show(found, print_table_prediction)
-    else:
-        to.show(found, print_prediction if isinstance(found, Prediction) else print_end)
+        _say_if_long(display, problem, law)
+        found = find(problem, embeddings=arrays, law=law, progress=display.update)
+    to.show(found, print_prediction)
+    return 0 if found.law is not None else 1
 
 
-def _say_if_long(display: ProgressDisplay, problem: Problem, tables: int) -> None:
-    """Say how long tables will take: the products of a large one cannot report how far they are."""
-    from recallscope.theory.table_prediction import (
-        drawn_as_tables,
-        no_table_form,
-        table_bytes,
-        table_memory,
-        table_seconds,
-    )
+def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) -> None:
+    """Say how long a law will take: products of a large table cannot report how far they are."""
+    from recallscope.theory.choosing import choose
 
-    if no_table_form(problem) or (tables > 1 and not drawn_as_tables(problem)):
-        return
-    seconds = table_seconds(problem, tables)
-    if seconds > _PATIENCE and table_bytes(problem) <= table_memory():
-        display.say(f"predicting from tables takes about {format_duration(seconds)}")
+    choice = choose(problem, law=law)
+    seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
+    if seconds > _PATIENCE:
+        display.say(f"the prediction takes about {format_duration(seconds)}")
 
 
 @asks_for_a_problem()
@@ -94,6 +80,7 @@ def solve(
     quantity: Quantity,
     target: Target = "0.5",
     accuracy: Accuracy = "recall",
+    law: LawName = None,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
@@ -109,7 +96,6 @@ def solve(
     from recallscope.api.theory import solve as find
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
-    from recallscope.theory.capacity import Solution
 
     to = output_from(output)
     fill_in(options, quantity)
@@ -117,8 +103,8 @@ def solve(
     problem = problem_from(**options)
     sought = problem, quantity, number_or_text(target), accuracy
     with ProgressDisplay("tables") as display:
-        found = find(*sought, embeddings=arrays, progress=display.update)
-    to.show(found, print_solution if isinstance(found, Solution) else print_table_solution)
+        found = find(*sought, embeddings=arrays, law=law, progress=display.update)
+    to.show(found, print_solution)
     return 0 if found.status is Status.OK else 1
 
 

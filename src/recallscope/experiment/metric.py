@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recallscope.parts.field import Field
-from recallscope.parts.fingerprint import ADDED
+from recallscope.parts.field import ADDED, Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 

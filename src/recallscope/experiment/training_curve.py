@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,12 +13,14 @@ from scipy.special import betaincinv  # type: ignore[import-untyped]
 
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES
+from recallscope.parts.naming import PARTS
 from recallscope.plotting.labels import describe_common_fields
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
-from recallscope.theory.prediction import Prediction, predict
+from recallscope.theory.choosing import quick_prediction
+from recallscope.theory.prediction import Prediction
 
 _ATTENTION = {
     "lock": "highest at the mark",
@@ -47,11 +50,10 @@ class TrainingCurve(Result):
 
     @cached_property
     def early(self) -> Prediction | None:
-        """What closed forms predict of three steps from the same samples, if there are any."""
-        if self.problem.task != "recall" or self.problem.model != "transformer":
-            return None
-        found = predict(self.problem.replace(learner="three-step", regime="limit"))
-        return None if found.dominant is None else found
+        """What a law predicts of three steps from the same samples, if there is one."""
+        with suppress(ProblemError):  # not every task has three steps
+            return quick_prediction(self.problem.replace(learner=PARTS["learner"], regime="limit"))
+        return None
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each step that was looked at."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from recallscope.models.embeddings import draw_embeddings
 from recallscope.problem import Problem
-from recallscope.tasks.recall import Samples, Task
+from recallscope.tasks.recall import RecallTask, Samples
 
 
 class Example(NamedTuple):
@@ -47,7 +47,7 @@ def example_arrays(example: Example) -> dict[str, Any]:
     """All that the three steps take, as plain lists."""
     problem, seed = example.problem, example.seed
     drawn = draw_embeddings(problem, seed)
-    task = Task(problem.vocab, problem.length, seed)
+    task = RecallTask(problem.vocab, problem.length, seed)
     return {
         "title": example.title,
         "shows": example.shows,

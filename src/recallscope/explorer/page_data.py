@@ -13,7 +13,7 @@ from recallscope import __version__
 from recallscope.explorer.examples import EXAMPLES, example_arrays
 from recallscope.problem import ACTIVATIONS
 from recallscope.theory.accuracy import Accuracies
-from recallscope.theory.end_prediction import trainings
+from recallscope.theory.end_answers import trainings
 from recallscope.theory.memory_edge import pool
 from recallscope.theory.memory_recall import rival_draws
 from recallscope.theory.recorded_error import simulations

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recallscope.parts.field import Field
-from recallscope.parts.fingerprint import ADDED
+from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -30,10 +29,18 @@ _LOGITS_AT_ONCE = 2**24
 class Setup:
     """What a learner is given: a problem at a seed, and how it is to be run.
 
-    `progress` is called with (work done, work in all), if it is there, and `watch` with what a
-    learner sees along the way, by name; `checkpoint` is a file from which a training resumes, and
-    to which it is saved as it goes. Engines and the maker of batches are for learners that have
-    several.
+    Attributes:
+        problem: what is to be learnt.
+        seed: of the samples, the embeddings and all else that is drawn.
+        test_samples: on how many fresh samples it will be tested.
+        dtype: float32 or float64.
+        device: where torch computes.
+        engine: for learners that have several.
+        embeddings: arrays that the problem names.
+        progress: called with (work done, work in all), if it is there.
+        watch: called with what a learner sees along the way, by name.
+        checkpoint: a file from which a training resumes, and to which it is saved as it goes.
+        batch_of: what makes batches, for learners that have several engines.
     """
 
     problem: Problem
@@ -107,6 +114,7 @@ class Learner:
             of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
         closed_form: whether the formulas for three gradient steps hold for it.
+        minimum: whether what it gives is the minimum of the loss.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
@@ -119,6 +127,7 @@ class Learner:
     cost: Callable[[Problem, str, str, int], Cost] | None = None
     metrics: tuple[str, ...] = ()
     closed_form: bool = False
+    minimum: bool = field(default=False, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 

@@ -14,6 +14,7 @@ from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status, check_accuracy, metric_names
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
+from recallscope.theory.problem_arrays import form_of
 
 
 class Arm(NamedTuple):
@@ -339,7 +340,7 @@ def _gaussian(problem: Problem, accuracy: str) -> Ablation:
 
 
 def _random_family(problem: Problem, name: str) -> str:
-    if problem.embedding not in ("sphere", "gaussian", "rademacher"):
+    if form_of(problem.embedding) not in ("sphere", "gaussian"):
         raise ProblemError(
             f"the {name} ablation changes random embeddings, not {problem.embedding}; "
             "give sphere, gaussian or rademacher"

@@ -1,28 +1,29 @@
-"""An axis of an experiment: the name of a size and the values it takes."""
+"""An axis of an experiment: the name of a numeric field and the values it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from recallscope.common.csv_files import number_or_text
+from recallscope.parts.axes import SIZES
+from recallscope.parts.field import Field
 from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
-from recallscope.theory.sizes import SIZES
 
 _MOST_VALUES = 1000
 
 
 class Axis(NamedTuple):
-    """A size and its values, rising."""
+    """A field and its values, rising."""
 
     name: str
-    values: tuple[int, ...]
+    values: tuple[float, ...]
 
 
-def parse_axis(text: str) -> Axis:
-    """Read `name=a,b,c`, or `name=low:high:count` for values evenly spaced in the logarithm.
+def parse_axis(text: str, fields: Mapping[str, Field] = SIZES) -> Axis:
+    """Read `name=a,b,c`, or `name=low:high:count` for values evenly spaced on the field's scale.
 
     >>> parse_axis("dim=32,64,96")
     Axis(name='dim', values=(32, 64, 96))
@@ -30,36 +31,38 @@ def parse_axis(text: str) -> Axis:
     Axis(name='samples', values=(1000, 10000, 100000))
     """
     name, _, given = text.partition("=")
-    if name not in SIZES or not given:
+    if name not in fields or not given:
         raise ProblemError(
-            f"an axis is {' or '.join(SIZES)}, then = and its values, as in dim=32,64,128 or "
+            f"an axis is {' or '.join(fields)}, then = and its values, as in dim=32,64,128 or "
             f"dim=32:128:5, not {text!r}"
         )
+    field = fields[name]
     if ":" in given:
         parts = given.split(":")
         if len(parts) != 3:
             raise ProblemError(f"a range is low:high:count, as in {name}=32:128:5, not {given!r}")
-        low, high = (_size(name, part) for part in parts[:2])
+        low, high = (_value(name, number_or_text(part), field) for part in parts[:2])
         count = whole_number("count", number_or_text(parts[2]), 2, _MOST_VALUES)
         if low >= high:
             raise ProblemError(f"the range of {name} must rise, not go from {low} to {high}")
-        values = sizes_between(low, high, count)
+        places = np.linspace(field.place(low), field.place(high), count)
+        values = sorted({field.value_at(place) for place in places})
     else:
-        values = sorted({_size(name, part) for part in given.split(",")})
+        values = sorted({_value(name, number_or_text(part), field) for part in given.split(",")})
         if len(values) > _MOST_VALUES:
             raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
     return Axis(name, tuple(values))
 
 
-def sizes_of(name: str, values: Iterable[object]) -> Axis:
-    """An axis from the name of a size and its values, in any order.
+def sizes_of(name: str, values: Iterable[object], fields: Mapping[str, Field] = SIZES) -> Axis:
+    """An axis from the name of a field and its values, in any order.
 
     >>> sizes_of("dim", [64, 16, 64])
     Axis(name='dim', values=(16, 64))
     """
-    if name not in SIZES:
-        raise ProblemError(f"an axis is of {' or '.join(SIZES)}, not of {name!r:.60}")
-    sizes = sorted({whole_number(name, value, 1, LARGEST_SIZE) for value in values})
+    if name not in fields:
+        raise ProblemError(f"an axis is of {' or '.join(fields)}, not of {name!r:.60}")
+    sizes = sorted({_value(name, value, fields[name]) for value in values})
     if not 1 <= len(sizes) <= _MOST_VALUES:
         raise ProblemError(f"an axis has 1 to {_MOST_VALUES} values, not {len(sizes)}")
     return Axis(name, tuple(sizes))
@@ -81,5 +84,10 @@ def sizes_between(low: float, high: float, count: int) -> list[int]:
     return [int(size) for size in np.unique(np.round(np.geomspace(low, high, count)))]
 
 
-def _size(name: str, text: str) -> int:
-    return whole_number(name, number_or_text(text), 1, LARGEST_SIZE)
+def _value(name: str, given: object, field: Field) -> float:
+    if name in SIZES:
+        return whole_number(name, given, 1, LARGEST_SIZE)
+    try:
+        return field.checked(name, given)  # type: ignore[return-value]
+    except ValueError as error:
+        raise ProblemError(str(error)) from None

@@ -31,7 +31,7 @@ class Boundary(NamedTuple):
 
 
 def boundary(
-    column: Sequence[tuple[int, Interval | None]], grows: bool, target: float, *, failed: bool
+    column: Sequence[tuple[float, Interval | None]], grows: bool, target: float, *, failed: bool
 ) -> Boundary:
     """Where the measured accuracy crosses the target, along sizes that rise.
 

@@ -20,15 +20,16 @@ import numpy as np
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
 from recallscope.measurement.search_range import largest_size, search_range, smallest_size
+from recallscope.parts.axes import SIZES, axis_field
 from recallscope.problem import (
     LARGEST_SEED,
+    LARGEST_SIZE,
     Problem,
     ProblemError,
     shown,
     whole_number,
 )
 from recallscope.record import (
-    ACCURACIES,
     Record,
     Status,
     check_accuracy,
@@ -38,15 +39,14 @@ from recallscope.record import (
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import Solution, solve
-from recallscope.theory.problem_arrays import no_closed_form
-from recallscope.theory.sizes import GROWS, SIZES
+from recallscope.theory.capacity import Solution, check_has, no_solution, solve
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
+_PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
 class CriticalSearch:
@@ -59,7 +59,7 @@ class CriticalSearch:
 
     Args:
         problem: everything but the size sought, whose value in the problem is not used.
-        quantity: samples, dim, width, vocab or length.
+        quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
         low: the smallest size to look at; by default far below where the target could be reached.
@@ -88,8 +88,8 @@ class CriticalSearch:
         target: float = 0.5,
         accuracy: str = "recall_accuracy",
         *,
-        low: int | None = None,
-        high: int | None = None,
+        low: float | None = None,
+        high: float | None = None,
         precision: float = 0.1,
         budget: int = 64,
         batch: int = 4,
@@ -97,22 +97,17 @@ class CriticalSearch:
         prior: float | str | None = "theory",
         own: str | None = None,
     ) -> None:
-        if quantity not in SIZES:
-            raise ProblemError(f"can search for {', '.join(SIZES)}, not {quantity!r}")
+        self._field = axis_field(quantity, problem.parts(), searched=True)
         check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
         if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
             raise ProblemError(f"the precision is a share above 0, not {shown(precision)}")
-        if quantity == "width" and problem.width is None:
-            raise ProblemError("attention alone has no width; give a problem with one, any value")
+        check_has(problem, quantity)
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
+        self._problem = problem
         smallest, largest = search_range(problem, quantity)
-        self.low = whole_number(
-            "low", smallest if low is None else low, smallest_size(problem, quantity)
-        )
-        self.high = whole_number(
-            "high", largest if high is None else high, 1, largest_size(problem, quantity)
-        )
+        self.low = self._checked("low", smallest if low is None else low)
+        self.high = self._checked("high", largest if high is None else high)
         if self.low >= self.high:
             raise ProblemError(f"the range must rise, not go from {self.low} to {self.high}")
         self.problem = problem.replace(**{quantity: self.low})
@@ -122,9 +117,7 @@ class CriticalSearch:
         self.first_seed = self._next_seed = whole_number(
             "first_seed", first_seed, 0, LARGEST_SEED - self.budget
         )
-        self.without_theory = (
-            f"no closed form for {own}" if own else no_closed_form(self.problem)
-        ) or _of_accuracies_only(accuracy)
+        self._own = own
         self._given_prior = prior if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
@@ -132,6 +125,27 @@ class CriticalSearch:
         self._ends: list[float] = []  # of trainings, how each ended
         self._failed: dict[tuple[float, int], Record] = {}
         self._told: set[tuple[float, int]] = set()
+
+    def _checked(self, name: str, value: Any) -> float:
+        """An end of the range, as a value that makes a problem."""
+        if self.quantity not in SIZES:
+            try:
+                return float(self._field.checked(f"{name} of {self.quantity}", value))
+            except ValueError as error:
+                raise ProblemError(str(error)) from None
+        ends = (
+            smallest_size(self._problem, self.quantity),
+            largest_size(self._problem, self.quantity),
+        )
+        least, most = (ends[0], LARGEST_SIZE) if name == "low" else (1, ends[1])
+        return whole_number(name, value, int(least), int(most))
+
+    @cached_property
+    def without_theory(self) -> str | None:
+        """Why no law says where the crossing is; None if one does."""
+        if self._own:
+            return f"no closed form for {self._own}"
+        return no_solution(self.problem, self.quantity, self.accuracy, _PATIENCE)
 
     @cached_property
     def _prior(self) -> float | None:
@@ -148,7 +162,7 @@ class CriticalSearch:
     @cached_property
     def crossing(self) -> Crossing:
         """The posterior of log size; of −log size where more of the size hurts."""
-        ends = sorted(self._sign * math.log(size) for size in (self.low, self._largest_known))
+        ends = sorted(self._place(size) for size in (self.low, self._largest_known))
         runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
         return locate(runs, self.target, ends[0], ends[1], self._prior)
 
@@ -168,7 +182,7 @@ class CriticalSearch:
             return True
         found = self.crossing
         sure = max(found.before, found.beyond) > _SURE
-        return sure or found.width <= math.log1p(self.precision)
+        return sure or found.width <= self._narrow
 
     @property
     def status(self) -> Status:
@@ -182,7 +196,7 @@ class CriticalSearch:
         """How many runs the search will have taken, if intervals narrow as the root of runs."""
         if self.done:
             return self.evaluations
-        still = self.crossing.width / math.log1p(self.precision)
+        still = self.crossing.width / self._narrow
         runs = max(self.evaluations, _FEWEST_RUNS) * still**2
         return float(min(max(runs, self.evaluations + 1, _FEWEST_RUNS), self.budget))
 
@@ -194,23 +208,24 @@ class CriticalSearch:
         return list(self._failed.values())[-1]
 
     @property
-    def _largest_known(self) -> int:
+    def _largest_known(self) -> float:
         """The end of the range; of what was run, if this machine cannot hold the rest."""
         if not self._count(Status.INFEASIBLE):
             return self.high
-        return max([self.low + 1, *(round(math.exp(self._sign * x)) for x in self._x)])
+        return max([self._after_low, *(self._value(x) for x in self._x)])
 
     @property
-    def _largest_to_try(self) -> int:
+    def _largest_to_try(self) -> float:
         """Half-way, in the logarithm, from what was run to what this machine could not hold."""
         infeasible = [
-            int(getattr(record.problem, self.quantity))
+            getattr(record.problem, self.quantity)
             for record in self._failed.values()
             if record.status is Status.INFEASIBLE
         ]
         if not infeasible:
             return self.high
-        return max(int(math.sqrt(self._largest_known * min(infeasible))), self.low)
+        ends = self._field.place(self._largest_known), self._field.place(min(infeasible))
+        return max(self._field.value_at(sum(ends) / 2), self.low)
 
     def ask(self, count: int | None = None) -> list[tuple[Problem, int]]:
         """Problems and seeds to run next: where the crossing may be, and a little to its sides.
@@ -222,7 +237,7 @@ class CriticalSearch:
             None left when the search is done.
         """
         count = min(count or self.batch, max(self.budget - self.evaluations, 1))
-        low, high = sorted(self._sign * math.log(size) for size in (self.low, self._largest_to_try))
+        low, high = sorted(self._place(size) for size in (self.low, self._largest_to_try))
         found = self.crossing
         side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
         asked = []
@@ -230,7 +245,7 @@ class CriticalSearch:
             x = found.quantile((number + 0.5) / count)
             x += side * (-1) ** (self._next_seed + number) if len(self._x) >= _FEWEST_RUNS else 0
             x = min(max(x, low), high)
-            size = round(math.exp(abs(_STEP * round(x / _STEP))))
+            size = self._value(self._step * round(x / self._step))
             size = min(max(size, self.low), self._largest_to_try)
             asked.append((self.problem.replace(**{self.quantity: size}), self._next_seed + number))
         self._next_seed += count
@@ -272,7 +287,7 @@ class CriticalSearch:
             )
             self._told.add(run)
             self._failed.pop(run, None)  # a run that failed at first, and was run again
-            self._x.append(self._sign * math.log(size))
+            self._x.append(self._place(size))
             self._rate.append(rate)
             self._tests.append(float(tests))
             if "ended" in record.metrics:
@@ -294,9 +309,7 @@ class CriticalSearch:
         if self._sign < 0:
             ends.reverse()
         known = bool(self._x) and status in (Status.OK, Status.NOT_REACHED)
-        low, high = (
-            round(math.exp(self._sign * x)) if known and x is not None else None for x in ends
-        )
+        low, high = (self._value(x) if known and x is not None else None for x in ends)
         reached = status is Status.OK and bool(self._x)
         return CriticalSize(
             problem=without_size(self.problem, self.quantity),
@@ -304,7 +317,7 @@ class CriticalSearch:
             target=self.target,
             accuracy=self.accuracy,
             status=status,
-            value=round(math.exp(self._sign * found.quantile(0.5))) if reached else None,
+            value=self._value(found.quantile(0.5)) if reached else None,
             low=low,
             high=high,
             log_mean=self._sign * found.mean if reached else None,
@@ -322,10 +335,39 @@ class CriticalSearch:
     @property
     def _sign(self) -> int:
         """Sizes that hurt are searched by the logarithm of their inverse."""
-        return 1 if GROWS[self.quantity] else -1
+        return 1 if self._field.grows else -1
+
+    def _place(self, size: float) -> float:
+        """Where a size lies on the axis along which accuracy rises."""
+        return self._sign * self._field.place(size)
+
+    def _value(self, place: float) -> float:
+        """The size at a place of that axis."""
+        return self._field.value_at(self._sign * place)
 
     @property
-    def theory(self) -> int | None:
+    def _after_low(self) -> float:
+        """A size that is next to the lowest."""
+        return self._field.value_at(self._field.place(self.low + 1))
+
+    @property
+    def _linear(self) -> bool:
+        return self._field.scale == "linear"
+
+    @property
+    def _step(self) -> float:
+        """Runs that are closer on the axis share a size."""
+        return _STEP * (self.high - self.low) / math.log(64) if self._linear else _STEP
+
+    @property
+    def _narrow(self) -> float:
+        """The width of an interval on the axis that is good enough."""
+        return (
+            self.precision * (self.high - self.low) if self._linear else math.log1p(self.precision)
+        )
+
+    @property
+    def theory(self) -> float | None:
         """The size that the closed forms give, if there are any and one reaches the target."""
         return None if self._solution is None else self._solution.value
 
@@ -339,14 +381,14 @@ class CriticalSearch:
         """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
         if self.without_theory:
             return None
-        return math.inf if self.theory is None else self._sign * math.log(self.theory)
+        return math.inf if self.theory is None else self._place(self.theory)
 
     def _log_prior(self, prior: float | str | None) -> float | None:
         if prior is None:
             return None
         if not isinstance(prior, (int, float)) or not prior > 0:
             raise ProblemError(f"the prior is a size, 'theory' or None, not {prior!r}")
-        return self._sign * math.log(prior)
+        return self._place(prior)
 
     def _out_of_range(self) -> str:
         if self.crossing.beyond > self.crossing.before:
@@ -376,7 +418,7 @@ class CriticalSearch:
             mean = mean_interval(rate[here].tolist(), tests[here].astype(int).tolist())
             points.append(
                 {
-                    "size": round(math.exp(self._sign * at)),
+                    "size": self._value(at),
                     "runs": int(here.sum()),
                     "tests": int(tests[here].sum()),
                     "accuracy": mean.mean,
@@ -388,8 +430,10 @@ class CriticalSearch:
 
 
 def all_but(quantity: str, problem: Problem) -> dict[str, Any]:
-    """All fields of a problem but one size."""
-    return {name: value for name, value in vars(problem).items() if name != quantity}
+    """All fields of a problem but one."""
+    declared = tuple(each for each in problem.declared if each[0] != quantity)
+    fields = {name: value for name, value in vars(problem).items() if name != quantity}
+    return fields | {"declared": declared}
 
 
 def _four(result: Any) -> tuple[Problem, int, Any, Any]:
@@ -401,7 +445,3 @@ def _four(result: Any) -> tuple[Problem, int, Any, Any]:
             f"not {result!r:.60}; without the number of tests an accuracy means nothing"
         ) from None
     return problem, seed, accuracy, tests
-
-
-def _of_accuracies_only(accuracy: str) -> str | None:
-    return None if accuracy in ACCURACIES else f"no closed form for {accuracy}"

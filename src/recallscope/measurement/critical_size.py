@@ -6,23 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from recallscope.parts.axes import SIZES, axis_field
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.record import Status
 from recallscope.theory.capacity import accuracies_along
-from recallscope.theory.tested_range import extrapolated
+from recallscope.theory.choosing import extrapolated
 
 
 def without_size(problem: Problem, quantity: str) -> Problem:
-    """The problem with a size that means nothing, as it is the one sought: always the same one."""
-    return problem.replace(**{quantity: some_size(quantity)})
+    """The problem with a value that means nothing, as it is the one sought: always the same one."""
+    if quantity in SIZES:
+        return problem.replace(**some_size(quantity))
+    return problem.replace(**{quantity: axis_field(quantity, problem.parts()).default})
 
 
-def some_size(quantity: str) -> int:
-    """A size that every problem can have, whatever its embeddings."""
-    return 2 if quantity == "vocab" else LARGEST_SIZE
+def some_size(quantity: str) -> dict[str, int]:
+    """A size that every problem can have, whatever its embeddings; nothing for other fields."""
+    if quantity not in SIZES:
+        return {}
+    return {quantity: 2 if quantity == "vocab" else LARGEST_SIZE}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -32,7 +35,7 @@ class CriticalSize(Result):
     Status `ok`: `value` is the median of the posterior and lies, with 95 % probability, between
     `low` and `high`. Status `not_reached`: there is no value, and the one end that is known is a
     bound. Ends outside of the range searched are None. `log_mean` and `log_sd` are the posterior's,
-    of the logarithm of the size.
+    of the logarithm of the size, or of itself where its scale is linear.
     """
 
     problem: Problem
@@ -40,16 +43,16 @@ class CriticalSize(Result):
     target: float
     accuracy: str
     status: Status
-    value: int | None
-    low: int | None
-    high: int | None
+    value: float | None
+    low: float | None
+    high: float | None
     log_mean: float | None
     log_sd: float | None
     evaluations: int
     failures: int
     infeasible: int
     curve: list[dict[str, Any]]
-    theory: int | None
+    theory: float | None
     without_theory: str | None
     """Why there is nothing by closed forms, if there is not."""
     reason: str | None
@@ -61,7 +64,7 @@ class CriticalSize(Result):
         """The inverse of `to_dict`."""
         fields = {name: told[name] for name in cls.__dataclass_fields__ if name in told}
         sizes = {name: value for name, value in told["problem"].items() if value is not None}
-        problem = Problem.from_dict({told["quantity"]: some_size(told["quantity"]), **sizes})
+        problem = Problem.from_dict(some_size(told["quantity"]) | sizes)
         return cls(
             **{
                 **fields,
@@ -115,11 +118,11 @@ class CriticalSize(Result):
         curve: list[dict[str, float]] = []
         if self.curve and self.without_theory is None:
             sizes = [point["size"] for point in self.curve]
-            grid = np.geomspace(min(sizes) / 1.2, max(sizes) * 1.2, 200)
-            predicted = getattr(accuracies_along(self.problem, self.quantity, grid), self.accuracy)
+            ends = min(sizes) / 1.2, max(sizes) * 1.2
             curve = [
-                {"size": size, "accuracy": accuracy}
-                for size, accuracy in zip(grid.tolist(), predicted.tolist(), strict=True)
+                {"size": size, "accuracy": accuracies[self.accuracy]}
+                for size, accuracies in accuracies_along(self.problem, self.quantity, *ends)
+                if self.accuracy in accuracies
             ]
         return self.to_dict() | {"theory_curve": curve}
 

@@ -10,13 +10,12 @@ from recallscope.cell import check_amount
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import boundary
 from recallscope.measurement.phase_diagram import Measured, PhaseCell, PhaseDiagram, shared_fields
+from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
 from recallscope.statistics.intervals import Interval, mean_interval
-from recallscope.theory.capacity import solve
-from recallscope.theory.phase_map import phase_map
-from recallscope.theory.problem_arrays import no_closed_form
-from recallscope.theory.sizes import GROWS, SIZES
+from recallscope.theory.capacity import check_has, solve
+from recallscope.theory.phase_map import no_phase_map, phase_map
 
 
 def check_plan(problem: Problem, x: Axis, y: Axis, seeds: int) -> None:
@@ -24,6 +23,9 @@ def check_plan(problem: Problem, x: Axis, y: Axis, seeds: int) -> None:
     _check_plane(problem, x.name, y.name)
     _check_axes(x, y)
     check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
+
+
+_PATIENCE = 60.0  # seconds that a law may take beside what was measured
 
 
 def plan(
@@ -71,7 +73,7 @@ def phase_diagram(
     records = list(records)
     check_accuracy(accuracy, sorted({name for record in records for name in record.metrics}))
     check_target(target)
-    found: dict[tuple[int, int], list[Record]] = defaultdict(list)
+    found: dict[tuple[float, float], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
     for record in records:
         rest = shared_fields(record.problem, x, y)
@@ -112,7 +114,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
     >>> diagram.seeds, [cell.disagrees for cell in diagram.cells]
     (2, [True, True, True, False])
     """
-    planes: dict[tuple[Any, ...], dict[tuple[int, int], Measured]] = defaultdict(dict)
+    planes: dict[tuple[Any, ...], dict[tuple[float, float], Measured]] = defaultdict(dict)
     problems: dict[tuple[Any, ...], Problem] = {}
     for row in rows:
         for name in ("x", "y", "accuracy", "target", "right", "tests", *Interval._fields):
@@ -122,10 +124,8 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
                     "give a table that was written with a phase diagram"
                 )
         x, y = row["x"], row["y"]
-        for name in (x, y):
-            if name not in SIZES:
-                raise ProblemError(f"an axis of a table is one of {', '.join(SIZES)}, not {name!r}")
-            whole_number(name, row.get(name), 1)
+        if not {x, y} <= set(row):
+            raise ProblemError(f"axes of a table are columns of it, not {x!r:.60} and {y!r:.60}")
         asked = row["target"] if target is None else target
         check_accuracy(row["accuracy"], None)
         check_target(asked)
@@ -218,7 +218,7 @@ def _diagram(
     y: str,
     accuracy: str,
     target: float,
-    measured: Mapping[tuple[int, int], Measured],
+    measured: Mapping[tuple[float, float], Measured],
     own: str | None,
 ) -> PhaseDiagram:
     """What was measured, beside what the theory says."""
@@ -226,16 +226,17 @@ def _diagram(
     columns = Axis(x, tuple(sorted({column for column, _ in measured})))
     rows = Axis(y, tuple(sorted({row for _, row in measured})))
     _check_axes(columns, rows)
-    without_theory = no_closed_form(problem) if own is None else f"no closed form for {own}"
+    without_theory = None if own is None else f"no closed form for {own}"
     if accuracy not in ACCURACIES:
         without_theory = without_theory or f"no closed form for {accuracy}"
+    without_theory = without_theory or no_phase_map(problem, columns, rows, _PATIENCE)
     theory = None if without_theory else phase_map(problem, columns, rows, accuracy)
     cells = tuple(
         PhaseCell(
             x=column,
             y=row,
             measured=measured.get((column, row), Measured()),
-            predicted=None if theory is None else float(theory.accuracy[i, j]),
+            predicted=None if theory is None else theory.known(i, j),
             stage=None if theory is None else theory.stage[i][j],
             term=None if theory is None else theory.term[i][j],
         )
@@ -252,7 +253,7 @@ def _diagram(
         boundary=tuple(
             boundary(
                 [(cell.y, cell.measured.interval) for cell in cells if cell.x == column],
-                GROWS[y],
+                axis_field(y, problem.parts()).grows,
                 target,
                 failed=any(cell.measured.failed for cell in cells if cell.x == column),
             )
@@ -267,23 +268,23 @@ def _diagram(
     )
 
 
-def _solved(problem: Problem, y: str, target: float, accuracy: str) -> int | None:
+def _solved(problem: Problem, y: str, target: float, accuracy: str) -> float | None:
+    if axis_field(y, problem.parts()).monotone is None:
+        return None
     return solve(problem, y, target, accuracy).value
 
 
-def _place(problem: Problem, x: str, y: str) -> tuple[int, int]:
+def _place(problem: Problem, x: str, y: str) -> tuple[float, float]:
     return getattr(problem, x), getattr(problem, y)
 
 
 def _check_plane(problem: Problem, x: str, y: str) -> None:
     """Raise unless these are two sizes that the problem has."""
     for name in (x, y):
-        if name not in SIZES:
-            raise ProblemError(f"a plane is of two of {', '.join(SIZES)}, not of {name!r}")
+        axis_field(name, problem.parts())
+        check_has(problem, name)
     if x == y:
         raise ProblemError(f"a plane is of two sizes, not of {x} twice")
-    if "width" in (x, y) and problem.width is None:
-        raise ProblemError("attention alone has no width; give a problem with one, any value")
 
 
 def _check_axes(x: Axis, y: Axis) -> None:

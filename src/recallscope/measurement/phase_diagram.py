@@ -12,8 +12,8 @@ from recallscope.measurement.boundary import Boundary
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem
 from recallscope.statistics.intervals import Interval
+from recallscope.theory.choosing import say_extrapolated
 from recallscope.theory.phase_map import target_line
-from recallscope.theory.tested_range import say_extrapolated
 
 TOLERANCE = 0.01
 """Of accuracy: a prediction that is this close to the interval of a cell is not called wrong."""
@@ -47,8 +47,8 @@ class PhaseCell:
     `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
     """
 
-    x: int
-    y: int
+    x: float
+    y: float
     measured: Measured
     predicted: float | None = None
     stage: str | None = None
@@ -106,7 +106,7 @@ class PhaseDiagram(Result):
     target: float
     cells: tuple[PhaseCell, ...]
     boundary: tuple[Boundary, ...]
-    theory_boundary: tuple[int | None, ...]
+    theory_boundary: tuple[float | None, ...]
     without_theory: str | None = None
     own: str | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
-from recallscope.theory.prediction import predict
+from recallscope.theory.choosing import law_named, quick_prediction
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -94,12 +95,10 @@ class RunResult(Result):
                 colour=0,
             ),
         ]
-        prediction = predict(self.problem)
-        if prediction.dominant is not None:
-            predicted = [float(getattr(prediction, name)) for name in means]
-            series.append(
-                Series(label="closed forms", kind=Kind.THEORY, x=names, y=predicted, colour=6)
-            )
+        if (prediction := quick_prediction(self.problem)) is not None:
+            about = law_named(prediction.law).about
+            predicted = [prediction.accuracies.get(name, math.nan) for name in means]
+            series.append(Series(label=about, kind=Kind.THEORY, x=names, y=predicted, colour=6))
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}. {len(fine)} seeds, tested on "
             f"{fine[0].test_samples} fresh samples each."

@@ -11,6 +11,8 @@ import numpy as np
 
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical_size import CriticalSize, some_size
+from recallscope.parts.axes import axes_of, axis_field
+from recallscope.parts.naming import named_parts
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
@@ -18,15 +20,14 @@ from recallscope.statistics.expected_law import ExpectedLaw, expected_law
 from recallscope.statistics.power_law import (
     Collapse,
     FitStatus,
-    Law,
     Points,
+    PowerLaw,
     check_positive,
     collapse,
     fit_law,
     read_points,
 )
 from recallscope.theory.capacity import solve
-from recallscope.theory.sizes import GROWS, SIZES
 
 _FINE = 16  # points of the line of closed forms
 _ONE_QUESTION = ("quantity", "target", "accuracy")
@@ -55,7 +56,7 @@ class Scaling(Result):
     accuracy: str
     sizes: list[dict[str, Any]]
     points: Points
-    law: Law
+    law: PowerLaw
     theory: dict[str, float]
     curve: list[CurvePoint]
     collapse: Collapse | None
@@ -193,7 +194,7 @@ class Scaling(Result):
         values = [float(row[size]) for row in reached]
         line = []
         for x in sizes_between(min(values), max(values), _FINE):
-            fields = {**reached[0], **middle, size: x, self.quantity: some_size(self.quantity)}
+            fields = {**reached[0], **middle, size: x, **some_size(self.quantity)}
             try:
                 found = solve(Problem.from_row(fields), self.quantity, self.target, self.accuracy)
             except ProblemError:  # of a table of somebody else's
@@ -223,7 +224,7 @@ def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
         if each.value is not None
     ]
     # The curves of a collapse rise; those of a size that hurts do so from right to left.
-    sign = 1 if GROWS[scaling.quantity] else -1
+    sign = 1 if axis_field(scaling.quantity, found[0].problem.parts()).grows else -1
     reached = {n: sign * each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
     collapsed = None
     if curve and math.isfinite(scaling.law.constant):
@@ -256,13 +257,14 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
             f"the table has {sorted(map(str, asked))}"
         )
     quantity, target, accuracy = next(iter(asked))
-    if quantity not in SIZES:
-        raise ProblemError(f"a law is of one of {', '.join(SIZES)}, not of {quantity!r}")
+    every = axes_of(named_parts(rows[0]))
+    if quantity not in every:
+        raise ProblemError(f"a law is of one of {', '.join(every)}, not of {quantity!r}")
     check_target(target)
     check_accuracy(accuracy, None)
     names = [
         name
-        for name in SIZES
+        for name in every
         if name != quantity and len({row.get(name) for row in rows} - {None}) > 1
     ]
     if not names:
@@ -296,7 +298,7 @@ def _theory_exponents(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -
 
 
 def one_at_a_time(
-    problem: Problem, axes: Sequence[tuple[str, Sequence[int]]], sought: str = "samples"
+    problem: Problem, axes: Sequence[tuple[str, Sequence[float]]], sought: str = "samples"
 ) -> list[Problem]:
     """The problem with each size changed in turn, the others as they are; none twice.
 
@@ -308,11 +310,11 @@ def one_at_a_time(
     [(32, 16), (64, 16), (64, 8)]
     """
 
-    def changed(name: str, value: int) -> Problem:
+    def changed(name: str, value: float) -> Problem:
         changes = {name: value}
         if sought == "dim":
             vocab = value if name == "vocab" else problem.vocab
-            changes["dim"] = smallest_dim(problem.embedding, vocab)
+            changes["dim"] = smallest_dim(problem.embedding, int(vocab))
         return problem.replace(**changes)
 
     return list(dict.fromkeys(changed(name, value) for name, values in axes for value in values))

@@ -1,25 +1,31 @@
-"""The sizes that a search may look at."""
+"""The values that a search may look at."""
 
 from __future__ import annotations
 
+from recallscope.parts.axes import SIZES, axis_field
 from recallscope.problem import LARGEST_SIZE, Problem, smallest_dim
-from recallscope.theory.capacity import largest_vocab
+from recallscope.theory.capacity import largest_vocab, usual_range
 
 
-def smallest_size(problem: Problem, quantity: str) -> int:
+def smallest_size(problem: Problem, quantity: str) -> float:
     """The least that makes a problem: orthogonal embeddings need a dimension for each token."""
     if quantity == "dim":
         return smallest_dim(problem.embedding, problem.vocab)
-    return 2 if quantity == "vocab" else 1
+    low = axis_field(quantity, problem.parts()).low
+    return 1 if low is None else low
 
 
-def largest_size(problem: Problem, quantity: str) -> int:
+def largest_size(problem: Problem, quantity: str) -> float:
     """The most that makes a problem."""
-    return largest_vocab(problem) if quantity == "vocab" else LARGEST_SIZE
+    if quantity == "vocab":
+        return largest_vocab(problem)
+    return min(axis_field(quantity, problem.parts()).most, LARGEST_SIZE)
 
 
-def search_range(problem: Problem, quantity: str) -> tuple[int, int]:
-    """The sizes to look at if none are given: wide, and bounded so that no run takes for ever."""
+def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
+    """The values to look at if none are given: wide, and bounded so that no run takes for ever."""
+    if quantity not in SIZES:
+        return usual_range(axis_field(quantity, problem.parts()))
     vocab = problem.vocab
     low, high = {
         "samples": (2, 256 * vocab),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.parts.field import Field
-from recallscope.parts.fingerprint import ADDED
+from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.random import Role, generator
 

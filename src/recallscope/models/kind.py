@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recallscope.parts.field import Field
-from recallscope.parts.fingerprint import ADDED
+from recallscope.parts.field import ADDED, Field
+from recallscope.parts.renamed import renamed
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelKind:
+class Model:
     """A kind of model.
 
     Attributes:
@@ -38,3 +38,6 @@ class ModelKind:
     closed_form: bool = False
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
+
+
+__getattr__ = renamed(__name__, {"ModelKind": "Model"})

@@ -11,12 +11,12 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.verdict import LEVEL
+from recallscope.parts.axes import SIZES
 from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.record import Status
 from recallscope.statistics.combining_power import Combination, Entry, combining_power
 from recallscope.statistics.intervals import Interval
-from recallscope.statistics.power_law import FitStatus, Law, fit_law, read_points
-from recallscope.theory.sizes import GROWS
+from recallscope.statistics.power_law import FitStatus, PowerLaw, fit_law, read_points
 
 if TYPE_CHECKING:
     from recallscope.paper.evidence import Evidence
@@ -38,7 +38,7 @@ def log_size(search: CriticalSearch, level: float = LEVEL) -> Interval:
     last = max(found.quantile((1 + level) / 2), middle)
     low = first if first >= start else -math.inf
     high = last if last <= end else math.inf
-    if GROWS[search.quantity]:
+    if SIZES[search.quantity].grows:
         return Interval(middle, low, high)
     return Interval(-middle, -high, -low)
 
@@ -161,19 +161,19 @@ def combination(searches: Sequence[CriticalSearch], rows: str, columns: str) -> 
     )
 
 
-def poor_fit_note(found: Law) -> str:
+def poor_fit_note(found: PowerLaw) -> str:
     """What a reader must know of powers whose law is refused as a pure power law."""
     if found.status is not FitStatus.POOR_FIT:
         return ""
     return " (means over this grid: the law bends, and another grid would give others)"
 
 
-def powers(found: Law) -> dict[str, Interval]:
+def powers(found: PowerLaw) -> dict[str, Interval]:
     """The power of each size in the critical size."""
     return {name: Interval(*power) for name, power in found.exponents.items()}
 
 
-def law(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Law:
+def law(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> PowerLaw:
     """The power law through critical sizes, its intervals of the level that is judged."""
     return fit_law(read_points(rows, names), LEVEL)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from numbers import Integral, Real
 
 from recallscope.parts.errors import ProblemError, did_you_mean
@@ -63,3 +65,21 @@ def shown(value: object) -> str:
     except RecursionError:
         text = "something nested too deeply to be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def checked_samples(value: object) -> float:
+    """A number of samples, which may be infinite."""
+    if isinstance(value, (str, float)) and value in ("inf", math.inf):
+        return math.inf
+    return whole_number("samples", value, 1, instead=", or inf")
+
+
+def step_size(name: str, value: object) -> float:
+    """A positive number that is not too large."""
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # of a whole number of hundreds of digits
+            number = float(value)
+    if 0 < number < 1e300:
+        return number
+    raise ProblemError(f"{name} must be a positive number below 1e300, not {shown(value)}")

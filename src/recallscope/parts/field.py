@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
@@ -13,6 +13,9 @@ LONGEST_TEXT = 200
 ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
 """Characters that a terminal or a table acts on."""
 
+ADDED = {"added": True}
+"""The metadata of a dataclass field that older records know nothing of: it counts if it is set."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
@@ -20,6 +23,18 @@ class Field:
 
     A field that a part gets after records of it were written has `added_as`: the value that those
     records stand for. It enters keys where it has another value only, so that they stay valid.
+
+    Attributes:
+        default: its value where none is given; its type is that of all values.
+        low: the smallest number.
+        high: the largest.
+        choices: the texts that there are.
+        help: what it is, in a sentence.
+        added_as: the value that records from before it was added stand for.
+        monotone: 1 if recall rises with it, -1 if it falls, None if neither is known.
+        scale: of it as an axis, log or linear.
+        required: whether a problem needs it, so that the default is none.
+        nullable: whether it may be None.
 
     >>> Field(default=5.0, low=2.0).checked("degrees", 3)
     3.0
@@ -33,7 +48,40 @@ class Field:
     high: float | None = None
     choices: tuple[str, ...] = ()
     help: str = ""
-    added_as: bool | int | float | str | None = None
+    added_as: bool | int | float | str | None = field(default=None, metadata=ADDED)
+    monotone: int | None = field(default=None, metadata=ADDED)
+    scale: str = field(default="log", metadata=ADDED)
+    required: bool = field(default=False, metadata=ADDED)
+    nullable: bool = field(default=False, metadata=ADDED)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it can be an axis."""
+        return type(self.default) in (int, float)
+
+    @property
+    def grows(self) -> bool:
+        """Whether recall rises with it: then the smallest that will do is wanted."""
+        return self.monotone == 1
+
+    def place(self, value: float) -> float:
+        """Where a value lies on an axis: its logarithm, or itself where the scale is linear."""
+        return math.log(value) if self.scale == "log" else float(value)
+
+    def value_at(self, place: float) -> int | float:
+        """The value at a place of an axis: a whole number if the field is one.
+
+        >>> Field(default=1, low=1).value_at(math.log(7.2)), Field(default=1.0).value_at(0.0)
+        (7, 1.0)
+        """
+        value = math.exp(place) if self.scale == "log" else place
+        value = min(max(value, -math.inf if self.low is None else self.low), self.most)
+        return round(value) if type(self.default) is int else float(f"{value:.6g}")
+
+    @property
+    def most(self) -> float:
+        """The largest value."""
+        return math.inf if self.high is None else self.high
 
     @property
     def at_first(self) -> bool | int | float | str:
@@ -44,6 +92,11 @@ class Field:
         if type(self.default) not in (bool, int, float, str):
             raise TypeError(
                 f"the default of a field is a bool, int, float or str, not {self.default!r}"
+            )
+        if self.monotone not in (None, 1, -1) or self.scale not in ("log", "linear"):
+            raise ValueError(
+                "a field is monotone 1, -1 or None and of scale log or linear, not "
+                f"{self.monotone!r:.60} and {self.scale!r:.60}"
             )
         self.checked("the default of a field", self.default)
         self.checked("what a field was added as", self.at_first)

@@ -26,9 +26,7 @@ from recallscope.parts.modules import (
     is_own,
     modules_from,
 )
-
-ADDED = {"added": True}
-"""The metadata of a dataclass field that older records know nothing of: it counts if it is set."""
+from recallscope.parts.renamed import FORMER_CLASSES
 
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
 _FUTURE = 0
@@ -88,7 +86,7 @@ def _describe(thing: Any, parts: list[str], walk: _Walk) -> None:
     if isinstance(described, str):
         parts.append(described)
         return
-    parts.append(f"{type(thing).__name__} (")
+    parts.append(f"{_called(type(thing)).rpartition('.')[2]} (")
     if isinstance(thing, (set, frozenset)):  # whose order is another in every process
         parts.extend(sorted(_digest(each, walk) for each in thing))
     else:
@@ -153,9 +151,15 @@ def _of_array(thing: Any) -> str | list[Any] | None:
 
 def _of_class(kind: type) -> str | list[Any]:
     if _is_library(kind):
-        return f"{kind.__module__}.{kind.__qualname__}"
+        return _called(kind)
     inside = [each for each in vars(kind).items() if _tells(kind, *each)]
     return [kind.__qualname__, *kind.__bases__, *(part for each in inside for part in each)]
+
+
+def _called(kind: type) -> str:
+    """The name of a class; of ours that were renamed, the one that hashes were made with."""
+    named = f"{kind.__module__}.{kind.__qualname__}"
+    return FORMER_CLASSES.get(named, named)
 
 
 def _tells(kind: type, name: str, value: Any) -> bool:

@@ -27,8 +27,10 @@ _FOLDERS = {
     "model": "recallscope.models.kinds",
     "learner": "recallscope.learning.learners",
     "metric": "recallscope.experiment.metrics",
+    "law": "recallscope.theory.laws",
 }
-KINDS = tuple(_FOLDERS)
+KINDS = tuple(kind for kind in _FOLDERS if kind != "law")
+"""Of parts that a problem names; a law is asked about problems."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
 NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
 """How a part may be called; one that was handed over has a hash of its source behind its name."""
@@ -39,6 +41,7 @@ _NEEDED = {
     "model": "build",
     "learner": "learn",
     "metric": "measure",
+    "law": "predict",
 }
 _loaded: dict[tuple[str, str], Any] = {}
 _handed_over: dict[tuple[str, str], Any] = {}

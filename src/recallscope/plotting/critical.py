@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
+from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields
 from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
@@ -126,7 +126,7 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     quantity = found["quantity"]
-    axes.set_xlabel(f"{LETTERS[quantity]}, {quantity}", fontsize=8)
+    axes.set_xlabel(axis_label(quantity), fontsize=8)
     axes.set_ylabel(f"{accuracy_label(found['accuracy'])} accuracy", fontsize=8)
     for axis in (axes.xaxis, axes.yaxis):
         set_ticks(axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recallscope.plotting.labels import LETTERS, accuracy_label
+from recallscope.plotting.labels import LETTERS, accuracy_label, axis_label, letter
 from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.problem import ProblemError
 
@@ -55,7 +55,7 @@ def curves_panel(
             series.append(_series(said, Kind.THEORY, lines, along, accuracy, colour))
     return Panel(
         title=f"{accuracy_label(accuracy)} accuracy",
-        x=f"{LETTERS[along]}, {along}",
+        x=axis_label(along),
         y=f"{accuracy_label(accuracy)} accuracy",
         series=series,
         log_x=True,
@@ -63,7 +63,7 @@ def curves_panel(
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
-    return ", ".join(f"{LETTERS[name]}={row[name]:g}" for name in names if row.get(name))
+    return ", ".join(f"{letter(name)}={row[name]:g}" for name in names if row.get(name))
 
 
 def _series(

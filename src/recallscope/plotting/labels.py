@@ -11,6 +11,24 @@ from recallscope.problem import ProblemError
 LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
 
 
+def letter(name: str) -> str:
+    """How a field is called in a formula.
+
+    >>> letter("dim"), letter("learning_rate")
+    ('d', 'learning rate')
+    """
+    return LETTERS.get(name, name.replace("_", " "))
+
+
+def axis_label(name: str) -> str:
+    """How an axis is called beside it.
+
+    >>> axis_label("dim"), axis_label("learning_rate")
+    ('d, dim', 'learning rate')
+    """
+    return f"{LETTERS[name]}, {name}" if name in LETTERS else letter(name)
+
+
 def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """The fields of a problem as words, by name; sizes that are None are left out.
 

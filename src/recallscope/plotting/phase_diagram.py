@@ -13,10 +13,10 @@ from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.plotting.labels import (
-    LETTERS,
     accuracy_label,
     describe_common_fields,
     describe_fields,
+    letter,
 )
 from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
@@ -86,7 +86,7 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
         f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
         f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
         f"tested on {tests} fresh samples each.",
-        f"Points: where it crosses {first['target']:g} along {LETTERS[first['y']['name']]}, with "
+        f"Points: where it crosses {first['target']:g} along {letter(first['y']['name'])}, with "
         "95 % intervals; no point: not within the plane.",
     ]
     if not all(_without_theory(diagram) for diagram in diagrams):
@@ -133,11 +133,12 @@ def _shape(diagram: Mapping[str, Any]) -> tuple[int, int]:
 
 def _edges(values: Sequence[float]) -> Float[np.ndarray, " n+1"]:
     """Between the values halfway in the logarithm, and as far beyond the first and the last."""
-    logs = np.log(values)
-    middles = (logs[1:] + logs[:-1]) / 2
-    first, last = 2 * logs[0] - middles[0], 2 * logs[-1] - middles[-1]
-    edges: Float[np.ndarray, " n+1"] = np.exp(np.concatenate([[first], middles, [last]]))
-    return edges
+    has_logarithms = min(values) > 0
+    places = np.log(values) if has_logarithms else np.asarray(values, dtype=float)
+    middles = (places[1:] + places[:-1]) / 2
+    first, last = 2 * places[0] - middles[0], 2 * places[-1] - middles[-1]
+    edges: Float[np.ndarray, " n+1"] = np.concatenate([[first], middles, [last]])
+    return np.exp(edges) if has_logarithms else edges
 
 
 def _draw_regions(
@@ -148,6 +149,8 @@ def _draw_regions(
 ) -> None:
     """Lines between cells bound by different noises, and a name inside each region."""
     binding = [(cell["stage"], cell["term"]) for cell in diagram["cells"]]
+    if (None, None) in binding:  # a law without noises
+        return
     kinds = sorted(set(binding))
     codes = np.array([kinds.index(kind) for kind in binding]).reshape(_shape(diagram))
     upright = [
@@ -159,7 +162,7 @@ def _draw_regions(
         for i, j in zip(*np.nonzero(np.diff(codes, axis=0)), strict=True)
     ]
     axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
-    predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
+    predicted = _predicted(diagram)
     at_boundary = np.abs(predicted - diagram["target"]) < _NEAR_TARGET
     for code, (stage, term) in enumerate(kinds):
         inside = codes == code
@@ -200,6 +203,13 @@ def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
         )
 
 
+def _predicted(diagram: Mapping[str, Any]) -> Any:
+    """By the law, NaN where there is none."""
+    return np.array([cell["predicted"] for cell in diagram["cells"]], float).reshape(
+        _shape(diagram)
+    )
+
+
 def _without_theory(diagram: Mapping[str, Any]) -> bool:
     return bool(diagram.get("without_theory"))
 
@@ -210,7 +220,7 @@ def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
         draw_line(axes, rows, color=_THEORY, linewidth=1.4, path_effects=stroke, zorder=4)
         return
     xs, ys = diagram["x"]["values"], diagram["y"]["values"]
-    predicted = np.array([cell["predicted"] for cell in diagram["cells"]]).reshape(_shape(diagram))
+    predicted = _predicted(diagram)
     # A logit is straighter between cells than an accuracy.
     line = axes.contour(
         xs,
@@ -253,7 +263,7 @@ def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
 
 
 def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
-    along, look = LETTERS[diagram["y"]["name"]], {"marker": "o", "linewidth": 1}
+    along, look = letter(diagram["y"]["name"]), {"marker": "o", "linewidth": 1}
     measured = f"{along} of accuracy {diagram['target']:g}, measured"
     handles = [handle(measured, color=_MEASURED, **look)]
     if _without_theory(diagram):

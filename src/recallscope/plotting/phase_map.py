@@ -32,7 +32,9 @@ _NOISES = (
     *("kernel_interference", "cross_talk"),
 )
 _COLOUR = dict(zip(_NOISES, COLOURS, strict=True))
-_HATCH = {"recall": "", "lock": "////", "one_step": "..."}
+_NOTHING = ("", "")  # where a law has no noises
+_COLOUR[""] = "white"
+_HATCH = {"": "", "recall": "", "lock": "////", "one_step": "..."}
 
 
 def phase_map_figure(
@@ -75,15 +77,16 @@ def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:
     """What is seen, in a paragraph."""
-    hatched = any(_HATCH[stage] for stage, _ in _binding(plane))
-    return (
-        f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy. Colours: the noise that "
-        f"binds{'; hatching: its stage' if hatched else ''}."
-    )
+    lines = f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy."
+    binding = set(_binding(plane)) - {_NOTHING}
+    if not binding:
+        return lines
+    hatched = any(_HATCH[stage] for stage, _ in binding)
+    return f"{lines} Colours: the noise that binds{'; hatching: its stage' if hatched else ''}."
 
 
 def _binding(plane: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(cell["stage"], cell["term"]) for cell in plane["cells"]]
+    return [(cell["stage"] or "", cell["term"] or "") for cell in plane["cells"]]
 
 
 def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
@@ -92,7 +95,7 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     binding = _binding(plane)
     kinds = sorted(set(binding))
     codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
-    predicted = np.array([cell["predicted"] for cell in plane["cells"]]).reshape(shape)
+    predicted = np.array([cell["predicted"] for cell in plane["cells"]], float).reshape(shape)
     axes.pcolormesh(
         xs,
         ys,
@@ -123,5 +126,5 @@ def _handles(plane: Mapping[str, Any]) -> list[Patch]:
             hatch=_HATCH[stage],
             label=f"{stage}: {term}".replace("_", " "),
         )
-        for stage, term in sorted(set(_binding(plane)))
+        for stage, term in sorted(set(_binding(plane)) - {_NOTHING})
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
+from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields, letter
 from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
 from recallscope.plotting.ticks import set_ticks
@@ -89,7 +89,7 @@ def _draw(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
         raise ProblemError("no critical size was reached or bounded, so there is nothing to draw")
     for each, panel in zip(axes, panels, strict=False):
         _draw_panel(each, scaling, panel)
-        each.set_ylabel(f"critical {quantity}, {LETTERS[quantity]}*", fontsize=8)
+        each.set_ylabel(f"critical {quantity}, {letter(quantity)}*", fontsize=8)
     if scaling["collapse"] is not None:
         _draw_collapse(axes[-1], scaling)
 
@@ -134,7 +134,7 @@ def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]
         axes.plot([point["x"] for point in known], predicted, "x", color=_THEORY, markersize=4)
     if expected := panel.get("expected_line"):
         draw_line(axes, expected, color=_EXPECTED, linewidth=1, linestyle="-.")
-    title = f"{LETTERS[scaling['quantity']]}* against {LETTERS[name]}"
+    title = f"{letter(scaling['quantity'])}* against {letter(name)}"
     if panel["line"]:
         draw_line(axes, panel["line"], color=_LAW, linewidth=1.2)
         power = scaling["exponents"][name]
@@ -145,7 +145,7 @@ def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]
     axes.set_yscale("log")
     set_ticks(axes.xaxis, sorted({point["x"] for point in points}), base=2)
     set_ticks(axes.yaxis, base=2)
-    axes.set_xlabel(f"{LETTERS[name]}, {name}", fontsize=8)
+    axes.set_xlabel(axis_label(name), fontsize=8)
     style_axes(axes)
 
 
@@ -162,17 +162,17 @@ def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
             alpha=0.6,
             linestyle="",
         )
-    letter, rms = LETTERS[scaling["quantity"]], scaling["collapse"]
+    size, rms = letter(scaling["quantity"]), scaling["collapse"]
     axes.axhline(scaling["target"], color="0.4", linewidth=0.6)
     axes.axvline(1, color="0.4", linewidth=0.6)
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     axes.set_title(
-        f"all runs on one curve? rms {rms['law']:.3f}\nagainst {letter} itself: {rms['raw']:.3f}\n"
+        f"all runs on one curve? rms {rms['law']:.3f}\nagainst {size} itself: {rms['raw']:.3f}\n"
         f"about each problem's own: {rms['seeds']:.3f}",
         fontsize=7,
     )
-    axes.set_xlabel(f"{letter}/{letter}* of the law", fontsize=8)
+    axes.set_xlabel(f"{size}/{size}* of the law", fontsize=8)
     axes.set_ylabel(f"{accuracy_label(scaling['accuracy'])} accuracy", fontsize=8)
     for axis in (axes.xaxis, axes.yaxis):
         set_ticks(axis)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
-from recallscope.plotting.labels import LETTERS
+from recallscope.plotting.labels import axis_label
 from recallscope.plotting.ticks import set_ticks
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ def style_axes(axes: Axes) -> None:
 
 def label_size_axes(axes: Axes, x: str, y: str) -> None:
     """Axes of two sizes in powers of two, each with its letter and its name."""
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
-    axes.set_xlabel(f"{LETTERS[x]}, {x}", fontsize=8)
-    axes.set_ylabel(f"{LETTERS[y]}, {y}", fontsize=8)
+    for axis, set_scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+        if axis.get_data_interval()[0] > 0:  # a field may be 0 too
+            set_scale("log", base=2)
+    axes.set_xlabel(axis_label(x), fontsize=8)
+    axes.set_ylabel(axis_label(y), fontsize=8)
     axes.tick_params(labelsize=7)
     for axis in (axes.xaxis, axes.yaxis):
-        set_ticks(axis, base=2)
+        if axis.get_scale() == "log":
+            set_ticks(axis, base=2)
 
 
 def log_bars(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
 from recallscope.problem import ProblemError
-from recallscope.statistics.power_law import Law, Points, fit_law, posterior
+from recallscope.statistics.power_law import Points, PowerLaw, fit_law, posterior
 
 _NO = 0.01  # p-values below reject
 
@@ -29,7 +29,7 @@ class ExpectedLaw:
 
     exponents: dict[str, float]
     p_value: float
-    others: Law
+    others: PowerLaw
 
     @property
     def rejected(self) -> bool:

@@ -20,6 +20,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
+from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Separable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Law:
+class PowerLaw:
     """A fitted power law.
 
     `p_value` is that of points as far from the law as these, if their errors were all there is
@@ -210,7 +211,7 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
     )
 
 
-def fit_law(points: Points, confidence: float = 0.95) -> Law:
+def fit_law(points: Points, confidence: float = 0.95) -> PowerLaw:
     """Fit a power law to critical sizes; the confidence is that of the exponents' intervals.
 
     >>> rows = [{"dim": d, "status": "ok", "value": n, "low": 0.95 * n, "high": 1.05 * n}
@@ -243,7 +244,7 @@ def fit_law(points: Points, confidence: float = 0.95) -> Law:
         )
         for k, name in enumerate(points.names, start=1)
     }
-    return Law(
+    return PowerLaw(
         status=FitStatus.OK if p_value >= _NO else FitStatus.POOR_FIT,
         exponents=exponents,
         constant=float(coefficients[0] - coefficients[1:] @ centre[1:]),
@@ -290,9 +291,9 @@ def posterior(points: Points) -> Posterior | None:
     return Posterior(centre, fits, weight / weight.sum())
 
 
-def _undetermined(points: Points, count: int) -> Law:
+def _undetermined(points: Points, count: int) -> PowerLaw:
     unknown = Exponent(math.nan, -math.inf, math.inf)
-    return Law(
+    return PowerLaw(
         status=FitStatus.UNDETERMINED,
         exponents=dict.fromkeys(points.names, unknown),
         constant=math.nan,
@@ -440,3 +441,6 @@ def collapse(
     apart = sum(left(size, problem == n) for n in np.unique(problem))
     sums = [left(size), left(shifted[0]), left(shifted[1]), apart]
     return Collapse(*(math.sqrt(each / weight.sum()) for each in sums))
+
+
+__getattr__ = renamed(__name__, {"Law": "PowerLaw"})

@@ -280,11 +280,10 @@ _Settings = {
     "memory_limit": _checked(_Positive, _positive),
 }
 _Critical = {
-    "for": _choice(SIZES),
     "target": _checked(_Positive),
     "accuracy": str,
-    "low": _whole(1),
-    "high": _whole(1),
+    "low": _checked(_Number),
+    "high": _checked(_Number),
     "precision": _checked(_Positive),
     "budget": _whole(1, 10**6),
     "theory": bool,
@@ -316,7 +315,9 @@ def _reader(declared: tuple[tuple[str, type], ...]) -> tuple[Any, pydantic.TypeA
     varied = {
         name: _checked(many[kind] | _Range, partial(_values, kind)) for name, kind in fields.items()
     }
-    tables = {"problem": fixed, "grid": varied, "zip": varied, "critical": _Critical}
+    sought = _choice((*SIZES, *(name for name, kind in declared if kind in (int, float))))
+    critical = {"for": sought} | _Critical
+    tables = {"problem": fixed, "grid": varied, "zip": varied, "critical": critical}
     inner = {name: _table(name.title(), each) for name, each in tables.items()}
     file = _table("Sweep", _Settings | inner)
     return file, pydantic.TypeAdapter(file)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recallscope.measurement.critical_size import CriticalSize
 from recallscope.measurement.summary import summarise
 from recallscope.plotting.panels import Picture
@@ -17,7 +15,6 @@ from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import ACCURACIES, Record
 from recallscope.theory.capacity import accuracies_along
-from recallscope.theory.problem_arrays import no_closed_form
 
 if TYPE_CHECKING:
     from recallscope.store.keys import CellKeys
@@ -132,13 +129,8 @@ class SweepResult(Result):
         """The closed forms along a size, for each of the problems that differ in the others."""
         values = [getattr(problem, along) for problem in self.problems]
         sizes = [value for value in values if value is not None and math.isfinite(value)]
-        if not sizes or any(no_closed_form(problem) for problem in self.problems):
-            return []
-        fine = np.geomspace(min(sizes), max(sizes), _FINE)
         rows = []
         for problem in dict.fromkeys(each.replace(**{along: max(sizes)}) for each in self.problems):
-            found = accuracies_along(problem, along, fine)
-            for size, *numbers in zip(fine.tolist(), *found, strict=True):
-                named = dict(zip(found._fields, map(float, numbers), strict=True))
-                rows.append(problem.to_row() | {along: size} | named)
+            for size, accuracies in accuracies_along(problem, along, min(sizes), max(sizes)):
+                rows.append(problem.to_row() | {along: size} | dict(accuracies))
         return rows

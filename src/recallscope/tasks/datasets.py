@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from recallscope.problem import whole_number
-from recallscope.tasks.recall import Task, check_split
+from recallscope.tasks.recall import RecallTask, check_split
 
 Item = tuple[Tensor, Tensor, Tensor]
 
@@ -26,13 +26,13 @@ class RecallDataset(Dataset[Item]):
         ProblemError: a split that there is not, or a number below 0.
 
     >>> from torch.utils.data import DataLoader
-    >>> data = RecallDataset(Task(vocab=64, length=8), samples=100)
+    >>> data = RecallDataset(RecallTask(vocab=64, length=8), samples=100)
     >>> tokens, position, label = next(iter(DataLoader(data, batch_size=32, shuffle=True)))
     >>> tokens.shape, position.shape, label.shape
     (torch.Size([32, 8]), torch.Size([32]), torch.Size([32]))
     """
 
-    def __init__(self, task: Task, samples: int, split: str = "train") -> None:
+    def __init__(self, task: RecallTask, samples: int, split: str = "train") -> None:
         check_split(split)
         self.task = task
         self.samples = whole_number("samples", samples, 0)
@@ -65,12 +65,14 @@ class RecallStream(IterableDataset[Item]):
         ProblemError: a split that there is not, or a number that is too small.
 
     >>> from torch.utils.data import DataLoader
-    >>> stream = RecallStream(Task(vocab=64, length=8), samples=100, block=32)
+    >>> stream = RecallStream(RecallTask(vocab=64, length=8), samples=100, block=32)
     >>> [len(label) for tokens, position, label in DataLoader(stream, batch_size=None)]
     [32, 32, 32, 4]
     """
 
-    def __init__(self, task: Task, samples: int, block: int = 1024, split: str = "train") -> None:
+    def __init__(
+        self, task: RecallTask, samples: int, block: int = 1024, split: str = "train"
+    ) -> None:
         check_split(split)
         self.task = task
         self.samples = whole_number("samples", samples, 0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from recallscope.parts.field import Field
-from recallscope.parts.fingerprint import ADDED
+from recallscope.parts.field import ADDED, Field
 from recallscope.parts.naming import find_part
+from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -26,8 +26,20 @@ class SampleSource(Protocol):
         """
 
 
+class _Renamed:
+    """What was called `recallscope.Task` is a `RecallTask` now, and still made for one release."""
+
+    def __new__(cls, *sizes: Any, **given: Any) -> Any:
+        if sizes or "vocab" in given:
+            warn_of("recallscope.Task", "recallscope.RecallTask")
+            from recallscope.tasks.recall import RecallTask
+
+            return RecallTask(*sizes, **given)
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True, kw_only=True)
-class TaskKind:
+class Task(_Renamed):
     """A kind of task.
 
     Attributes:
@@ -37,6 +49,7 @@ class TaskKind:
         closed_form: whether the formulas for a permutation hold for it.
         equal_facts: whether every token is marked equally often, and its label is the image under
             the `permutation` of the samples: what is known of infinitely many relies on it.
+        in_turn: whether facts are seen one after another, each as often as the others.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
@@ -46,6 +59,7 @@ class TaskKind:
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
     equal_facts: bool = field(default=False, metadata=ADDED)
+    in_turn: bool = field(default=False, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 
@@ -59,3 +73,6 @@ def samples_of(problem: Problem, seed: int) -> SampleSource:
     """
     source: SampleSource = find_part("task", problem.task).make(problem, seed)
     return source
+
+
+__getattr__ = renamed(__name__, {"TaskKind": "Task"})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, whole_number
 from recallscope.tasks.random import Role, below, generator, words
 
@@ -33,7 +34,7 @@ class Samples(NamedTuple):
         position: which token of each is marked.
         label: its image under the permutation: the right answer.
 
-    >>> tokens, position, label = Task(vocab=64, length=8).draw(0, 10)
+    >>> tokens, position, label = RecallTask(vocab=64, length=8).draw(0, 10)
     >>> tokens.shape, position.shape, label.shape
     ((10, 8), (10,), (10,))
     """
@@ -43,7 +44,7 @@ class Samples(NamedTuple):
     label: Int64[np.ndarray, " n"]
 
 
-class Task:
+class RecallTask:
     """A fixed permutation of `vocab` tokens, to be recalled from sequences of `length` tokens.
 
     Tokens are uniform and independent, the marked position is uniform, and the label is the
@@ -60,7 +61,7 @@ class Task:
 
     In NumPy:
 
-    >>> task = Task(vocab=512, length=32, seed=0)
+    >>> task = RecallTask(vocab=512, length=32, seed=0)
     >>> tokens, position, label = task.draw(0, 1000)
     >>> tokens.shape, position.shape, label.shape
     ((1000, 32), (1000,), (1000,))
@@ -83,7 +84,7 @@ class Task:
         self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
 
     def __repr__(self) -> str:
-        return f"Task(vocab={self.vocab}, length={self.length}, seed={self.seed})"
+        return f"RecallTask(vocab={self.vocab}, length={self.length}, seed={self.seed})"
 
     def __getstate__(self) -> dict[str, int]:
         # A worker makes the permutation again: sending V numbers would cost more.
@@ -148,3 +149,6 @@ class Task:
         stop = start + whole_number("samples", samples, 0)
         for first in range(start, stop, size):
             yield self.draw(first, min(first + size, stop), split)
+
+
+__getattr__ = renamed(__name__, {"Task": "RecallTask"})

@@ -1,44 +1,55 @@
-"""The closed forms turned round: what size reaches a target."""
+"""A law turned round: what size reaches a target."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.formatting import format_duration
+from recallscope.parts.axes import SIZES, axis_field
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
-from recallscope.theory.accuracy import Accuracies, accuracies
+from recallscope.theory.choosing import NoLawError, choose, law_named, predict_problems
+from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
-from recallscope.theory.prediction import Prediction, predict
-from recallscope.theory.problem_arrays import ProblemArrays, arrays_of
-from recallscope.theory.recorded_error import recorded_error
-from recallscope.theory.sizes import GROWS, SIZES
+from recallscope.theory.prediction import Prediction
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    pass
 
-    from recallscope.theory.table_prediction import TablePrediction
-
-_AT_ONCE = 50  # sizes that the search for a solution looks at
+_AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
+_INSTANT = 0.01  # seconds
+_DRAWN = 1.03  # the factor between the points of a curve
+_CLOSE = 1.001  # the factor between numbers that are not whole and need not be told apart
+_LINEAR = 64.0  # the factor that has as many steps as a linear scale
+_FINE = 1.1  # the factor between sizes at which laws are asked whether they apply
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SolvedSize(Result):
-    """What was asked for, the size that was found, and the prediction at it."""
+class Solution(Result):
+    """The size that reaches a target, or why there is none.
+
+    The prediction is that of the solved size, or of the one that comes closest.
+
+    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
+    1415
+    """
 
     quantity: str
     target: float
     accuracy: str
-    value: int | None
+    value: float | None
     reason: str | None
-    prediction: Prediction | TablePrediction
+    prediction: Prediction
 
     @property
     def problem(self) -> Problem:
@@ -50,46 +61,37 @@ class SolvedSize(Result):
         """Whether there is such a size."""
         return Status.NOT_REACHED if self.value is None else Status.OK
 
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Solution(SolvedSize):
-    """The size that reaches a target, or why there is none.
-
-    The prediction is that of the solved size, or of the one that comes closest.
-
-    >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5).value
-    1415
-    """
-
-    prediction: Prediction
-
     @cached_property
-    def range(self) -> tuple[int | None, int | None]:
+    def range(self) -> tuple[float | None, float | None]:
         """The sizes that reach the target if the prediction is off by its recorded error.
 
         From the smaller to the larger; None is beyond all sizes. The error is that within which
-        90 % of the nearest simulated problems lie, or the mean one if that is larger.
+        90 % of the nearest experiments lie, or the mean one if that is larger.
         """
-        if self.value is None:
+        error = self.prediction.recorded_error.get(self.accuracy)
+        if self.value is None or error is None:
             return None, None
-        found = recorded_error(self.problem, self.accuracy)
-        error = max(found.mean, found.most)
-        targets = [self.target - error, self.target + error]
-        if not GROWS[self.quantity]:
+        reach = max(error.mean, error.most)
+        targets = [self.target - reach, self.target + reach]
+        if not axis_field(self.quantity, self.problem.parts()).grows:
             targets.reverse()
-        return tuple(self._solved(target) for target in targets)  # type: ignore[return-value]
+        return self._solved(targets[0]), self._solved(targets[1])
 
-    def _solved(self, target: float) -> int | None:
+    def _solved(self, target: float) -> float | None:
         if not 0 < target < 1:
             return None
-        return solve(self.problem, self.quantity, target, self.accuracy).value
+        asked = self.quantity, target, self.accuracy
+        return solve(self.problem, *asked, law=self.prediction.law).value
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Solution:
         """The inverse of `to_dict`."""
         names = ("quantity", "target", "accuracy", "value", "reason")
         asked = {name: told[name] for name in names}
-        return cls(**asked, prediction=Prediction.from_dict(told))
+        of_prediction = {"status": told["standing"]}
+        if told["prediction"] is not None:
+            of_prediction["reason"] = None
+        return cls(**asked, prediction=Prediction.from_dict({**told, **of_prediction}))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: the problem at the solved size, what was asked, and what was found."""
@@ -103,21 +105,24 @@ class Solution(SolvedSize):
         reached = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
         if self.value is None:
             return f"no {self.quantity} reaches {reached}: {self.reason}"
-        low, high = ("none" if end is None else end for end in self.range)
-        return (
-            f"{self.quantity} = {self.value} reaches {reached}, from {low} to {high} by the "
-            "recorded error"
-        )
+        said = f"{self.quantity} = {self.value} reaches {reached}"
+        if self.prediction.recorded_error:
+            low, high = ("none" if end is None else end for end in self.range)
+            said += f", from {low} to {high} by the recorded error"
+        return f"{said}; {self.reason}" if self.reason else said
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import LETTERS, accuracy_label, describe_common_fields
+        from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields
 
+        law = law_named(self.prediction.law)
+        if law.seconds(self.problem) > _INSTANT:
+            return self.prediction._drawing()
         middle = getattr(self.problem, self.quantity)
-        low, high = _range(self.problem, self.quantity)
-        sizes = np.geomspace(max(middle / 30, low), min(middle * 30, high), 200)
-        predicted = getattr(accuracies_along(self.problem, self.quantity, sizes), self.accuracy)
+        along = accuracies_along(self.problem, self.quantity, middle / 30, middle * 30)
+        sizes = [size for size, _ in along]
+        predicted = [accuracies[self.accuracy] for _, accuracies in along]
         series = [
-            Series(label="closed forms", kind=Kind.THEORY, x=sizes.tolist(), y=predicted.tolist()),
+            Series(label=law.about, kind=Kind.THEORY, x=sizes, y=predicted),
             Series(
                 label=f"target {self.target:g}",
                 kind=Kind.REFERENCE,
@@ -127,17 +132,17 @@ class Solution(SolvedSize):
         ]
         if self.value is not None:
             label = f"{self.quantity} = {self.value}"
-            at = float(getattr(self.prediction, self.accuracy))
+            at = float(self.prediction.accuracies[self.accuracy])
             series.append(Series(label=label, kind=Kind.MEASURED, x=[self.value], y=[at]))
         fields = self.problem.to_dict() | {self.quantity: None}
         panel = Panel(
             title="",
-            x=f"{LETTERS[self.quantity]}, {self.quantity}",
+            x=axis_label(self.quantity),
             y=f"{accuracy_label(self.accuracy)} accuracy",
             series=series,
             log_x=True,
         )
-        caption = f"{describe_common_fields([fields])}. Nothing fitted. {self._words()}."
+        caption = f"{describe_common_fields([fields])}. {law.origin} {self._words()}."
         return picture_drawing(Picture(caption=caption, panels=[panel]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,76 +150,225 @@ class Solution(SolvedSize):
         asked = ("quantity", "target", "accuracy", "value", "range", "reason")
         return (
             self.prediction.to_dict()
+            | {"standing": str(self.prediction.status)}
             | {name: getattr(self, name) for name in asked}
             | {"status": str(self.status)}
         )
 
 
-def accuracies_along(problem: Problem, size: str, values: Float[np.ndarray, " n"]) -> Accuracies:
-    """The accuracies of a problem with one size changed to each of the values.
+def accuracies_along(
+    problem: Problem, quantity: str, low: float, high: float
+) -> list[tuple[float, Mapping[str, float]]]:
+    """Sizes from one to another with the accuracies there, of a law that takes no time.
 
     >>> base = Problem(vocab=512, samples=1, dim=64, length=32)
-    >>> accuracies_along(base, "samples", np.array([512.0, 8192.0])).recall_accuracy.round(2)
-    array([0.25, 0.32])
+    >>> along = dict(accuracies_along(base, "samples", 512, 8192))
+    >>> [round(along[samples]["recall_accuracy"], 2) for samples in (512, 8192)]
+    [0.25, 0.32]
     """
-    many = ProblemArrays(*(np.broadcast_to(field, values.shape) for field in arrays_of(problem)))
-    return accuracies(many._replace(**{size: values}))
+    least, most = _range(problem, quantity)
+    field = axis_field(quantity, problem.parts())
+    if type(field.default) is int:
+        low, high = round(low), round(high)
+    sizes = ladder(max(low, least), min(high, most), _DRAWN, field)
+    along = [resized(problem, quantity, size) for size in sizes]
+    choice = choose(*along)
+    if choice.name is None or choice.law.seconds(problem) > _INSTANT:
+        return []
+    law = choice.law
+    found = [each for each in along if law.applies(each) is None]
+    return [
+        (getattr(each, quantity), answer.accuracies)
+        for each, answer in zip(found, law.predict(found, NOTHING_GIVEN), strict=True)
+        if answer.reason is None
+    ]
 
 
-@np.errstate(all="ignore")
 def solve(
-    problem: Problem, quantity: str, target: float = 0.5, accuracy: str = "recall_accuracy"
+    problem: Problem,
+    quantity: str,
+    target: float = 0.5,
+    accuracy: str = "recall_accuracy",
+    *,
+    given: Given = NOTHING_GIVEN,
+    law: Any = None,
 ) -> Solution:
-    """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
+    """The smallest value of a field, or the largest if recall falls with it, that reaches a target.
 
     The problem's own value of that size is not used. A target out of reach has status
-    `not_reached` and a reason that names the noise which stays.
+    `not_reached` and a reason that names what stays in the way.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
     """
-    if quantity not in SIZES:
-        raise ProblemError(f"can solve for {', '.join(SIZES)}, not {quantity!r}")
+    field = axis_field(quantity, problem.parts(), searched=True)
     check_accuracy(accuracy)
     check_target(target)
-    if quantity == "width" and problem.width is None:
-        raise ProblemError("attention alone has no width; give a problem with one, of any value")
-    grows = GROWS[quantity]
-    low, high = _range(problem, quantity)
+    check_has(problem, quantity)
+    name, sizes = _law_along(problem, quantity, law)
+    chosen, grows = law_named(name), field.grows
+    # From the side that is out of reach; where a law takes time, from sizes that take little of it.
+    slow = chosen.seconds(problem) > _INSTANT
+    order = sizes if slow or grows else sizes[::-1]
+    ends_at = grows or not slow  # whether it is the target, or its loss, that ends the first look
+    looks = len(order) + math.log2(math.log(chosen.step) / math.log(max(chosen.close, 1.01)))
+    known: dict[float, float] = {}
 
-    def reached(sizes: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        found = getattr(accuracies_along(problem, quantity, sizes), accuracy)
-        return np.nan_to_num(found, nan=0.0)  # sizes without a number do not reach the target
+    def look_at(some: Sequence[float]) -> None:
+        def progress(done: float, total: float, before: int = len(known)) -> None:
+            given.progress(min(before + done / total, looks), looks)
 
+        asked = [resized(problem, quantity, size) for size in some]
+        answers = chosen.predict(asked, given._replace(progress=progress))
+        for size, answer in zip(some, answers, strict=True):
+            if answer.reason is not None and not any(known.values()):
+                reasons.append(answer.reason)
+            # Sizes without a number do not reach the target.
+            value = answer.accuracies.get(accuracy, math.nan)
+            if answer.accuracies and accuracy not in answer.accuracies:
+                raise ProblemError(f"the law {name} says nothing of the {accuracy}")
+            known[size] = 0.0 if math.isnan(value) else value
+
+    reasons: list[str] = []
     # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
-    # Only as far as needed, from the side that is out of reach: sums over orthogonal embeddings
-    # take longer the more there is to count.
-    grid = np.unique(np.round(np.geomspace(low, high, 400)))[:: 1 if grows else -1]
-    values = np.empty(0)
-    while len(values) < len(grid) and not np.any(values >= target):
-        values = np.append(values, reached(grid[len(values) : len(values) + _AT_ONCE]))
-    value: int | None = None
-    if np.any(values >= target):
-        first = int(np.argmax(values >= target))
-        value = int(grid[first])
-        outside = int(grid[max(first - 1, 0)])
-        while abs(outside - value) > 1:
-            middle = (value + outside) // 2
-            if reached(np.array([float(middle)]))[0] >= target:
-                value = middle
-            else:
-                outside = middle
-    closest = int(grid[np.argmax(values >= 0.999 * values.max())]) if value is None else value
-    prediction = predict(problem.replace(**{quantity: closest}))
+    place, at_once = None, 1 if slow else _AT_ONCE
+    for start in range(0, len(order), at_once):
+        look_at(order[start : start + at_once])
+        found = [size for size in order[start:] if known.get(size, math.nan) >= target]
+        lost = [size for size in order[start : start + at_once] if known[size] < target]
+        if ends := found if ends_at else lost:
+            place = order.index(ends[0])
+            break
+    here = None if place is None else order[place]
+    before = order[-1] if place is None else order[place - 1] if place else None
+    inside, outside = (here, before) if ends_at else (before, here)
+    beyond = inside is not None and outside is None and inside not in _range(problem, quantity)
+    while inside is not None and outside is not None:
+        middle = between(field, inside, outside, chosen.close)
+        if middle is None:
+            break
+        look_at([middle])
+        inside, outside = (middle, outside) if known[middle] >= target else (inside, middle)
+    value = inside
+    if len(reasons) == len(known):
+        raise NoLawError(reasons[0])
+    most = max(known.values())
+    closest = next(size for size in order if known.get(size, 0.0) >= 0.999 * most)
+    (prediction,) = predict_problems(
+        [problem.replace(**{quantity: closest if value is None else value})],
+        given._replace(details=True, progress=lambda done, total: None),
+        law=name,
+    )
+    reason = None
+    if value is None:
+        reason = _in_the_way(prediction, quantity, accuracy, (sizes[0], sizes[-1]))
+    elif beyond:
+        reason = f"no {'smaller' if grows else 'larger'} one was looked at"
     return Solution(
         quantity=quantity,
         target=float(target),
         accuracy=accuracy,
         value=value,
-        reason=_in_the_way(prediction, quantity, accuracy) if value is None else None,
+        reason=reason,
         prediction=prediction,
     )
+
+
+def no_solution(
+    problem: Problem, quantity: str, accuracy: str, patience: float = math.inf
+) -> str | None:
+    """Why no law can be solved for a size of a problem within some seconds; None if one can.
+
+    >>> problem = Problem(vocab=512, samples=1, dim=64, length=32, learner="sgd")
+    >>> no_solution(problem, "samples", "recall_accuracy")
+    'no closed form for the learner sgd'
+    """
+    try:
+        name, sizes = _law_along(problem, quantity, None)
+    except NoLawError as error:
+        return str(error)
+    (answer,) = law_named(name).predict([resized(problem, quantity, sizes[0])], NOTHING_GIVEN)
+    if answer.reason is not None:
+        return answer.reason
+    if accuracy not in answer.accuracies:
+        return f"no closed form for {accuracy}"
+    seconds = len(sizes) * law_named(name).seconds(resized(problem, quantity, sizes[-1]))
+    if seconds > patience:
+        return f"the law {name} takes about {format_duration(seconds)}; ask solve"
+    return None
+
+
+def between(field: Field, one: float, other: float, close: float = 1.0) -> float | None:
+    """The value half-way from one to another; None where they need not be told apart."""
+    if type(field.default) is int and close == 1:
+        middle: float = (int(one) + int(other)) // 2
+    else:
+        places = field.place(one), field.place(other)
+        if abs(places[0] - places[1]) <= math.log(max(close, _CLOSE)):
+            return None
+        middle = field.value_at(sum(places) / 2)
+    return None if middle in (one, other) else middle
+
+
+def check_has(problem: Problem, name: str) -> None:
+    """Raise if a problem does not have the field that is to be changed in it."""
+    if getattr(problem, name) is None:
+        raise ProblemError(f"attention alone has no {name}; give a problem with one, of any value")
+
+
+def _law_along(problem: Problem, quantity: str, law: Any) -> tuple[str, list[float]]:
+    """The law that applies at some value of a field, by its name, and the values to look at."""
+    low, high = _range(problem, quantity)
+    field = axis_field(quantity, problem.parts())
+    every = [resized(problem, quantity, size) for size in ladder(low, high, _FINE, field)]
+    choice = choose(problem, *every, law=law)
+    found = choice.law
+    least, most = found.solved(problem, quantity)
+    inside = [
+        size
+        for each in every
+        if least <= (size := getattr(each, quantity)) <= most and found.applies(each) is None
+    ]
+    ends = max(low, least), min(high, most)
+    if type(field.default) is int:
+        ends = math.ceil(ends[0]), math.floor(ends[1])
+    inside += [end for end in ends if found.applies(resized(problem, quantity, end)) is None]
+    if not inside:
+        raise NoLawError(f"the law {choice.name} cannot be solved for {quantity}")
+    return str(choice.name), ladder(min(inside), max(inside), found.step, field)
+
+
+def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]) -> list[float]:
+    """Values from one to another, each about so many times the one before; all of them once.
+
+    Along a linear scale they are evenly spaced, as many as there would be in a factor of 64.
+
+    >>> ladder(1, 20, 2.0)
+    [1, 2, 4, 8, 16, 20]
+    """
+    if field.scale == "linear":
+        count = math.ceil(math.log(_LINEAR) / math.log(step)) + 1
+        values = np.linspace(low, high, count).tolist()
+        return sorted({field.value_at(each) for each in values})
+    if type(field.default) is float:
+        count = math.ceil(math.log(high / low) / math.log(step)) + 1
+        return sorted(
+            {field.value_at(each) for each in np.linspace(math.log(low), math.log(high), count)}
+        )
+    sizes = [int(low)]
+    while sizes[-1] < high:
+        sizes.append(int(min(max(round(sizes[-1] * step), sizes[-1] + 1), high)))
+    return [*sizes]
+
+
+def resized(problem: Problem, quantity: str, size: float) -> Problem:
+    """The problem with one size changed, not checked again: for many sizes, in a known range."""
+    if quantity not in SIZES:
+        return problem.replace(**{quantity: size})
+    changed = object.__new__(Problem)
+    changed.__dict__.update(vars(problem), **{quantity: size})
+    return changed
 
 
 def largest_vocab(problem: Problem) -> int:
@@ -231,23 +385,46 @@ def largest_vocab(problem: Problem) -> int:
     return low
 
 
-def _range(problem: Problem, quantity: str) -> tuple[int, int]:
-    """The sizes to search: not all embeddings exist in every dimension."""
-    low, high = 1, LARGEST_SIZE
+def _range(problem: Problem, quantity: str) -> tuple[float, float]:
+    """The values to search: not all embeddings exist in every dimension."""
     if quantity == "dim":
-        low = smallest_dim(problem.embedding, problem.vocab)
+        return smallest_dim(problem.embedding, problem.vocab), LARGEST_SIZE
     if quantity == "vocab":
-        low, high = 2, largest_vocab(problem)
-    return low, high
+        return 2, largest_vocab(problem)
+    return usual_range(axis_field(quantity, problem.parts()))
 
 
-def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
+def usual_range(field: Field) -> tuple[float, float]:
+    """The values of a field that a search may look at if nothing else is known of it.
+
+    >>> usual_range(Field(default=1000, low=0, high=10**7))
+    (15, 64000)
+    """
+    if field.required or field.nullable or field.scale == "linear":
+        middle = float(field.default)
+        low = middle if field.low is None else field.low
+        return low, middle + _LINEAR if field.high is None else field.high
+    middle = float(field.default) or 1.0
+    low, high = middle / _LINEAR, min(middle * _LINEAR, field.most)
+    low = max(low, field.low or 0.0)
+    return (int(low), int(high)) if type(field.default) is int else (low, high)
+
+
+def _in_the_way(
+    best: Prediction, quantity: str, accuracy: str, looked_at: tuple[float, float]
+) -> str:
     """Why even the best size does not reach the target."""
-    if best.dominant is None:
+    if best.law is None:
         return str(best.reason)
+    if best.dominant is None:
+        return (
+            f"it is {best.accuracies[accuracy]:.3g} at {quantity} = "
+            f"{getattr(best.problem, quantity)}, and those from {looked_at[0]} to {looked_at[1]} "
+            "were looked at"
+        )
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The noise that costs most and that more (or less) of this size does nothing about.
-    cost = costs(best.problem.vocab, best.noise[stage])
+    cost = costs(best.problem.vocab, dict(best.noise[stage]))
     noises = sorted(cost, key=cost.__getitem__, reverse=True)
     term = next(
         (n for n in noises if quantity not in [name for _, name in _REMEDIES[n]]), noises[0]
@@ -258,7 +435,7 @@ def _in_the_way(best: Prediction, quantity: str, accuracy: str) -> str:
     if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
     return (
-        f"{accuracy.replace('_', ' ')} is at most {getattr(best, accuracy):.3g}, {far}: "
+        f"{accuracy.replace('_', ' ')} is at most {best.accuracies[accuracy]:.3g}, {far}: "
         f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is in the way; "
         + " or ".join(remedies)
     )

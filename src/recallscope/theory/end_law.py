@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
@@ -20,10 +21,7 @@ from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, m
 from recallscope.theory.problem_arrays import problem_arrays
 from recallscope.theory.readout import means
 
-TRAINED = frozenset({"converged", "gd", "adam", "muon"})
-"""The learners that the law is about."""
-
-_FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
+FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
 """Measured (studies/end_law.py): how often attention finds the mark, as the logistic function of a
 constant, of the logarithm of the clarity and of that of the samples for each fact."""
 
@@ -69,8 +67,8 @@ def end_of_training(problem: Problem) -> End:
     seen = float(facts.number.sum())
     parameters = problem.dim * (problem.width or problem.dim)
     lock, blur = 1.0, 1.0
-    if problem.learner != "converged":
-        constant, of_clarity, of_samples = _FOUND[problem.learner]
+    if problem.learner in FOUND:
+        constant, of_clarity, of_samples = FOUND[problem.learner]
         per_fact = problem.samples / problem.vocab
         odds = of_clarity * math.log(clarity(problem)) + of_samples * math.log(per_fact)
         lock, blur = float(expit(constant + odds)), BLUR
@@ -81,6 +79,6 @@ def end_of_training(problem: Problem) -> End:
 
 
 def _facts(problem: Problem) -> Facts:
-    if problem.task == "memory":  # one after another
+    if find_part("task", problem.task).in_turn:
         return equally_often(min(problem.samples, problem.vocab))
     return facts_seen(problem.vocab, problem.samples)

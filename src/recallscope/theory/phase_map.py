@@ -1,26 +1,29 @@
-"""The closed forms over a plane of two sizes: the accuracy predicted, and what binds where."""
+"""A law over a plane of two sizes: the accuracy predicted, and what binds where."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.formatting import format_duration
+from recallscope.parts.axes import axis_field
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
-from recallscope.theory.accuracy import accuracies, analyse
-from recallscope.theory.noise import budget, dominant
-from recallscope.theory.problem_arrays import NoClosedFormError, no_closed_form, problem_arrays
-from recallscope.theory.sizes import GROWS, SIZES
+from recallscope.theory.capacity import between, check_has, ladder, resized
+from recallscope.theory.choosing import choose
+from recallscope.theory.law import NOTHING_GIVEN
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_LINE, _STEPS, _HALVINGS = 64, 8, 9  # points of a line, and looks at each
-_OPTIONS = ("activation", "embedding", "trigger_in_values")
+_LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
+_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -34,8 +37,8 @@ class PhaseMap(Result):
     x: tuple[str, list[float]]
     y: tuple[str, list[float]]
     accuracy: Float[np.ndarray, "y x"]
-    stage: list[list[str]]
-    term: list[list[str]]
+    stage: list[list[str | None]]
+    term: list[list[str | None]]
     accuracy_name: str = "recall_accuracy"
 
     @property
@@ -44,6 +47,11 @@ class PhaseMap(Result):
         (x_name, xs), (y_name, ys) = self.x, self.y
         return [self.problem.replace(**{x_name: int(x), y_name: int(y)}) for y in ys for x in xs]
 
+    def known(self, row: int, column: int) -> float | None:
+        """The accuracy at a point; None where no law gives it."""
+        value = float(self.accuracy[row, column])
+        return None if math.isnan(value) else value
+
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each point."""
         (x_name, xs), (y_name, ys) = self.x, self.y
@@ -51,7 +59,7 @@ class PhaseMap(Result):
             {
                 x_name: x,
                 y_name: y,
-                self.accuracy_name: float(self.accuracy[i, j]),
+                self.accuracy_name: self.known(i, j),
                 "stage": self.stage[i][j],
                 "term": self.term[i][j],
             }
@@ -61,11 +69,12 @@ class PhaseMap(Result):
 
     def _words(self) -> str:
         (x, xs), (y, ys) = self.x, self.y
-        terms = sorted({term.replace("_", " ") for row in self.term for term in row})
+        terms = sorted({term.replace("_", " ") for row in self.term for term in row if term})
+        bound = f", bound by {', '.join(terms)}" if terms else ""
         return (
             f"closed forms over {len(xs)} × {len(ys)} values of {x} and {y}: "
             f"{self.accuracy_name.replace('_', ' ')} from {np.nanmin(self.accuracy):.4f} to "
-            f"{np.nanmax(self.accuracy):.4f}, bound by {', '.join(terms)}"
+            f"{np.nanmax(self.accuracy):.4f}{bound}"
         )
 
     def _drawing(self) -> Drawing:
@@ -88,7 +97,7 @@ class PhaseMap(Result):
             problem=Problem.from_dict({**told["problem"], **some}),
             x=(told["x"]["name"], list(told["x"]["values"])),
             y=(told["y"]["name"], list(told["y"]["values"])),
-            accuracy=np.array(plane("predicted")),
+            accuracy=np.array(plane("predicted"), dtype=float),
             stage=plane("stage"),
             term=plane("term"),
             accuracy_name=told["accuracy"],
@@ -153,32 +162,74 @@ def phase_map(
     >>> [row["term"] for row in plane.rows()]
     ['interference', 'interference', 'sampling', 'interference', 'interference', 'interference']
     """
-    for name, _ in (x, y):
-        if name not in SIZES:
-            raise ProblemError(f"a phase map is over two of {', '.join(SIZES)}, not {name!r}")
+    for name, values in (x, y):
+        field = axis_field(name, problem.parts())
+        check_has(problem, name)
+        for value in values:
+            if not isinstance(value, Real):
+                raise ProblemError(f"{name} must be numbers, not {value!r:.60}")
+            if not (field.low or 0) <= value <= field.most:
+                raise ProblemError(f"{name} must be from {field.low} to {field.most}, not {value}")
     if x[0] == y[0]:
         raise ProblemError(f"a phase map is over two different sizes, not {x[0]!r} twice")
-    if "width" in (x[0], y[0]) and problem.width is None:
-        raise ProblemError("attention alone has no width; give a problem with one, of any value")
     check_accuracy(accuracy)
-    if sentence := no_closed_form(problem):
-        raise NoClosedFormError(sentence)
-    fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
-    ys, xs = np.meshgrid(y[1], x[1], indexing="ij")
-    s = problem_arrays(**(fields | {x[0]: xs.ravel(), y[0]: ys.ravel()}))
-    found = analyse(s)
-    binding = dominant(s, found, budget(s, found), accuracy)
-    stages, terms = zip(*(binding.names(point) for point in range(xs.size)), strict=True)
-    shape = xs.shape
+    cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
+    shape = len(y[1]), len(x[1])
+    numbers, binding = _numbers(cells, accuracy)
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
         y=(y[0], [float(value) for value in y[1]]),
-        accuracy=getattr(found.accuracies, accuracy).reshape(shape),
-        stage=np.array(stages).reshape(shape).tolist(),
-        term=np.array(terms).reshape(shape).tolist(),
+        accuracy=np.array(numbers).reshape(shape),
+        stage=np.array([stage for stage, _ in binding], dtype=object).reshape(shape).tolist(),
+        term=np.array([term for _, term in binding], dtype=object).reshape(shape).tolist(),
         accuracy_name=accuracy,
     )
+
+
+def no_phase_map(
+    problem: Problem,
+    x: tuple[str, Sequence[float]],
+    y: tuple[str, Sequence[float]],
+    patience: float = math.inf,
+) -> str | None:
+    """Why no law says anything of a plane within some seconds; None if one does."""
+    corners = [
+        resized(resized(problem, x[0], column), y[0], row)
+        for row in (y[1][-1], y[1][0])
+        for column in (x[1][-1], x[1][0])
+    ]
+    choice = choose(*corners)
+    if choice.name is None:
+        return choice.reason
+    law = choice.law
+    applying = next(each for each in corners if law.applies(each) is None)
+    if (reason := law.predict([applying], NOTHING_GIVEN)[0].reason) is not None:
+        return reason
+    seconds = law.seconds(applying) * (len(x[1]) * len(y[1]) + _LINE * _STEP)
+    if seconds > patience:
+        return f"the law {choice.name} takes about {format_duration(seconds)} for so many cells"
+    return None
+
+
+def _numbers(
+    cells: Sequence[Problem], accuracy: str
+) -> tuple[list[float], list[tuple[str | None, str | None]]]:
+    """An accuracy of each problem, NaN where no law gives it, and the stage and term that bind."""
+    law = choose(*cells).law
+    numbers: list[float] = []
+    binding: list[tuple[str | None, str | None]] = []
+    for start in range(0, len(cells), _AT_ONCE):
+        some = cells[start : start + _AT_ONCE]
+        mine = [each for each in some if law.applies(each) is None]
+        answers = iter(law.predict(mine, NOTHING_GIVEN) if mine else [])
+        bound = iter(law.binds(mine, accuracy) if mine and law.binds else [])
+        for each in some:
+            applies = law.applies(each) is None
+            found = next(answers).accuracies if applies else {}
+            numbers.append(found.get(accuracy, math.nan))
+            binding.append(next(bound, (None, None)) if applies else (None, None))
+    return numbers, binding
 
 
 def target_line(
@@ -196,28 +247,43 @@ def target_line(
     >>> base = Problem(vocab=512, samples=1, dim=1, length=4)
     >>> line = target_line(base, ("dim", [64, 256]), ("samples", [256, 65536]))
     >>> [None if line[k][1] is None else round(line[k][1]) for k in (0, -1)]
-    [None, 355]
+    [None, 354]
     """
-    xs = np.geomspace(min(x[1]), max(x[1]), _LINE)
-    first, last = np.log(min(y[1])), np.log(max(y[1]))
-    if not GROWS[y[0]]:  # from the side that does not reach the target
-        first, last = last, first
-    fields = {name: getattr(problem, name) for name in (*SIZES, *_OPTIONS)}
+    across, along = (axis_field(name, problem.parts()) for name in (x[0], y[0]))
+    if along.monotone is None:
+        return ()
+    ends = across.place(min(x[1])), across.place(max(x[1]))
+    columns = sorted({across.value_at(each) for each in np.linspace(*ends, _LINE)})
+    grows, sizes = along.grows, ladder(min(y[1]), max(y[1]), _STEP, along)
 
-    def reached(at: Float[np.ndarray, " n"], log_y: Float[np.ndarray, " n"]) -> Any:
-        s = problem_arrays(**(fields | {x[0]: at, y[0]: np.exp(log_y)}))
-        return np.nan_to_num(getattr(accuracies(s), accuracy)) >= target
+    def known(at: Sequence[tuple[float, float]]) -> list[float]:
+        cells = [resized(resized(problem, x[0], column), y[0], row) for column, row in at]
+        return [0.0 if math.isnan(each) else each for each in _numbers(cells, accuracy)[0]]
 
-    steps = np.linspace(first, last, _STEPS)
-    known = reached(np.repeat(xs, _STEPS), np.tile(steps, _LINE)).reshape(_LINE, _STEPS)
-    crosses = known.any(axis=1) & ~known[:, 0]
-    place = np.argmax(known[crosses], axis=1)
-    outside, inside = steps[place - 1], steps[place]
-    for _ in range(_HALVINGS if crosses.any() else 0):
-        middle = (outside + inside) / 2
-        there = reached(xs[crosses], middle)
-        outside, inside = np.where(there, outside, middle), np.where(there, middle, inside)
-    values: list[float | None] = [None] * _LINE
-    for where, value in zip(np.flatnonzero(crosses), np.exp(inside), strict=True):
-        values[where] = float(value)
-    return tuple(zip(xs.tolist(), values, strict=True))
+    # From the side that does not reach the target; what crosses there is followed by halving.
+    order = sizes if grows else sizes[::-1]
+    found = known([(column, row) for column in columns for row in order])
+    pairs: dict[float, tuple[tuple[float, float], tuple[float, float]]] = {}
+    for number, column in enumerate(columns):
+        here = found[number * len(order) : (number + 1) * len(order)]
+        place = next((k for k, value in enumerate(here) if value >= target), None)
+        if place:
+            pairs[column] = (order[place - 1], here[place - 1]), (order[place], here[place])
+    while middles := {
+        column: middle
+        for column, (out, into) in pairs.items()
+        if (middle := between(along, out[0], into[0])) is not None
+    }:
+        for (column, middle), value in zip(middles.items(), known([*middles.items()]), strict=True):
+            out, into = pairs[column]
+            at = (middle, value)
+            pairs[column] = (out, at) if value >= target else (at, into)
+    line: list[tuple[float, float | None]] = []
+    for column in columns:
+        if column not in pairs:
+            line.append((float(column), None))
+            continue
+        (first, below), (last, above) = pairs[column]
+        share = (target - below) / (above - below) if above > below else 1.0
+        line.append((float(column), first + share * (last - first)))
+    return tuple(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +13,15 @@ from recallscope.plotting.panels import Kind, Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
-from recallscope.theory.end_law import TRAINED
-from recallscope.theory.end_prediction import EndPrediction
-from recallscope.theory.prediction import OVERFLOW
-from recallscope.theory.problem_arrays import (
-    ProblemArrays,
-    arrays_of,
-    no_closed_form,
-    problem_arrays,
-)
+from recallscope.theory.choosing import law_named, predict_problems
+from recallscope.theory.law import NOTHING_GIVEN, Given
+from recallscope.theory.laws.three_step import OVERFLOW
+from recallscope.theory.problem_arrays import ProblemArrays, problem_arrays
 from recallscope.theory.sizes import SIZES
-from recallscope.theory.table_prediction import TablePrediction
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_Apart = EndPrediction | TablePrediction
 _PLAIN = ("embedding", "trigger_in_values")
 
 
@@ -103,47 +96,32 @@ class Predictions(Result):
         rows = self.rows()
         names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]
         panels = [curves_panel(rows, name, kind=Kind.THEORY) for name in names]
-        how = "Closed forms, nothing fitted."
-        if not TRAINED.isdisjoint(self.columns.get("learner", [])):
-            how = "Trained: the law of the end, partly derived and partly measured."
+        laws = dict.fromkeys(self.columns.get("law", ["three-step"]))
+        how = " ".join(law_named(each).origin for each in laws if each is not None)
         caption = f"{describe_common_fields(rows)}. {how}"
         return picture_drawing(Picture(caption=caption, panels=panels))
 
 
 def predict_all(
-    problems: Iterable[Problem], apart: Callable[[Problem], _Apart | None] = lambda each: None
+    problems: Iterable[Problem], given: Given = NOTHING_GIVEN, law: Any = None
 ) -> Predictions:
-    """Predict many problems; the accuracies of those without a closed form are NaN.
-
-    Those that `apart` predicts, one by one, are not for the formulas that take all at once.
+    """Predict many problems; the accuracies of those that no law is about are NaN.
 
     >>> base = Problem(vocab=512, samples=1024, dim=64, length=32)
     >>> len(predict_all([base, base.replace(samples=2048)]))
     2
     """
-    listed = list(problems)
-    numbers = np.full((3, len(listed)), np.nan)
-    reasons: dict[int, str] = {}
-    known = []
-    for place, each in enumerate(listed):
-        if (found := apart(each)) is not None:
-            # The law of the end has no one-step accuracy.
-            values = [getattr(found, name, None) for name in Accuracies._fields]
-            numbers[:, place] = [math.nan if value is None else value for value in values]
-            reason = found.reason
-        elif (reason := no_closed_form(each)) is None:
-            known.append(place)
-        if reason is not None:
-            reasons[place] = reason
-    if known:
-        numbers[:, known], beyond = _finite(arrays_of(listed[place] for place in known))
-        reasons |= {known[place]: reason for place, reason in beyond.items()}
-    rows = [each.to_row() for each in listed]
+    found = predict_problems(list(problems), given, law)
+    numbers = {
+        name: np.array([each.accuracies.get(name, math.nan) for each in found], float)
+        for name in Accuracies._fields
+    }
+    rows = [each.problem.to_row() | {"law": each.law, "status": str(each.status)} for each in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(
         columns={name: [row.get(name) for row in rows] for name in names},
-        **dict(zip(Accuracies._fields, numbers, strict=True)),
-        reasons=dict(sorted(reasons.items())),
+        **numbers,
+        reasons={place: each.reason for place, each in enumerate(found) if each.reason is not None},
     )
 
 

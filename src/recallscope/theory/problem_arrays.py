@@ -100,7 +100,7 @@ def problem_arrays(
     family = np.asarray(embedding)
     forms = np.empty(family.shape, dtype="U20")
     for name in np.unique(family):
-        form = _form_of(str(name))
+        form = form_of(str(name))
         if form is None:
             raise NoClosedFormError(_said_of("embedding", str(name)))
         forms[family == name] = form
@@ -160,7 +160,7 @@ def no_closed_form(problem: Problem) -> str | None:
             "no closed form: they hold in the limit regime (η → 0, γ → ∞), "
             f"not in the {problem.regime} regime; leave regime, eta and gamma out"
         )
-    if _form_of(problem.embedding) is None:
+    if form_of(problem.embedding) is None:
         return _said_of("embedding", problem.embedding)
     return no_form_for_parts(problem)
 
@@ -179,7 +179,7 @@ def part_without_form(problem: Problem) -> tuple[str, str] | None:
     return None
 
 
-def _form_of(embedding: str) -> str | None:
+def form_of(embedding: str) -> str | None:
     """Which formulas hold for an embedding, if any."""
     if embedding.startswith("arrays:"):
         return None

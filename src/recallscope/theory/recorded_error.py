@@ -21,14 +21,15 @@ _SIZES = ("vocab", "samples", "dim", "length", "width")
 
 
 class RecordedError(NamedTuple):
-    """Predicted minus simulated at the nearest problems: its mean size, and what 90 % are within.
+    """Predicted minus simulated at the nearest problems: its size, and what 90 % are within.
 
-    The error of the simulation itself is part of both.
+    The error of the simulation itself is part of all three.
     """
 
     problems: int
     mean: float
     most: float
+    median: float
 
 
 def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> RecordedError:
@@ -61,10 +62,15 @@ def error_of_nearest(
     """What the errors of the nearest of all problems come to.
 
     >>> error_of_nearest(np.arange(4.0), np.array([0.1, -0.1, 0.1, -0.1]))
-    RecordedError(problems=4, mean=0.1, most=0.1)
+    RecordedError(problems=4, mean=0.1, most=0.1, median=0.1)
     """
     nearest = np.abs(error)[np.argsort(distance)[:_NEAREST]]
-    return RecordedError(len(nearest), float(nearest.mean()), float(np.quantile(nearest, 0.9)))
+    return RecordedError(
+        len(nearest),
+        float(nearest.mean()),
+        float(np.quantile(nearest, 0.9)),
+        float(np.median(nearest)),
+    )
 
 
 @cache

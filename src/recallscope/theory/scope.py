@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 
 
@@ -18,10 +19,10 @@ def scope(problem: Problem) -> str:
     model = "one attention layer"
     if problem.width is not None:
         model += f" and a frozen random MLP of width {problem.width}"
-    if problem.model != "transformer":
+    if not find_part("model", problem.model).closed_form:
         model = f"the model {problem.model}"
     steps = "three gradient steps on one batch: not a model that is trained to the end"
-    if problem.learner != "three-step":
+    if not find_part("learner", problem.learner).closed_form:
         steps = f"learnt by {problem.learner}"
     embeddings = "learned" if getattr(problem, "learn_embeddings", False) else "frozen"
     said = f"{model}, {embeddings} embeddings, {steps}"

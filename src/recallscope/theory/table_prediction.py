@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,11 +12,8 @@ from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.progress_bar import ProgressCallback
 from recallscope.parts.naming import find_part
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Picture
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
-from recallscope.theory.prediction_picture import prediction_picture
+from recallscope.theory.law import Answer
 from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
@@ -39,77 +35,6 @@ class Table(NamedTuple):
     tokens: Float[np.ndarray, "V d"]
     outputs: Float[np.ndarray, "V d"]
     trigger: Float[np.ndarray, " d"]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class TablePrediction(Result):
-    """What theory says of three steps on a table of embeddings.
-
-    Attributes:
-        errors: the numerical standard error of each accuracy: averages over batches and reads are
-            taken over a few thousand of them.
-        noise: by stage and term, variances in units of the squared signal; `mean_vector` is what
-            the mean of the token rows costs, `spectrum` what their uneven directions do.
-        effective_dims: of tokens and outputs, as they are and centred.
-        reason: why there is no prediction: then the rest is None or empty.
-    """
-
-    problem: Problem
-    lock_accuracy: float | None = None
-    recall_accuracy: float | None = None
-    one_step_accuracy: float | None = None
-    errors: dict[str, float] = field(default_factory=dict)
-    noise: dict[str, dict[str, float]] = field(default_factory=dict)
-    effective_dims: dict[str, float] = field(default_factory=dict)
-    reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        problem = {"problem": self.problem.to_dict() | {"key": self.problem.key}}
-        if self.recall_accuracy is None:
-            return problem | {"prediction": None, "reason": self.reason}
-        return problem | {
-            "prediction": {name: getattr(self, name) for name in _ACCURACIES},
-            "errors": self.errors,
-            "noise": self.noise,
-            "effective_dims": self.effective_dims,
-        }
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> TablePrediction:
-        """The inverse of `to_dict`."""
-        problem = Problem.from_dict(told["problem"])
-        if told["prediction"] is None:
-            return cls(problem=problem, reason=told["reason"])
-        more = {name: told[name] for name in ("errors", "noise", "effective_dims")}
-        return cls(problem=problem, **told["prediction"], **more)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row: the problem, its accuracies, and effective dimensions."""
-        numbers = {name: getattr(self, name) for name in _ACCURACIES}
-        return [self.problem.to_row() | numbers | self.effective_dims | {"reason": self.reason}]
-
-    def _words(self) -> str:
-        if self.recall_accuracy is None:
-            return str(self.reason)
-        told = ", ".join(
-            f"{accuracy_label(name)} {getattr(self, name):.3f}" for name in _ACCURACIES
-        )
-        dims = ", ".join(f"{name} {value:.1f}" for name, value in self.effective_dims.items())
-        return f"predicted for these embeddings: {told}; effective dimensions: {dims}"
-
-    def _drawing(self) -> Drawing:
-        return picture_drawing(self._picture())
-
-    def _picture(self) -> Picture:
-        if self.recall_accuracy is None:
-            raise ProblemError(str(self.reason))
-        return prediction_picture(
-            f"{describe_common_fields([self.problem.to_dict()])}. Nothing fitted.",
-            "theory for this table; bars: two numerical standard errors",
-            {name: (float(getattr(self, name)), 2 * self.errors[name]) for name in _ACCURACIES},
-            self.noise,
-        )
 
 
 def drawn_as_tables(problem: Problem) -> bool:
@@ -163,7 +88,7 @@ def predict_table(
     problem: Problem,
     tables: Sequence[Callable[[], Table]],
     progress: ProgressCallback = lambda done, total: None,
-) -> TablePrediction:
+) -> Answer:
     """Lock, recall and one-step accuracy on a table of embeddings; the mean of several tables.
 
     Tables are made in turn, so that one is in memory at a time.
@@ -172,11 +97,9 @@ def predict_table(
     >>> rows = lambda count: rng.standard_normal((count, 48)) / 48**0.5
     >>> table = Table(rows(256), rows(256), rows(1)[0])
     >>> problem = Problem(vocab=256, samples=1024, dim=48, length=8, embedding="gaussian")
-    >>> predict_table(problem, [lambda: table])
-    predicted for these embeddings: lock 1.000, recall 0.3..., one step 0.1...; effective ...
+    >>> predict_table(problem, [lambda: table]).accuracies
+    {'lock_accuracy': 1.0, 'recall_accuracy': 0.3..., 'one_step_accuracy': 0.1...}
     """
-    if reason := no_table_form(problem):
-        return TablePrediction(problem=problem, reason=reason)
     draws = max(_DRAWS // len(tables), 1)
     needed, memory = table_bytes(problem, draws), table_memory()
     if needed > memory:
@@ -210,24 +133,20 @@ def predict_table(
         budgets.append(_budget(moments, problem, np.asarray(table.trigger, dtype=float)))
         dims.append(
             {
-                f"{name}_{how}": effective_dim(rows, centred=how == "centred")
+                f"{name}_effective_dim_{how}": effective_dim(rows, centred=how == "centred")
                 for name, rows in (("tokens", table.tokens), ("outputs", table.outputs))
                 for how in ("raw", "centred")
             }
         )
         del table, moments  # before the next one is drawn
-    lock, recall, one_step = (float(np.mean(found[name])) for name in _ACCURACIES)
-    return TablePrediction(
-        problem=problem,
-        lock_accuracy=lock,
-        recall_accuracy=recall,
-        one_step_accuracy=one_step,
+    return Answer(
+        accuracies={name: float(np.mean(values)) for name, values in found.items()},
         errors={name: _error(values, len(tables)) for name, values in found.items()},
         noise={
             stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
             for stage, terms in budgets[0].items()
         },
-        effective_dims={name: float(np.mean([each[name] for each in dims])) for name in dims[0]},
+        quantities={name: float(np.mean([each[name] for each in dims])) for name in dims[0]},
     )
 
 

@@ -1,61 +1,38 @@
-"""The sizes at which closed forms were compared with simulation, and what lies outside of them."""
+"""The sizes at which a law was compared with experiments, and what lies outside of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from recallscope.problem import Problem
 
-TESTED = {
-    "vocab": (256, 4096),
-    "dim": (16, 512),
-    "length": (2, 256),
-    "samples per fact": (0, 100),
-    "width": (64, 4096),
-}
-"""Smallest and largest, with dim below vocab; docs/theory.md has the comparison."""
-
-_EMBEDDINGS = ("sphere", "gaussian")
-_ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic")
+Ranges = Mapping[str, tuple[float, float]]
 
 
-def extrapolated(problem: Problem) -> list[str]:
-    """What of a problem lies outside of what was tested; nothing, for most.
+def tested_size(problem: Problem, name: str) -> float | None:
+    """A field of a problem, or a size for each fact or dimension; None where it has none.
 
-    >>> extrapolated(Problem(vocab=512, samples=8192, dim=64, length=32))
-    []
-    >>> extrapolated(Problem(vocab=512, samples=10**6, dim=8, length=1024))
-    ['dim 8 < 16', 'length 1024 > 256', 'samples per fact 1953.12 > 100']
+    >>> tested_size(Problem(vocab=512, samples=8192, dim=64, length=32), "samples per fact")
+    16.0
     """
-    sizes = {
-        "vocab": problem.vocab,
-        "dim": problem.dim,
-        "length": problem.length,
-        "samples per fact": problem.samples / problem.vocab,
-        "width": problem.width,
-    }
-    found = outside(sizes, TESTED)
-    if problem.embedding not in _EMBEDDINGS:
-        found.append(f"embedding {problem.embedding}")
-    elif problem.dim >= problem.vocab:
-        found.append(f"dim {_short(problem.dim)} >= vocab {_short(problem.vocab)}")
-    if problem.activation not in _ACTIVATIONS:
-        found.append(f"activation {problem.activation}")
-    return found
+    if name == "samples per fact":
+        return problem.samples / problem.vocab
+    if name == "width per dim":
+        return problem.hidden / problem.dim
+    size: float | None = getattr(problem, name, None)
+    return size
 
 
-def outside(
-    sizes: Mapping[str, float | None], ranges: Mapping[str, tuple[float, float]]
-) -> list[str]:
+def outside(problem: Problem, ranges: Ranges) -> list[str]:
     """The sizes that are not in their range, each with the end that it is beyond.
 
-    >>> outside({"dim": 8, "length": 4, "width": None}, {"dim": (16, 512), "width": (64, 4096)})
+    >>> outside(Problem(vocab=512, samples=1, dim=8, length=4), {"dim": (16, 512)})
     ['dim 8 < 16']
     """
     found = []
     for name, (smallest, largest) in ranges.items():
-        size = sizes[name]
+        size = tested_size(problem, name)
         if size is None or smallest <= size <= largest:
             continue
         end = f"< {smallest:g}" if size < smallest else f"> {largest:g}"
@@ -63,23 +40,50 @@ def outside(
     return found
 
 
+def distance(problem: Problem, ranges: Ranges) -> float | None:
+    """The largest |ln(size / nearest tested size)|; None if nothing was tested.
+
+    >>> round(distance(Problem(vocab=512, samples=1, dim=8, length=4), {"dim": (16, 512)}), 2)
+    0.69
+    """
+    if not ranges:
+        return None
+    far = [0.0]
+    for name, (smallest, largest) in ranges.items():
+        size = tested_size(problem, name)
+        if size is not None and 0 < size < smallest:
+            far.append(math.log(smallest / size))
+        elif size is not None and largest < size < math.inf:
+            far.append(math.log(size / largest))
+    return max(far)
+
+
+def clipped(problem: Problem, ranges: Ranges) -> Problem:
+    """The problem with its sizes at the nearest tested ones.
+
+    >>> clipped(Problem(vocab=512, samples=1, dim=8, length=4), {"dim": (16, 512)}).dim
+    16
+    """
+    changes: dict[str, float] = {}
+    for name, (smallest, largest) in ranges.items():
+        size = tested_size(problem, name)
+        if size is not None and hasattr(problem, name):
+            kept = min(max(size, smallest), largest)
+            changes[name] = type(size)(math.ceil(kept) if kept > size else math.floor(kept))
+    vocab = changes.get("vocab", problem.vocab)
+    if "samples per fact" in ranges and math.isfinite(problem.samples):
+        smallest, largest = ranges["samples per fact"]
+        least, most = max(math.ceil(smallest * vocab), 1), max(math.floor(largest * vocab), 1)
+        changes["samples"] = min(max(problem.samples, least), most)
+    if "width per dim" in ranges and problem.width is not None:
+        smallest, largest = ranges["width per dim"]
+        dim = changes.get("dim", problem.dim)
+        least, most = math.ceil(smallest * dim), math.floor(largest * dim)
+        changes["width"] = min(max(problem.width, least), most)
+    return problem.replace(**changes)
+
+
 def _short(size: float) -> str:
     """A size as it was given, or to six digits if it is not whole."""
     whole = math.isfinite(size) and float(size).is_integer()
     return str(int(size)) if whole else f"{size:.6g}"
-
-
-def say_extrapolated(problems: Iterable[Problem]) -> str | None:
-    """The same of one or more predictions, as a sentence; None where nothing is to be said.
-
-    >>> say_extrapolated([Problem(vocab=512, samples=8192, dim=64, length=1024)])
-    'extrapolated: length 1024 > 256'
-    """
-    every = list(problems)
-    each = [extrapolated(problem) for problem in every]
-    outside = [reasons for reasons in each if reasons]
-    if not outside:
-        return None
-    reasons = "; ".join(dict.fromkeys(reason for one in outside for reason in one))
-    of_many = f" in {len(outside)} of {len(every)}" if len(every) > 1 else ""
-    return f"extrapolated{of_many}: {reasons}"

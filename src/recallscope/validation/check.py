@@ -19,7 +19,7 @@ from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.theory import locking
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.noise import budget
-from recallscope.theory.problem_arrays import arrays_of
+from recallscope.theory.problem_arrays import arrays_of, form_of
 from recallscope.theory.sizes import SIZES
 from recallscope.validation.monte_carlo import Term, measure
 
@@ -140,7 +140,7 @@ def measure_around(
 ) -> Measured:
     """Monte Carlo of a problem and of those with one size halved or doubled."""
     seeds = whole_number("seeds", seeds, 2)
-    if problem.embedding not in ("sphere", "gaussian", "rademacher"):
+    if form_of(problem.embedding) not in ("sphere", "gaussian"):
         raise ProblemError(
             f"the check is for random embeddings, not {problem.embedding!r}; "
             "over orthogonal ones there are no overlaps to measure"

@@ -3,131 +3,104 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
+from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem
+from recallscope.theory.choosing import law_named, say_extrapolated
 from recallscope.theory.scope import exposures, scope
-from recallscope.theory.tested_range import say_extrapolated
 
 if TYPE_CHECKING:
     from recallscope.theory.capacity import Solution
-    from recallscope.theory.end_prediction import EndPrediction
     from recallscope.theory.lower_bound import Bound
     from recallscope.theory.prediction import Prediction
-    from recallscope.theory.table_capacity import TableSolution
-    from recallscope.theory.table_prediction import TablePrediction
     from recallscope.validation.check import CheckReport
+
+_OF_THE_LABEL = "sampling"  # a noise of the right label alone
 
 
 def print_prediction(found: Prediction) -> None:
     print_problem(found.problem)
-    if found.dominant is None:
+    if found.law is None:
         print(f"There is {found.reason}.")
+        print_nearest(found)
         return
-    from recallscope.theory.recorded_error import recorded_error
-
-    print(scope(found.problem))
-    accuracies = []
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
-        error = recorded_error(found.problem, name)
-        short = name.removesuffix("_accuracy").replace("_", " ")
-        numbers = (getattr(found, name), error.mean, error.most)
-        accuracies.append([short, *(f"{number:.4f}" for number in numbers)])
-    print_table(("accuracy", "predicted", "mean error", "90 % within"), accuracies)
-    print(
-        f"{exposures(found.problem)}. Errors: predicted minus simulated, at the {error.problems} "
-        "simulated problems nearest to this one."
-    )
-    print_extrapolated([found.problem])
-    rows: list[list[str] | None] = []
-    stages = ("one_step", "lock", "recall")
-    for term in dict.fromkeys(term for terms in found.noise.values() for term in terms):
-        cells = [found.noise[stage].get(term) for stage in stages]
-        if any(cells) and term != "sampling":
-            shown = ["–" if cell is None else f"{cell:.3g}" for cell in cells]
-            rows.append([term.replace("_", " "), *shown])
-    sums = [
-        sum(variance for term, variance in found.noise[stage].items() if term != "sampling")
-        for stage in stages
-    ]
-    rows += [["together", *(f"{each:.3g}" for each in sums)], None]
-    sampling = [found.noise[stage].get("sampling") for stage in stages]
-    rows.append(["sampling", *("–" if each is None else f"{each:.3g}" for each in sampling)])
-    print_table(("noise", *(stage.replace("_", " ") for stage in stages)), rows)
-    stage, term = found.dominant
-    law = " · ".join(f"{name}^{power:g}" for name, power in found.exponents.items() if power)
-    print(
-        "Variances in units of the squared signal of a fact seen as often as the average. Together:"
-        " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
-        " label, by how often its fact happened to be seen. What binds: "
-        f"{term.replace('_', ' ')} of {stage.replace('_', ' ')}, as {law or 'a constant'}."
-    )
-
-
-def print_end(found: EndPrediction) -> None:
-    print_problem(found.problem)
-    if found.parameters is None or found.edge is None:
-        print(f"There is {found.reason}.")
-        return
-    error = found.recorded_error
-    learns = found.problem.learner != "converged"
-    rows = [
-        [
-            "attention finds the mark",
-            f"{found.lock_accuracy:.3f}",
-            "measured law" if learns else "given",
-        ],
-        ["facts seen", f"{found.facts_seen:.3f}", "how often facts are drawn"],
-        ["memory", f"{found.memory_accuracy:.3f}", "derived; its edge is right to a few per cent"],
-        None,
-        ["recall after training", f"{found.recall_accuracy:.3f}", "their product"],
-    ]
-    print(f"{scope(found.problem)} At the end of training, by a law:")
-    print_table(("", "share", "from"), rows, slice(1, 2))
-    full = "more" if found.parameters > found.edge else "fewer"
-    print(
-        f"{exposures(found.problem)}. The memory has {found.parameters} parameters, {full} than "
-        f"the {found.edge:.0f} that hold every fact that attention finds. Error of recall at the "
-        f"{error.problems} trainings nearest to this one: {error.mean:.3f} on average, 90 % within "
-        f"{error.most:.3f}."
-    )
-
-
-def print_table_prediction(found: TablePrediction) -> None:
-    print_problem(found.problem)
-    if found.recall_accuracy is None:
-        print(f"There is {found.reason}.")
-        return
-    print(f"{scope(found.problem)} For these very embeddings:")
+    law = law_named(found.law)
+    print(f"{scope(found.problem)} Law: {found.law}, {found.kind}, {found.status}.")
+    columns = {
+        "mean error": {name: error.mean for name, error in found.recorded_error.items()},
+        "90 % within": {name: error.most for name, error in found.recorded_error.items()},
+        "numerical error": dict(found.errors),
+    }
+    known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
         [
             name.removesuffix("_accuracy").replace("_", " "),
-            f"{getattr(found, name):.3f}",
-            f"{error:.3f}",
+            f"{value:.4f}",
+            *(f"{each[name]:.4f}" if name in each else "–" for each in known.values()),
         ]
-        for name, error in found.errors.items()
+        for name, value in found.accuracies.items()
     ]
-    print_table(("accuracy", "predicted", "numerical error"), rows)
-    print(f"{exposures(found.problem)}.")
-    dims = [
-        [name, *(f"{found.effective_dims[f'{name}_{how}']:.1f}" for how in ("raw", "centred"))]
-        for name in ("tokens", "outputs")
-    ]
-    print_table(("effective dimension", "raw", "centred"), dims)
-    terms = list(dict.fromkeys(term for named in found.noise.values() for term in named))
-    noises = [
-        [term.replace("_", " ")]
-        + ["–" if term not in named else f"{named[term]:.3g}" for named in found.noise.values()]
+    print_table(("accuracy", "predicted", *known), rows)
+    said = f"{exposures(found.problem)}."
+    for error in list(found.recorded_error.values())[:1]:
+        said += (
+            f" Errors: predicted minus measured, at the {error.problems} measured problems nearest "
+            "to this one."
+        )
+    print(said)
+    print_extrapolated([found.problem])
+    if found.factors:
+        shares = [
+            [_spelt(name), f"{value:.3f}", origin]
+            for name, (value, origin) in found.factors.items()
+        ]
+        print_table(("factor", "share", "from"), shares, slice(1, 2))
+    if found.quantities:
+        rows = [[_spelt(name), f"{value:.5g}"] for name, value in found.quantities.items()]
+        print_table(("quantity", "value"), rows)
+    if found.noise:
+        _print_noise(found.noise)
+    if text := law.explain(found.problem, found):
+        print(text)
+
+
+def print_nearest(found: Prediction) -> None:
+    """Say which problem could be answered, by what is other in it."""
+    if found.nearest is None:
+        return
+    there, here = found.nearest.to_dict(), found.problem.to_dict()
+    changed = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    said = ", ".join(f"{name} {getattr(found.nearest, name, 'left out')}" for name in changed)
+    print(f"The nearest problem with an answer has {said}.")
+
+
+def _spelt(name: str) -> str:
+    return name.removesuffix("_accuracy").replace("_", " ")
+
+
+def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
+    """The variances of every stage; what is of the right label alone is no part of the sum."""
+
+    def row(name: str, values: Iterable[float | None]) -> list[str]:
+        return [_spelt(name), *("–" if each is None else f"{each:.3g}" for each in values)]
+
+    terms = dict.fromkeys(term for named in noise.values() for term in named)
+    rows: list[list[str] | None] = [
+        row(term, cells)
         for term in terms
+        if any(cells := [named.get(term) for named in noise.values()]) and term != _OF_THE_LABEL
     ]
-    print_table(("noise", *found.noise), noises)
-    print(
-        "Variances in units of the squared signal. Mean vector: what the mean of all rows costs, "
-        "which centring would save; spectrum: what uneven directions cost beyond random ones of "
-        f"the same {found.problem.dim} dimensions."
-    )
+    others = [
+        sum(variance for term, variance in named.items() if term != _OF_THE_LABEL)
+        for named in noise.values()
+    ]
+    rows.append(row("together", others))
+    if _OF_THE_LABEL in terms:
+        rows += [None, row(_OF_THE_LABEL, [each.get(_OF_THE_LABEL) for each in noise.values()])]
+    print_table(("noise", *map(_spelt, noise)), rows)
 
 
 def print_extrapolated(problems: Iterable[Problem]) -> None:
@@ -136,32 +109,30 @@ def print_extrapolated(problems: Iterable[Problem]) -> None:
         print(f"{said}. Closed forms were not compared with simulation there.")
 
 
-def print_table_solution(found: TableSolution) -> None:
-    print(f"{found!r}.")
-    print_table_prediction(found.prediction)
-
-
 def print_solution(found: Solution) -> None:
-    from recallscope.theory.sizes import GROWS
-
     print(scope(found.problem))
     if found.value is None:
         print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
         print_extrapolated([found.problem])
         return
-    at = getattr(found.prediction, found.accuracy)
+    at = found.prediction.accuracies.get(found.accuracy)
     predicted = "not known" if at is None else f"{at:.4f}"
-    extreme = "smallest" if GROWS[found.quantity] else "largest"
+    grows = axis_field(found.quantity, found.problem.parts()).grows
+    extreme = "smallest" if grows else "largest"
     name = "vocab (facts)" if found.quantity == "vocab" else found.quantity
     print(
         f"{name} = {found.value}, the {extreme} that reaches "
         f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {predicted})"
     )
-    ends = ["none" if end is None else str(end) for end in found.range]
-    print(
-        f"From {ends[0]} to {ends[1]}, if the prediction is off by as much as at the simulated "
-        f"problems nearest to this one. {exposures(found.problem)}."
-    )
+    if found.reason:
+        print(f"{found.reason[0].upper()}{found.reason[1:]}.")
+    if found.prediction.recorded_error:
+        ends = ["none" if end is None else str(end) for end in found.range]
+        print(
+            f"From {ends[0]} to {ends[1]}, if the prediction is off by as much as at the measured "
+            "problems nearest to this one."
+        )
+    print(f"{exposures(found.problem)}. Law: {found.prediction.law}, {found.prediction.kind}.")
     print_extrapolated([found.problem])
 
 

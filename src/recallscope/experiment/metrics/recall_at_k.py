@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _measure(setup: Setup, logits: Logits) -> float:
-    best = min(setup.problem.k, setup.problem.vocab)
+    best = min(setup.problem["k"], setup.problem.vocab)
 
     def right(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
         top = logits(tokens, position).topk(best, dim=1).indices

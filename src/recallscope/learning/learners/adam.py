@@ -19,7 +19,7 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     """The optimiser of a problem over some weights."""
     from torch.optim import Adam
 
-    return Adam(weights, lr=rate, weight_decay=problem.weight_decay)
+    return Adam(weights, lr=rate, weight_decay=problem["weight_decay"])
 
 
 PART = trained_by(optimiser, adam_rate, BATCHES, by_weight=True)

@@ -19,7 +19,7 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     """The optimiser of a problem over some weights."""
     from torch.optim import AdamW
 
-    return AdamW(weights, lr=rate, weight_decay=problem.weight_decay)
+    return AdamW(weights, lr=rate, weight_decay=problem["weight_decay"])
 
 
 PART = trained_by(optimiser, adam_rate, {**BATCHES, "weight_decay": DECAY}, by_weight=True)

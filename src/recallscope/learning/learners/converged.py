@@ -29,10 +29,10 @@ def _check(problem: Problem) -> None:
         )
     if problem.regime != "limit":
         raise ProblemError("the learner converged takes no steps; leave regime, eta and gamma out")
-    if math.isinf(problem.samples) and problem.attention != "mark":
+    if math.isinf(problem.samples) and problem["attention"] != "mark":
         raise ProblemError(
-            f"with attention={problem.attention} the learner converged needs a number of samples, "
-            "not inf"
+            f"with attention={problem['attention']} the learner converged needs a number of "
+            "samples, not inf"
         )
     if math.isinf(problem.samples) and not find_part("task", problem.task).equal_facts:
         raise ProblemError(
@@ -50,6 +50,7 @@ def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
 
 PART = Learner(
     learn=_learn,
+    minimum=True,
     fields={
         "attention": Field(
             default="mark",

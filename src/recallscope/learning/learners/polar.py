@@ -20,7 +20,9 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     from recallscope.learning.training.polar import Polar
 
     check_matrices(weights, problem)
-    return Polar(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
+    return Polar(
+        weights, lr=rate, momentum=problem["momentum"], weight_decay=problem["weight_decay"]
+    )
 
 
 PART = trained_by(optimiser, spectral_rate, {**BATCHES, "momentum": MOMENTUM})

@@ -19,7 +19,7 @@ def optimiser(weights: list[nn.Parameter], rate: float, problem: Problem) -> Opt
     """The optimiser of a problem over some weights."""
     from torch.optim import SGD
 
-    return SGD(weights, lr=rate, momentum=problem.momentum, weight_decay=problem.weight_decay)
+    return SGD(weights, lr=rate, momentum=problem["momentum"], weight_decay=problem["weight_decay"])
 
 
 PART = trained_by(

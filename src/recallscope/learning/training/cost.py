@@ -55,15 +55,15 @@ def training_cost(
     V, d, L, m = problem.vocab, problem.dim, problem.length, problem.hidden
     number = 4 if dtype == "float32" else 8
     rows = rows_of_step(problem)
-    looks = 3 * max(problem.steps, 1).bit_length()
-    work = problem.steps * rows + 0.4 * (1024 * looks + test_samples)
+    looks = 3 * max(problem["steps"], 1).bit_length()
+    work = problem["steps"] * rows + 0.4 * (1024 * looks + test_samples)
     products = 2.0 * V * d + 3.0 * d * m * (1 + (problem.width is not None))
     seconds = _MULTIPLY_ADD * products + _LOGIT * V + L * (_POSITION + _POSITION_NUMBER * d)
     seconds = work * seconds * (0.5 if dtype == "float32" else 1)
-    seconds += problem.steps * _STEP / (4 if at_once > 1 else 1)
+    seconds += problem["steps"] * _STEP / (4 if at_once > 1 else 1)
     held = 8 * problem.samples * (L + 2) if not getattr(problem, "fresh", False) else 0.0
     graph = number * min(rows, 2048) * (8 * L + 8 * d + 4 * m + min(V, 2048))
-    weights = 8 * number * d * (m + d) + number * 4 * V * d * (1 + 4 * problem.learn_embeddings)
+    weights = 8 * number * d * (m + d) + number * 4 * V * d * (1 + 4 * problem["learn_embeddings"])
     tests = number * 2048 * V + 8 * 1024 * (L + 2)
     return Cost(
         engine=problem.learner,
@@ -79,11 +79,11 @@ def convex_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
 
     V, d, L, m = problem.vocab, problem.dim, problem.length, problem.hidden
     number = 4 if dtype == "float32" else 8
-    stored = float(min(problem.samples, V)) if problem.attention == "mark" else problem.samples
+    stored = float(min(problem.samples, V)) if problem["attention"] == "mark" else problem.samples
     drawn = 0.0 if problem.samples == float("inf") else problem.samples
     products = _LOOKS * stored * (2.0 * V * d + 2.0 * d * m) + test_samples * V * d
     seconds = _MULTIPLY_ADD * products + _LOOKS * stored * V * _LOGIT + 1e-8 * drawn * (L + 2)
-    if problem.attention == "adam":
+    if problem["attention"] == "adam":
         seconds += training_cost(problem.replace(learner="adam"), "adam", dtype, 0).seconds
     memory = number * (3 * V * d + stored * (3 * m + 3 * d) + 60 * d * m) + 8 * 2**16 * (L + 2)
     return Cost(

@@ -41,7 +41,7 @@ class _Stored(NamedTuple):
 
 def end_of_training(setup: Setup) -> Outcome:
     """The minimum of the loss over the value matrix, with its certificate."""
-    instance, attention = setup.instance, setup.problem.attention
+    instance, attention = setup.instance, setup.problem["attention"]
     with Threads():
         read, stored = (_softly if attention == "adam" else _sharply)(setup)
         outputs = instance.centred_outputs
@@ -65,7 +65,7 @@ def _sharply(setup: Setup) -> tuple[Read, _Stored]:
     """Attention to one token of each sample: what is read is one of few vectors, often."""
     instance = setup.instance
     attended: Attend = _at_the_mark
-    if setup.problem.attention == "three-step":
+    if setup.problem["attention"] == "three-step":
         scores, bonus = key_scores(instance, early_attention(instance))
         attended = lambda tile: attend(scores, bonus, tile)  # noqa: E731
 

@@ -47,7 +47,7 @@ def trained_by(
         from recallscope.learning.training.loop import Training
 
         problem = setups[0].problem
-        chosen = problem.learning_rate or rate(problem)
+        chosen = problem["learning_rate"] or rate(problem)
         with Threads():  # one for each training: several would round otherwise
             return Training(setups, optimiser, chosen, at_once(problem)).run()
 

@@ -123,7 +123,7 @@ class Training:
         self.optimiser = optimiser_of(self.weights, rate, self.problem)
         self.step = 0
         self.loss = torch.zeros(len(filled), dtype=torch.float64)
-        self._looked_at = frozenset(grid(self.problem.steps))
+        self._looked_at = frozenset(grid(self.problem["steps"]))
         self._tests = self.batches.drawn(0, LOOK_SAMPLES, "test")
 
     def run(self) -> list[Outcome | OverflowError]:
@@ -147,7 +147,7 @@ class Training:
             self.optimiser.step()
             self.step += 1
             if progress is not None:
-                progress(self.step, self.problem.steps)
+                progress(self.step, self.problem["steps"])
             if checkpoint is not None and time.monotonic() > saved + _SECONDS_BETWEEN_SAVES:
                 save(self, checkpoint)
                 saved = time.monotonic()
@@ -173,7 +173,7 @@ class Training:
 
     def _look(self) -> None:
         """Note what is seen at this step, and end the runs that end here."""
-        sure, last = self.step + 1 >= self.batches.window, self.step == self.problem.steps
+        sure, last = self.step + 1 >= self.batches.window, self.step == self.problem["steps"]
         # What a part of the samples says of the slope is mostly noise.
         slopes = self._slopes() if self.batches.whole else [math.inf] * len(self.loss)
         ends = [
@@ -216,8 +216,8 @@ class Training:
 
 def share_of_rate(problem: Problem, step: int) -> float:
     """The learning rate at a step, as a share of the one that was given."""
-    if problem.schedule == "cosine":
-        return 0.5 * (1 + math.cos(math.pi * step / float(problem.steps)))
-    if problem.schedule == "warmup":
-        return min(1.0, (step + 1) / (_WARM_UP * float(problem.steps)))
+    if problem["schedule"] == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * step / float(problem["steps"])))
+    if problem["schedule"] == "warmup":
+        return min(1.0, (step + 1) / (_WARM_UP * float(problem["steps"])))
     return 1.0

@@ -23,6 +23,7 @@ STEPS = Field(
     default=1000,
     low=0,
     high=10**7,
+    monotone=1,
     help="The most steps; fewer if it converges before, by its loss over all samples, or over the "
     "last 1024 if they are fresh.",
 )
@@ -79,9 +80,9 @@ def check(problem: Problem) -> None:
                 f"three literal steps are for the model transformer, not for {problem.model}; "
                 "leave regime, eta and gamma out"
             )
-    if problem.learn_mlp and problem.width is None:
+    if problem["learn_mlp"] and problem.width is None:
         raise ProblemError("learn_mlp needs an MLP; give a width")
-    if problem.saturation and problem.regime == "literal":
+    if problem["saturation"] and problem.regime == "literal":
         raise ProblemError(
             "saturation is for the limit regime; in the literal regime eta and gamma say how large "
             "the first steps are"
@@ -106,4 +107,4 @@ def rows_of_step(problem: Problem) -> int:
     32
     """
     asked, there = getattr(problem, "batch", 0), int(problem.samples)
-    return asked if asked and (asked < there or problem.fresh) else there
+    return asked if asked and (asked < there or problem["fresh"]) else there

@@ -69,9 +69,9 @@ class _Paper:
             for run, setup in enumerate(setups):
                 weights = (self.module.V, self.module.W)
                 V, W = (each.view(len(setups), problem.dim, -1)[run] for each in weights)
-                if problem.start:
+                if problem["start"]:
                     _start(setup, V, W)
-                if problem.saturation:
+                if problem["saturation"]:
                     _saturate(setup.instance, W)
 
     def noise(self, step: int) -> AbstractContextManager[None]:
@@ -110,8 +110,8 @@ class _Paper:
 
     def _model(self, setups: Sequence[Setup]) -> TrainedTransformer:
         problem = setups[0].problem
-        learnt = ("tokens", "outputs") * problem.learn_embeddings
-        learnt += ("hidden_weights",) * problem.learn_mlp
+        learnt = ("tokens", "outputs") * problem["learn_embeddings"]
+        learnt += ("hidden_weights",) * problem["learn_mlp"]
         return TrainedTransformer([setup.instance for setup in setups], learnt)
 
 
@@ -144,7 +144,7 @@ def _start(setup: Setup, V: Tensor, W: Tensor) -> None:
     problem = setup.problem
     for block, weight in enumerate((V, W)):
         source = generator(setup.seed, Role.START, problem.dim, problem.hidden, block=block)
-        drawn = problem.start * source.standard_normal(tuple(weight.shape))
+        drawn = problem["start"] * source.standard_normal(tuple(weight.shape))
         weight.copy_(torch.from_numpy(drawn))
 
 
@@ -155,5 +155,5 @@ def _saturate(instance: Instance, W: Tensor) -> None:
     """
     alpha = early_attention(instance)
     spread = (instance.tokens @ alpha).std()
-    size = instance.problem.saturation / spread
+    size = instance.problem["saturation"] / spread
     W.copy_(size * torch.outer(alpha, instance.end) / (instance.end @ instance.end))

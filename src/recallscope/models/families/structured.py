@@ -21,20 +21,45 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 _FIELDS = {
-    "common_mean": Field(default=0.0, low=0.0, high=100.0, help="Length of a mean of all rows."),
+    "common_mean": Field(
+        default=0.0,
+        low=0.0,
+        high=100.0,
+        monotone=-1,
+        scale="linear",
+        help="Length of a mean of all rows.",
+    ),
     "spectrum": Field(
-        default=0.0, low=0.0, high=8.0, help="Directions have variances that fall as this power."
+        default=0.0,
+        low=0.0,
+        high=8.0,
+        monotone=-1,
+        scale="linear",
+        help="Directions have variances that fall as this power.",
     ),
     "rank": Field(default=0, low=0, help="How many directions rows lie in; 0 for all."),
     "clusters": Field(default=0, low=0, high=65536, help="How many clusters; 0 for none."),
     "cluster_share": Field(
-        default=0.5, low=0.0, high=0.999, help="Of the squared length, what a cluster shares."
+        default=0.5,
+        low=0.0,
+        high=0.999,
+        scale="linear",
+        help="Of the squared length, what a cluster shares.",
     ),
     "length_spread": Field(
-        default=0.0, low=0.0, high=2.0, help="Standard deviation of the logarithm of lengths."
+        default=0.0,
+        low=0.0,
+        high=2.0,
+        monotone=-1,
+        scale="linear",
+        help="Standard deviation of the logarithm of lengths.",
     ),
     "tied": Field(
-        default=0.0, low=0.0, high=1.0, help="Correlation of outputs with inputs; 1: the same."
+        default=0.0,
+        low=0.0,
+        high=1.0,
+        scale="linear",
+        help="Correlation of outputs with inputs; 1: the same.",
     ),
 }
 
@@ -42,19 +67,19 @@ _FIELDS = {
 def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
     """A table, but for its common mean."""
     vocab, dim = problem.vocab, problem.dim
-    rank = problem.rank or dim
+    rank = problem["rank"] or dim
     random = generator(seed, role, vocab, dim)
     scale = np.zeros(dim)
-    scale[:rank] = np.arange(1, rank + 1) ** (-problem.spectrum / 2)
+    scale[:rank] = np.arange(1, rank + 1) ** (-problem["spectrum"] / 2)
     scale /= np.linalg.norm(scale)
     rows = random.standard_normal((vocab, dim)) * scale
-    if problem.clusters:
-        centres = random.standard_normal((problem.clusters, dim)) * scale
-        share = problem.cluster_share
-        members = centres[random.integers(problem.clusters, size=vocab)]
+    if problem["clusters"]:
+        centres = random.standard_normal((problem["clusters"], dim)) * scale
+        share = problem["cluster_share"]
+        members = centres[random.integers(problem["clusters"], size=vocab)]
         rows = np.sqrt(share) * members + np.sqrt(1 - share) * rows
-    if problem.length_spread:
-        spread = problem.length_spread
+    if problem["length_spread"]:
+        spread = problem["length_spread"]
         rows *= np.exp(spread * random.standard_normal((vocab, 1)) - spread**2)
     return rows
 
@@ -67,10 +92,10 @@ def _direction(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "1 
 
 def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
     tokens, outputs = (_rows(problem, role, seed) for role in (Role.TOKENS, Role.OUTPUTS))
-    outputs = problem.tied * tokens + np.sqrt(1 - problem.tied**2) * outputs
-    if problem.common_mean:
+    outputs = problem["tied"] * tokens + np.sqrt(1 - problem["tied"] ** 2) * outputs
+    if problem["common_mean"]:
         tokens, outputs = (
-            rows + problem.common_mean * _direction(problem, role, seed)
+            rows + problem["common_mean"] * _direction(problem, role, seed)
             for rows, role in ((tokens, Role.TOKENS), (outputs, Role.OUTPUTS))
         )
     trigger, end = (
@@ -81,8 +106,8 @@ def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddi
 
 
 def _check(problem: Problem) -> None:
-    if problem.rank > problem.dim:
-        raise ProblemError(f"rank must be at most dim={problem.dim}, not {problem.rank}")
+    if problem["rank"] > problem.dim:
+        raise ProblemError(f"rank must be at most dim={problem.dim}, not {problem['rank']}")
 
 
 PART = Family(draw=_draw, fields=_FIELDS, check=_check, closed_form="table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recallscope.models.kind import ModelKind
+from recallscope.models.kind import Model
 
 if TYPE_CHECKING:
     from recallscope.models.instance import Instance
@@ -17,4 +17,4 @@ def _build(instance: Instance) -> Transformer:
     return Transformer(instance)
 
 
-PART = ModelKind(build=_build, closed_form=True)
+PART = Model(build=_build, closed_form=True)

@@ -13,12 +13,15 @@ from recallscope.paper.analysis import mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
+from recallscope.parts.axes import SIZES
 from recallscope.plotting.labels import LETTERS
 from recallscope.plotting.panels import Panel, Picture
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
-from recallscope.theory.sizes import GROWS
+
+_ORDER = ("samples", "dim", "width", "vocab", "length")  # those that help first
+
 
 _TOLD = 4  # of the steps at which more data hurts, the worst
 _CLEARLY = 0.02  # of recall: more than this the wrong way is counted as an exception
@@ -36,7 +39,7 @@ class Step(NamedTuple):
         """Such as: N from 1,024 to 4,096 at V=512, d=32, L=128, −0.031."""
         others = ", ".join(
             f"{LETTERS[name]}={getattr(self.problem, name)}"
-            for name in GROWS
+            for name in _ORDER
             if name != self.name and getattr(self.problem, name)
         )
         start = getattr(self.problem, self.name)
@@ -136,7 +139,7 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
     for record in records:
         if record.status is Status.OK:
             recall[record.problem][record.seed] = record.accuracy("recall_accuracy")[0]
-    values_of = {name: sorted({getattr(r.problem, name) or 0 for r in records}) for name in GROWS}
+    values_of = {name: sorted({getattr(r.problem, name) or 0 for r in records}) for name in _ORDER}
     effects = []
     for name, values in values_of.items():
         if len(values) < 2:
@@ -151,7 +154,7 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
             for seed in filter(after.__contains__, before):
                 by_seed[seed].append(after[seed] - before[seed])
                 by_pair[problem].append(after[seed] - before[seed])
-        right = 1 if GROWS[name] else -1
+        right = 1 if SIZES[name].grows else -1
         steps = [
             Step(problem, name, following[getattr(problem, name)], float(np.mean(changes)))
             for problem, changes in by_pair.items()

@@ -139,7 +139,7 @@ def _by_batch(runs: Sequence[Record]) -> dict[float, list[Record]]:
 def _by_saturation(records: Sequence[Record]) -> dict[float, list[EarlyAndLate]]:
     groups: dict[float, list[EarlyAndLate]] = defaultdict(list)
     for record in records:
-        here = groups[record.problem.saturation]
+        here = groups[record.problem["saturation"]]
         if record.status is Status.OK:
             curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
             lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]

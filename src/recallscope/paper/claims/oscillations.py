@@ -33,7 +33,7 @@ class LossCurve(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     found: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
     for record in evidence.runs("oscillating"):
-        here = found[record.problem.dim][record.problem.learning_rate]
+        here = found[record.problem.dim][record.problem["learning_rate"]]
         if record.status is Status.OK:
             here.append(_training(record))
     few, many = found[min(found)], found[max(found)]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import TaskKind
-from recallscope.tasks.recall import Samples, Task, check_split
+from recallscope.tasks.kind import Task
+from recallscope.tasks.recall import RecallTask, Samples, check_split
 
 
-class Memory(Task):
+class Memory(RecallTask):
     """The facts one after another, over and over; tests ask for the same facts.
 
     >>> task = Memory(vocab=4, length=1, seed=0)
@@ -36,8 +36,9 @@ def _check(problem: Problem) -> None:
         )
 
 
-PART = TaskKind(
+PART = Task(
     make=lambda problem, seed: Memory(problem.vocab, problem.length, seed),
     check=_check,
     equal_facts=True,
+    in_turn=True,
 )

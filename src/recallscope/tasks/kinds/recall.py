@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from recallscope.tasks.kind import TaskKind
-from recallscope.tasks.recall import Task
+from recallscope.tasks.kind import Task
+from recallscope.tasks.recall import RecallTask
 
-PART = TaskKind(
-    make=lambda problem, seed: Task(problem.vocab, problem.length, seed),
+PART = Task(
+    make=lambda problem, seed: RecallTask(problem.vocab, problem.length, seed),
     closed_form=True,
     equal_facts=True,
 )

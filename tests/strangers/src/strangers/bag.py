@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from recallscope.models.instance import Instance
-from recallscope.models.kind import ModelKind
+from recallscope.models.kind import Model
 
 
 class Bag(nn.Module):
@@ -24,4 +24,4 @@ class Bag(nn.Module):
         return (self.tokens[marked] @ self.readout.T)[:, None]
 
 
-MODEL = ModelKind(build=Bag, reads_ids=True)
+MODEL = Model(build=Bag, reads_ids=True)

@@ -1,0 +1,39 @@
+"""Names that changed: the old ones work for one release, with a warning."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+FORMER_CLASSES = {
+    "recallscope.tasks.kind.Task": "recallscope.tasks.kind.TaskKind",
+    "recallscope.models.kind.Model": "recallscope.models.kind.ModelKind",
+    "recallscope.tasks.recall.RecallTask": "recallscope.tasks.recall.Task",
+}
+"""What our classes were called when records of parts that are handed over were first kept."""
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module some of whose names are others now.
+
+    >>> old = renamed("recallscope.parts.renamed", {"OLD_CLASSES": "FORMER_CLASSES"})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     old("OLD_CLASSES") is FORMER_CLASSES
+    True
+    """
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warn_of(f"{module}.{name}", f"{module}.{names[name]}")
+        return getattr(sys.modules[module], names[name])
+
+    return find
+
+
+def warn_of(old: str, new: str) -> None:
+    """Say that a name is another now."""
+    warnings.warn(f"{old} is {new} now, and goes in 0.4", DeprecationWarning, stacklevel=3)

@@ -1,0 +1,233 @@
+"""Which law answers for a problem, what it says, and what could be asked where none does."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from typing import Any, NamedTuple
+
+from recallscope.parts.naming import PARTS, find_part, part_name
+from recallscope.parts.registry import names
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
+from recallscope.theory.prediction import Prediction, Standing
+from recallscope.theory.tested_range import clipped, distance, outside
+
+_MOST_CHANGES = 2  # of a problem that can be answered, from the one that was asked about
+
+
+class NoLawError(ProblemError):
+    """No law says anything of this problem; the message says because of what."""
+
+
+class Choice(NamedTuple):
+    """The law that answers, by its name; or why none does, and what could be asked instead."""
+
+    name: str | None
+    reason: str | None = None
+    nearest: Problem | None = None
+
+    @property
+    def law(self) -> Law:
+        """The law itself."""
+        if self.name is None:
+            raise NoLawError(str(self.reason))
+        return law_named(self.name)
+
+
+def law_named(given: Any) -> Law:
+    """A law by its name, or as it was given."""
+    law: Law = find_part("law", part_name("law", given))
+    return law
+
+
+@cache
+def _by_priority(registered: tuple[str, ...]) -> list[list[str]]:
+    """The names of laws, those of one priority together, the highest first."""
+    ranked: dict[int, list[str]] = defaultdict(list)
+    for name in registered:
+        ranked[law_named(name).priority].append(name)
+    return [ranked[priority] for priority in sorted(ranked, reverse=True)]
+
+
+def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
+    """The law for a problem: the one given, or that with the highest priority that applies.
+
+    Of several problems, it applies to one at least.
+
+    >>> choose(Problem(vocab=512, samples=8192, dim=64, length=32)).name
+    'three-step'
+    >>> choose(Problem(vocab=512, samples=8192, dim=64, length=32, learner="sgd")).reason
+    'no closed form for the learner sgd'
+    """
+    if law is not None:
+        name = part_name("law", law)
+        applies = law_named(name).applies
+        reasons = [applies(each) for each in (problem, *others)]
+        return Choice(name) if None in reasons else Choice(None, reasons[0])
+    found = _applying(problem, *others)
+    return Choice(found) if found is not None else _refusal(problem)
+
+
+def _applying(*problems: Problem) -> str | None:
+    for together in _by_priority((*names("law"),)):
+        applying = [
+            name
+            for name in together
+            if any(law_named(name).applies(problem) is None for problem in problems)
+        ]
+        if len(applying) > 1:
+            raise ProblemError(
+                f"the laws {' and '.join(applying)} apply alike, with priority "
+                f"{law_named(applying[0]).priority}; name one of them as law"
+            )
+        if applying:
+            return applying[0]
+    return None
+
+
+def _refusal(problem: Problem) -> Choice:
+    """The nearest problem that a law answers, and that law's reason for not answering this one."""
+    for near in _nearby(problem):
+        if (name := _applying(near)) is not None:
+            return Choice(None, law_named(name).applies(problem), near)
+    every = [name for together in _by_priority((*names("law"),)) for name in together]
+    return Choice(None, law_named(every[-1]).applies(problem))
+
+
+def _nearby(problem: Problem) -> Iterator[Problem]:
+    """Problems that differ in sizes alone, then in one option, then in two, set to defaults."""
+
+    for name in names("law"):
+        with suppress(ProblemError):
+            yield clipped(problem, law_named(name).tested)
+    defaults = {"regime": "limit", "width": None, "activation": None, "trigger_in_values": False}
+    defaults |= {name: value for name, value in PARTS.items() if name != "metrics"}
+    declared = {
+        field: declaration.default
+        for kind, name in problem.parts()
+        for field, declaration in find_part(kind, name).fields.items()
+    }
+    plain = declared | defaults
+    differing = [name for name in plain if getattr(problem, name) != plain[name]]
+    for count in range(1, _MOST_CHANGES + 1):
+        for some in itertools.combinations(differing, count):
+            changes = {name: plain[name] for name in some}
+            with suppress(ProblemError):
+                yield problem.replace(**changes)
+
+
+def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:
+    """How many facts a kind of memory holds by the law with the highest priority that says it.
+
+    >>> round(facts_held("trained", 32, 32)[0.99])
+    183
+    """
+    for together in _by_priority((*names("law"),)):
+        for law in map(law_named, together):
+            if memory in law.facts:
+                return law.facts[memory](*rows)
+    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} holds")
+
+
+def predict_problems(
+    problems: Sequence[Problem], given: Given = NOTHING_GIVEN, law: Any = None
+) -> list[Prediction]:
+    """What laws say of problems, in their order; each law is asked once, about all of its own.
+
+    >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
+    >>> [round(each.recall_accuracy, 2) for each in predict_problems([problem] * 2)]
+    [0.32, 0.32]
+    """
+    found: list[Prediction | None] = [None] * len(problems)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, problem in enumerate(problems):
+        choice = choose(problem, law=law)
+        if choice.name is None:
+            found[place] = Prediction(problem=problem, reason=choice.reason, nearest=choice.nearest)
+        else:
+            places[choice.name].append(place)
+    done = 0
+    for name, mine in places.items():
+        before = done
+
+        def progress(
+            of_mine: float, total: float, before: int = before, n: int = len(mine)
+        ) -> None:
+            given.progress(before + n * of_mine / total, len(problems))
+
+        asked = [problems[place] for place in mine]
+        answers = law_named(name).predict(asked, given._replace(progress=progress))
+        if len(answers) != len(asked):
+            raise ProblemError(
+                f"the law {name} gave {len(answers)} answers for {len(asked)} problems"
+            )
+        for place, answer in zip(mine, answers, strict=True):
+            found[place] = _prediction(problems[place], name, answer, given.details)
+        done += len(mine)
+    return [each for each in found if each is not None]
+
+
+def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | None:
+    """What a law says of a problem, beside what was measured; None if none does in some seconds."""
+    choice = choose(problem)
+    if choice.name is None or choice.law.seconds(problem) > patience:
+        return None
+    (found,) = predict_problems([problem])
+    return None if found.law is None else found
+
+
+def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> Prediction:
+    if answer.reason is not None:
+        return Prediction(problem=problem, reason=answer.reason)
+    law = law_named(name)
+    untested = [*outside(problem, law.tested), *law.untested(problem)]
+    errors = {
+        accuracy: error
+        for accuracy, value in answer.accuracies.items()
+        if details and (error := law.recorded_error(problem, accuracy, value)) is not None
+    }
+    return Prediction(
+        **{each.name: getattr(answer, each.name) for each in fields(answer)},
+        problem=problem,
+        law=name,
+        kind=str(law.kind),
+        status=Standing.EXTRAPOLATED if untested or not law.tested else Standing.TESTED,
+        distance=distance(problem, law.tested),
+        extrapolated=untested,
+        recorded_error=errors,
+    )
+
+
+def extrapolated(problem: Problem) -> list[str]:
+    """What of a problem lies outside of what its law was tested at; nothing, for most.
+
+    >>> extrapolated(Problem(vocab=512, samples=8192, dim=64, length=32))
+    []
+    >>> extrapolated(Problem(vocab=512, samples=10**6, dim=8, length=1024))
+    ['dim 8 < 16', 'length 1024 > 256', 'samples per fact 1953.12 > 100']
+    """
+    choice = choose(problem)
+    if choice.name is None:
+        return []
+    return [*outside(problem, choice.law.tested), *choice.law.untested(problem)]
+
+
+def say_extrapolated(problems: Iterable[Problem]) -> str | None:
+    """The same of one or more predictions, as a sentence; None where nothing is to be said.
+
+    >>> say_extrapolated([Problem(vocab=512, samples=8192, dim=64, length=1024)])
+    'extrapolated: length 1024 > 256'
+    """
+    every = list(problems)
+    each = [extrapolated(problem) for problem in every]
+    untested = [reasons for reasons in each if reasons]
+    if not untested:
+        return None
+    reasons = "; ".join(dict.fromkeys(reason for one in untested for reason in one))
+    of_many = f" in {len(untested)} of {len(every)}" if len(every) > 1 else ""
+    return f"extrapolated{of_many}: {reasons}"

@@ -1,0 +1,1 @@
+"""The laws that come with this package, one in each file."""

@@ -1,0 +1,108 @@
+"""Three gradient steps on a given table of embeddings, or on those that a family draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from recallscope.parts.naming import ARRAYS, find_part
+from recallscope.problem import LARGEST_SIZE, Problem
+from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.table_facts import one_step_facts
+from recallscope.theory.table_prediction import (
+    Table,
+    drawn_as_tables,
+    no_table_form,
+    predict_table,
+    table_bytes,
+    table_memory,
+    table_seconds,
+)
+
+TABLES = 16  # of a family, over which its predictions are averaged
+_NEEDS_ARRAYS = "no closed form for arrays of your own"
+_FARTHEST: dict[str, tuple[float, float]] = {
+    "vocab": (4, 16_384),
+    "dim": (4, 4096),
+    "length": (2, 4096),
+}
+_MOST_PER_FACT = 1e6
+
+
+def _applies(problem: Problem) -> str | None:
+    if not ARRAYS.fullmatch(problem.embedding) and not drawn_as_tables(problem):
+        return f"no closed form that draws tables of the embedding {problem.embedding}"
+    return no_table_form(problem)
+
+
+def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
+    answers = []
+    for place, problem in enumerate(problems):
+        if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
+            answers.append(Answer(reason=_NEEDS_ARRAYS))
+            continue
+
+        def progress(done: float, total: float, place: int = place) -> None:
+            given.progress(place + done / total, len(problems))
+
+        answers.append(predict_table(problem, _tables(problem, given), progress))
+    return answers
+
+
+def _tables(problem: Problem, given: Given) -> list[Callable[[], Table]]:
+    """How to make the arrays of a problem, or each of some that its family draws."""
+
+    def make(seed: int) -> Table:
+        made = given.embeddings
+        if made is None:
+            made = find_part("embedding", problem.embedding).draw(problem, seed, np.float64)
+        return Table(made.tokens, made.outputs, made.trigger)
+
+    return [partial(make, seed) for seed in range(1 if given.embeddings else TABLES)]
+
+
+def _seconds(problem: Problem) -> float:
+    return table_seconds(problem, 1 if ARRAYS.fullmatch(problem.embedding) else TABLES)
+
+
+def _solved(problem: Problem, size: str) -> tuple[float, float]:
+    """The sizes whose tables can be drawn, and fit into memory."""
+    least, most = _FARTHEST.get(size, (1.0, float(LARGEST_SIZE)))
+    if size == "samples":
+        most = _MOST_PER_FACT * problem.vocab
+    if size == "dim":
+        least = max(least, getattr(problem, "rank", 0))
+    while size in ("vocab", "dim") and most > least:
+        if table_bytes(problem.replace(**{size: int(most)})) <= table_memory():
+            break
+        most = max(most // 2, least)
+    return least, most
+
+
+PART = Law(
+    applies=_applies,
+    predict=_predict,
+    kind=LawKind.DERIVED,
+    priority=40,
+    tested={
+        "vocab": (130, 1014),
+        "dim": (19, 1411),
+        "length": (2, 123),
+        "samples per fact": (1, 32),
+    },
+    facts={"one_step": one_step_facts},
+    solved=_solved,
+    seconds=_seconds,
+    step=4.0,
+    close=1.02,
+    about="predicted for these embeddings",
+    origin="Worked out from the tables, nothing fitted.",
+    explain=lambda problem, answer: (
+        "Variances in units of the squared signal. Mean vector: what the mean of all rows costs, "
+        "which centring would save; spectrum: what uneven directions cost beyond random ones of "
+        f"the same {problem.dim} dimensions."
+    ),
+)
+"""Tested on structured families: studies/structured-sealed.csv and structured-open.csv."""

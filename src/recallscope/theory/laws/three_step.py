@@ -1,0 +1,159 @@
+"""Three gradient steps on random embeddings: closed forms, with nothing fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recallscope.problem import Problem
+from recallscope.theory.accuracy import Accuracies, analyse
+from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.noise import budget, dominant
+from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
+from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.sizes import SIZES
+
+OVERFLOW = (
+    "no closed form at these sizes: terms of it leave the range of floating-point numbers; "
+    "choose sizes that are less far apart"
+)
+_EMBEDDINGS = ("sphere", "gaussian")
+_ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic")
+
+
+@np.errstate(all="ignore")  # what overflows is looked for at the end
+def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
+    s = arrays_of(problems)
+    found = analyse(s)
+    numbers = np.array(found.accuracies)
+    known = np.isfinite(numbers).all(axis=0)
+    named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
+    if not given.details:
+        return [
+            Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
+            for each, fine in zip(named, known.tolist(), strict=True)
+        ]
+    terms = budget(s, found)
+    binding = dominant(s, found, terms)
+    answers = []
+    for place, each in enumerate(named):
+        if not known[place]:
+            answers.append(Answer(reason=OVERFLOW))
+            continue
+        stage, term = binding.names(place)
+        slopes = _slopes(s.take([place]), stage, term)
+        answers.append(
+            Answer(
+                accuracies=each,
+                noise={
+                    stage: {name: _rounded(variance[place]) for name, variance in noises.items()}
+                    for stage, noises in terms.items()
+                },
+                dominant=(stage, term),
+                exponents=_exponents(slopes, stage, term),
+                slopes=slopes,
+            )
+        )
+    return answers
+
+
+@np.errstate(all="ignore")
+def _binds(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
+    s = arrays_of(problems)
+    found = analyse(s)
+    binding = dominant(s, found, budget(s, found), accuracy)
+    return [binding.names(place) for place in range(len(problems))]
+
+
+def _rounded(variance: float) -> float:
+    """A variance as it is shown: what the population leaves of order 1/N is 0."""
+    return float(variance) if variance > 1e-60 else 0.0
+
+
+# The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
+_POWERS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
+    ("lock", "gradient_noise"): (
+        (2, -2, -4, 3, 0),
+        (2, -2, -3, 2, 0),
+        (1, -1, -3, 1, 0),
+        (1, -1, -4, 2, 0),
+    ),
+    ("lock", "mean_bias"): ((1, -2, -3, 4, 0),),
+    ("lock", "mlp_noise"): ((2, -2, -2, 3, -1), (1, -2, -2, 4, -1), (2, -2, -3, 3, -1)),
+    ("lock", "cross_talk"): ((0, 0, -1, 0, 0),),
+    ("recall", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
+    ("recall", "kernel_interference"): ((1, 0, -3, 0, 0),),
+    ("recall", "mlp_noise"): ((1, 0, -1, 0, -1), (2, -1, -1, 0, -1)),
+    ("recall", "mean_bias"): ((2, -1, -1, 0, 0),),
+    ("recall", "sampling"): ((1, -1, 0, 0, 0),),
+}
+
+
+def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, float]:
+    """The powers that the slopes come closest to; if to none, the slopes to the nearest half."""
+    here = np.array([slopes[name] for name in SIZES])
+    every = np.array(_POWERS[stage, term], dtype=float)
+    powers = every[np.argmin(np.abs(every - here).max(axis=1))]
+    if np.abs(powers - here).max() > 0.45:
+        powers = np.round(2 * here) / 2
+    return dict(zip(SIZES, (powers + 0.0).tolist(), strict=True))
+
+
+def _slopes(s: ProblemArrays, stage: str, term: str) -> dict[str, float]:
+    """Log-derivatives of one noise term by each size."""
+    step = 1e-5
+    names = [name for name in SIZES if name != "width" or np.isfinite(s.width[0])]
+    # Upwards only, as no size may fall below 1.
+    more = [s._replace(**{name: getattr(s, name) * (1 + step)}) for name in names]
+    both = ProblemArrays(*(np.concatenate(arrays) for arrays in zip(s, *more, strict=True)))
+    values = np.log(np.maximum(budget(both, analyse(both))[stage][term], 1e-300))
+    slopes = (values[1:] - values[0]) / np.log1p(step)
+    return dict.fromkeys(SIZES, 0.0) | dict(zip(names, map(float, slopes), strict=True))
+
+
+def _untested(problem: Problem) -> list[str]:
+    found = []
+    if problem.embedding not in _EMBEDDINGS:
+        found.append(f"embedding {problem.embedding}")
+    elif problem.dim >= problem.vocab:
+        found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
+    if problem.activation not in _ACTIVATIONS:
+        found.append(f"activation {problem.activation}")
+    return found
+
+
+def _explain(problem: Problem, answer: Answer) -> str:
+    if answer.dominant is None:
+        return ""
+    stage, term = (name.replace("_", " ") for name in answer.dominant)
+    law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
+    return (
+        "Variances in units of the squared signal of a fact seen as often as the average. Together:"
+        " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
+        " label, by how often its fact happened to be seen. What binds: "
+        f"{term} of {stage}, as {law or 'a constant'}."
+    )
+
+
+PART = Law(
+    applies=no_closed_form,
+    predict=_predict,
+    kind=LawKind.DERIVED,
+    priority=30,
+    tested={
+        "vocab": (256, 4096),
+        "dim": (16, 512),
+        "length": (2, 256),
+        "samples per fact": (0, 100),
+        "width": (64, 4096),
+    },
+    untested=_untested,
+    recorded_error=lambda problem, accuracy, predicted: recorded_error(problem, accuracy),
+    binds=_binds,
+    step=1.096,
+    about="predicted accuracies",
+    origin="Closed forms, nothing fitted.",
+    explain=_explain,
+)
+"""Tested with dim below vocab; docs/theory.md has the comparison."""
