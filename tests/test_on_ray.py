@@ -157,10 +157,14 @@ def test_the_process_that_drives_ray_has_no_torch(ray: RayExecutor) -> None:
 
 
 def test_it_works_on_all_its_workers(ray: RayExecutor) -> None:
-    done = run(ray, {i: Square(i, 0.02) for i in range(20)})
-    assert {i: one.result for i, one in done.items()} == {i: i * i for i in range(20)}
-    assert len({one.worker for one in done.values()}) == ray.workers == 2
-    assert all(one.lost is None for one in done.values())
+    assert ray.workers == 2
+    seen, end = set(), time.monotonic() + 60
+    while len(seen) < 2 and time.monotonic() < end:  # one of them may start later than the other
+        done = run(ray, {i: Square(i, 0.02) for i in range(20)})
+        assert {i: one.result for i, one in done.items()} == {i: i * i for i in range(20)}
+        assert all(one.lost is None for one in done.values())
+        seen |= {one.worker for one in done.values()}
+    assert len(seen) == 2
 
 
 def test_workers_have_one_thread_and_the_environment_stays_as_it_was(ray: RayExecutor) -> None:
