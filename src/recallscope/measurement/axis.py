@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.csv_files import number_or_text
-from recallscope.parts.axes import SIZES
+from recallscope.parts.axes import SIZES, axis_value
 from recallscope.parts.field import Field
 from recallscope.problem import LARGEST_SIZE, ProblemError, whole_number
 
@@ -87,7 +87,4 @@ def sizes_between(low: float, high: float, count: int) -> list[int]:
 def _value(name: str, given: object, field: Field) -> float:
     if name in SIZES:
         return whole_number(name, given, 1, LARGEST_SIZE)
-    try:
-        return field.checked(name, given)  # type: ignore[return-value]
-    except ValueError as error:
-        raise ProblemError(str(error)) from None
+    return axis_value(name, given, field)

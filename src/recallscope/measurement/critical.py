@@ -20,7 +20,7 @@ import numpy as np
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
 from recallscope.measurement.search_range import largest_size, search_range, smallest_size
-from recallscope.parts.axes import SIZES, axis_field
+from recallscope.parts.axes import SIZES, axis_field, axis_value
 from recallscope.problem import (
     LARGEST_SEED,
     LARGEST_SIZE,
@@ -129,10 +129,7 @@ class CriticalSearch:
     def _checked(self, name: str, value: Any) -> float:
         """An end of the range, as a value that makes a problem."""
         if self.quantity not in SIZES:
-            try:
-                return float(self._field.checked(f"{name} of {self.quantity}", value))
-            except ValueError as error:
-                raise ProblemError(str(error)) from None
+            return float(axis_value(f"{name} of {self.quantity}", value, self._field))
         ends = (
             smallest_size(self._problem, self.quantity),
             largest_size(self._problem, self.quantity),

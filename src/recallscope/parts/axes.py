@@ -32,6 +32,20 @@ def axes_of(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
     return SIZES | {name: field for name, field in declared.items() if field.numeric}
 
 
+def axis_value(name: str, value: object, field: Field) -> float:
+    """A value of an axis, as its field has it; or an error that says what was expected.
+
+    >>> axis_value("steps", 100.0, axis_field("steps", [("learner", "adam")]))
+    100
+    """
+    try:
+        checked = field.checked(name, value)
+    except ValueError as error:
+        raise ProblemError(str(error)) from None
+    assert isinstance(checked, (int, float))
+    return checked
+
+
 def axis_field(name: str, parts: Iterable[tuple[str, str]], searched: bool = False) -> Field:
     """The field of an axis; one that is searched along makes recall rise, or fall.
 

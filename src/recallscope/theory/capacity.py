@@ -356,10 +356,10 @@ def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]
         return sorted(
             {field.value_at(each) for each in np.linspace(math.log(low), math.log(high), count)}
         )
-    sizes = [int(low)]
+    sizes: list[float] = [int(low)]
     while sizes[-1] < high:
         sizes.append(int(min(max(round(sizes[-1] * step), sizes[-1] + 1), high)))
-    return [*sizes]
+    return sizes
 
 
 def resized(problem: Problem, quantity: str, size: float) -> Problem:

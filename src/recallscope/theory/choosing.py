@@ -101,7 +101,6 @@ def _refusal(problem: Problem) -> Choice:
 
 def _nearby(problem: Problem) -> Iterator[Problem]:
     """Problems that differ in sizes alone, then in one option, then in two, set to defaults."""
-
     for name in names("law"):
         with suppress(ProblemError):
             yield clipped(problem, law_named(name).tested)
@@ -185,7 +184,7 @@ def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> P
     if answer.reason is not None:
         return Prediction(problem=problem, reason=answer.reason)
     law = law_named(name)
-    untested = [*outside(problem, law.tested), *law.untested(problem)]
+    untested = _untested(problem, law)
     errors = {
         accuracy: error
         for accuracy, value in answer.accuracies.items()
@@ -212,9 +211,11 @@ def extrapolated(problem: Problem) -> list[str]:
     ['dim 8 < 16', 'length 1024 > 256', 'samples per fact 1953.12 > 100']
     """
     choice = choose(problem)
-    if choice.name is None:
-        return []
-    return [*outside(problem, choice.law.tested), *choice.law.untested(problem)]
+    return [] if choice.name is None else _untested(problem, choice.law)
+
+
+def _untested(problem: Problem, law: Law) -> list[str]:
+    return [*outside(problem, law.tested), *law.untested(problem)]
 
 
 def say_extrapolated(problems: Iterable[Problem]) -> str | None:

@@ -175,7 +175,8 @@ def phase_map(
     check_accuracy(accuracy)
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
-    numbers, binding = _numbers(cells, accuracy)
+    numbers = _numbers(cells, accuracy)
+    binding = _binding(cells, accuracy)
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -212,24 +213,34 @@ def no_phase_map(
     return None
 
 
-def _numbers(
-    cells: Sequence[Problem], accuracy: str
-) -> tuple[list[float], list[tuple[str | None, str | None]]]:
-    """An accuracy of each problem, NaN where no law gives it, and the stage and term that bind."""
+def _numbers(cells: Sequence[Problem], accuracy: str) -> list[float]:
+    """An accuracy of each problem, NaN where no law gives it."""
     law = choose(*cells).law
-    numbers: list[float] = []
-    binding: list[tuple[str | None, str | None]] = []
-    for start in range(0, len(cells), _AT_ONCE):
-        some = cells[start : start + _AT_ONCE]
-        mine = [each for each in some if law.applies(each) is None]
-        answers = iter(law.predict(mine, NOTHING_GIVEN) if mine else [])
-        bound = iter(law.binds(mine, accuracy) if mine and law.binds else [])
-        for each in some:
-            applies = law.applies(each) is None
-            found = next(answers).accuracies if applies else {}
-            numbers.append(found.get(accuracy, math.nan))
-            binding.append(next(bound, (None, None)) if applies else (None, None))
-    return numbers, binding
+    numbers = [math.nan] * len(cells)
+    places = [place for place, each in enumerate(cells) if law.applies(each) is None]
+    for some in _in_blocks(places):
+        answers = law.predict([cells[place] for place in some], NOTHING_GIVEN)
+        for place, answer in zip(some, answers, strict=True):
+            numbers[place] = answer.accuracies.get(accuracy, math.nan)
+    return numbers
+
+
+def _binding(cells: Sequence[Problem], accuracy: str) -> list[tuple[str | None, str | None]]:
+    """The stage and the noise that limit each problem; None where a law has no noises."""
+    law = choose(*cells).law
+    binding: list[tuple[str | None, str | None]] = [(None, None)] * len(cells)
+    if law.binds is None:
+        return binding
+    places = [place for place, each in enumerate(cells) if law.applies(each) is None]
+    for some in _in_blocks(places):
+        found = law.binds([cells[place] for place in some], accuracy)
+        for place, bound in zip(some, found, strict=True):
+            binding[place] = bound
+    return binding
+
+
+def _in_blocks(places: list[int]) -> list[list[int]]:
+    return [places[start : start + _AT_ONCE] for start in range(0, len(places), _AT_ONCE)]
 
 
 def target_line(
@@ -258,7 +269,7 @@ def target_line(
 
     def known(at: Sequence[tuple[float, float]]) -> list[float]:
         cells = [resized(resized(problem, x[0], column), y[0], row) for column, row in at]
-        return [0.0 if math.isnan(each) else each for each in _numbers(cells, accuracy)[0]]
+        return [0.0 if math.isnan(each) else each for each in _numbers(cells, accuracy)]
 
     # From the side that does not reach the target; what crosses there is followed by halving.
     order = sizes if grows else sizes[::-1]
