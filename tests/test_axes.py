@@ -8,7 +8,9 @@ import pytest
 
 from recallscope import Problem, ProblemError, phase_map, predict, solve
 from recallscope.measurement.axis import parse_axis
+from recallscope.measurement.boundary import boundary
 from recallscope.parts.axes import axes_of
+from recallscope.statistics.intervals import Interval
 
 LEANING = ("--vocab", "64", "--samples", "256", "--length", "2", "--embedding", "leaning")
 PROBLEM = Problem(vocab=64, samples=256, dim=16, length=2, embedding="leaning", lean=0.5)
@@ -49,6 +51,12 @@ def test_a_phase_diagram_over_a_field_of_a_plugin(command, tmp_path):
     assert (tmp_path / "lean.png").stat().st_size > 1000
     plane = phase_map(PROBLEM, ("dim", [8, 16]), ("lean", [0.0, 1.0]))
     assert plane.accuracy.tolist() == [[0.25, 1.0], [0.125, 0.5]]
+
+
+def test_a_boundary_along_a_field_that_may_be_zero():
+    column = [(0.0, Interval(0.9, 0.88, 0.92)), (1.0, Interval(0.1, 0.08, 0.12))]
+    found = boundary(column, grows=False, target=0.5, failed=False)
+    assert found.value == pytest.approx(0.5)
 
 
 def test_our_fields_are_axes_too(command):

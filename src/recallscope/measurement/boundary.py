@@ -74,5 +74,8 @@ def _reaches(
     after = int(np.argmax(accuracy >= target))
     # Logits over the logarithm of the size are straighter than accuracies over sizes.
     below, above = logit(np.clip(accuracy[after - 1 : after + 1], 1e-6, 1 - 1e-6)) - logit(target)
-    before, reached = np.log(sizes[after - 1 : after + 1])
-    return round(float(np.exp(before + (reached - before) * below / (below - above))), 3)
+    ends = sizes[after - 1 : after + 1]
+    has_logarithms = bool(ends.min() > 0)  # a field with a linear scale may be 0
+    before, reached = np.log(ends) if has_logarithms else ends
+    place = before + (reached - before) * below / (below - above)
+    return round(float(np.exp(place) if has_logarithms else place), 3)
