@@ -17,7 +17,6 @@ from learned import parameters, stored_facts
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.pictures import picture_figure
 from recallscope.plotting.style import save
-from recallscope.theory.memory_edge import edge
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -83,7 +82,7 @@ def edge_picture() -> None:
     around = []
     for colour, vocab in enumerate((64, 512, 4096)):
         by = by_vocab[vocab]
-        full = edge(vocab, vocab).parameters
+        full = memory_edge.full_square(vocab).parameters
         sizes = sorted(by)
         means = [float(np.mean(by[size])) for size in sizes]
         errors = [1.96 * float(np.std(by[size])) / math.sqrt(len(by[size])) for size in sizes]

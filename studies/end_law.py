@@ -22,14 +22,13 @@ import math
 from functools import cache
 from pathlib import Path
 
-import memory_edge
 import numpy as np
 import torch
 from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 from recallscope import Problem, run
 from recallscope.tasks.kind import samples_of
-from recallscope.theory.end_law import BLUR, clarity, end_of_training
+from recallscope.theory.end_law import BLUR, end_of_training, trigger_snr
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 
 HERE = Path(__file__).parent
@@ -168,54 +167,30 @@ def predict(study: str) -> None:
 
 
 def means(study: str) -> list[Row]:
-    """Each problem once: what was trained, on average over seeds, and what the law says of it."""
+    """Each problem once: what was trained, on average over seeds, and what the law says today."""
     with (HERE / f"end-law-{study}.csv").open() as file:
         runs = list(csv.DictReader(file))
-    told = {}
-    if study in SEALED:  # as committed before the runs
-        with predictions(study).open() as file:
-            told = {int(row["problem"]): float(row["predicted"]) for row in csv.DictReader(file)}
     rows = []
     for index, problem in enumerate(draw(study)):
         mine = [row for row in runs if int(row["problem"]) == index]
         recalls, locks = ([float(row[name]) for row in mine] for name in ("recall", "lock"))
-        row = beside_the_law(study, problem, recalls, locks, told.get(index))
-        rows.append(row | {"clarity": round(clarity(problem), 2)})
+        end = end_of_training(problem)
+        rows.append(
+            {"study": study}
+            | {name: getattr(problem, name) for name in SIZES}
+            | {
+                "seeds": len(recalls),
+                "recall": round(float(np.mean(recalls)), 4),
+                "spread": round(float(np.std(recalls)), 4),
+                "lock": round(float(np.mean(locks)), 4),
+                "predicted": round(end.recall, 4),
+                "found": round(end.lock, 4),
+                "facts_seen": round(end.facts_seen, 4),
+                "share_of_edge": round(end.parameters / end.edge.parameters, 3),
+                "trigger_snr": round(trigger_snr(problem), 3),
+            }
+        )
     return rows
-
-
-def minima() -> list[Row]:
-    """The minima of studies/memory_edge.py, as the law has them."""
-    rows = []
-    for vocab, by_dim in memory_edge.linear_recalls().items():
-        for dim, recalls in by_dim.items():
-            problem = memory_edge.facts_of(vocab, dim, learner="converged")
-            rows.append(beside_the_law("minima", problem, recalls, [1.0]) | {"clarity": None})
-    return rows
-
-
-def beside_the_law(
-    study: str,
-    problem: Problem,
-    recalls: list[float],
-    locks: list[float],
-    told: float | None = None,
-) -> Row:
-    """What seeds came to, and what the law says, or said at the time."""
-    end = end_of_training(problem)
-    return (
-        {"study": study}
-        | {name: getattr(problem, name) for name in SIZES}
-        | {
-            "seeds": len(recalls),
-            "recall": round(float(np.mean(recalls)), 4),
-            "spread": round(float(np.std(recalls)), 4),
-            "lock": round(float(np.mean(locks)), 4),
-            "predicted": round(end.recall if told is None else told, 4),
-            "facts_seen": round(end.facts_seen, 4),
-            "share_of_edge": round(end.parameters / end.edge.parameters, 3),
-        }
-    )
 
 
 def with_lock(row: Row) -> float:
@@ -225,14 +200,14 @@ def with_lock(row: Row) -> float:
     return (
         float(found.number.sum())
         / row["vocab"]
-        * memory_recall(row["vocab"], row["dim"] ** 2, found, BLUR)
+        * memory_recall(row["vocab"], row["dim"] ** 2, found, row["dim"], BLUR)
     )
 
 
 def report() -> None:
     """Errors, apart where they are hard to get right, and the table that comes with the package."""
     there = [study for study in STUDIES if (HERE / f"end-law-{study}.csv").exists()]
-    every = [row for study in there for row in means(study)] + minima()
+    every = [row for study in there for row in means(study)]
     write_table(every, TABLE)
     for study in there:
         rows = [row for row in every if row["study"] == study]

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from recallscope import Problem, Record
 from recallscope.experiment.run import run_together
-from recallscope.theory.memory_edge import edge
+from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
@@ -52,14 +52,22 @@ def predict() -> None:
         writer.writerow(["vocab", "target", "dim", "dim_if_independent"])
         for vocab in SEEDS:
             for target in TARGETS:
-                sizes = at_target(vocab, target), edge(vocab, vocab).independent
+                sizes = at_target(vocab, target), full_square(vocab).independent
                 row = [vocab, target, *map(math.sqrt, sizes)]
                 writer.writerow([f"{each:.6g}" for each in row])
 
 
+def full_square(vocab: int) -> Edge:
+    """The edge of a memory of all facts with as many inputs as outputs."""
+    dim = math.sqrt(vocab)
+    for _ in range(40):
+        dim = math.sqrt(edge(vocab, vocab, dim).parameters)
+    return edge(vocab, vocab, dim)
+
+
 def at_target(vocab: int, target: float) -> float:
     """Parameters at which recall of all facts, equally often, is derived to be the target."""
-    full = edge(vocab, vocab)
+    full = full_square(vocab)
     low, high = 0.5 * full.parameters, full.parameters + 4 * full.spread
     return float(
         brentq(
@@ -79,7 +87,7 @@ def facts_of(vocab: int, dim: int, **more: object) -> Problem:
 def linear() -> Iterator[Task]:
     """Dimensions around the edge, one by one where that is fine enough."""
     for vocab, seeds in SEEDS.items():
-        at = math.sqrt(edge(vocab, vocab).parameters)
+        at = math.sqrt(full_square(vocab).parameters)
         apart = max(1, round(at / 80))
         first = math.floor(0.955 * at - 1)
         for dim in range(first, math.ceil(at + 3 * apart) + 1, apart):
@@ -90,7 +98,7 @@ def linear() -> Iterator[Task]:
 def mlp() -> Iterator[Task]:
     """Widths around the edge, at the dimension that makes m/d what it should be."""
     for vocab, seeds in MLP_SEEDS.items():
-        at = edge(vocab, vocab).parameters
+        at = full_square(vocab).parameters
         for ratio in RATIOS:
             dim = round(math.sqrt(at / ratio))
             for share in (0.86, 0.9, 0.94, 0.98, 1.02, 1.06, 1.1, 1.15, 1.2):
@@ -102,7 +110,7 @@ def mlp() -> Iterator[Task]:
 def reach() -> Iterator[Task]:
     """Trainings from below the edge to where a hundred steps suffice."""
     for vocab, seeds in REACH_SEEDS.items():
-        at = math.sqrt(edge(vocab, vocab).parameters)
+        at = math.sqrt(full_square(vocab).parameters)
         for share in (1.0, 1.1, 1.3, 1.8):
             for learner in OPTIMISERS:
                 problem = facts_of(vocab, round(share * at), learner=learner, steps=STEPS[-1])
@@ -213,7 +221,7 @@ def report() -> None:
         else:
             ratio = ""
             if row["width"]:  # the one of the ratios that the dimension was chosen for
-                at = edge(vocab, vocab).parameters / dim**2
+                at = full_square(vocab).parameters / dim**2
                 ratio = f"m/d={min(RATIOS, key=lambda each: abs(math.log(at / each)))}"
             groups[row["study"], vocab, ratio, ""][parameters].append(float(row["recall"]))
     for (study, vocab, kind, step), by_size in groups.items():
@@ -238,8 +246,8 @@ def report() -> None:
 
 
 def derived(vocab: int, parameters: float) -> float:
-    """Recall of all facts, equally often."""
-    return memory_recall(vocab, parameters, equally_often(vocab))
+    """Recall of all facts, equally often, by a square memory."""
+    return memory_recall(vocab, parameters, equally_often(vocab), math.sqrt(parameters))
 
 
 def main() -> None:

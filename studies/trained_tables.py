@@ -22,6 +22,7 @@ import numpy as np
 import real_tables
 import torch
 from kept_runs import Row, run_rest
+from memory_edge import full_square
 
 from recallscope import Problem, run
 from recallscope.models.embeddings import Embeddings, draw_embeddings
@@ -96,7 +97,7 @@ def of_family(number: int) -> list[Row]:
             "recall_at_least_d": round(means[0], 3),
             "effective_dim": round(effective_dim(drawn.tokens, centred=False), 1),
             "centred_dim": round(effective_dim(drawn.tokens, centred=True), 1),
-            "law": round(math.sqrt(edge(VOCAB, VOCAB).parameters), 1),
+            "law": round(math.sqrt(full_square(VOCAB).parameters), 1),
         }
     ]
 
@@ -147,7 +148,7 @@ def facts_by_law(dim: int) -> float:
     low, high = 8, 20_000
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if edge(middle, middle).parameters < dim**2 else (low, middle)
+        low, high = (middle, high) if edge(middle, middle, dim).parameters < dim**2 else (low, middle)
     return float(low)
 
 

@@ -57,7 +57,7 @@ def rows_of(table: str, facts: int, seed: int) -> dict[str, np.ndarray]:
 def one(table: str, inputs: str, outputs: str) -> list[Row]:
     """Recall at the minimum of the loss, beside how many outputs are inside."""
     torch.set_num_threads(1)
-    facts = round(BELOW * most_trained(DIRECTIONS**2, 0.99))
+    facts = round(BELOW * most_trained(DIRECTIONS, DIRECTIONS, 0.99))
     axis = np.eye(DIRECTIONS)[0]
     sizes = {"vocab": facts, "samples": facts, "dim": DIRECTIONS, "length": 1}
     found = []

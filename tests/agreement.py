@@ -14,7 +14,7 @@ from recallscope.theory.choosing import extrapolated
 from recallscope.theory.end_law import FOUND
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of
-from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.simulations import recorded_error
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 NO_SIGNAL = 1e12  # a noise above this is that of no signal at all, and its size is rounding

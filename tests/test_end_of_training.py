@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import recallscope
 from recallscope import Problem, predict
 from recallscope.cli.main import app
-from recallscope.theory.end_law import FOUND, clarity, end_of_training
-from recallscope.theory.memory_edge import edge, pool
+from recallscope.theory.end_law import FOUND, trigger_snr, end_of_training
+from recallscope.theory.label_pool import pool
+from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 from recallscope.theory.prediction import Prediction
 
@@ -76,8 +77,8 @@ def test_facts_seen_add_up():
 
 def test_a_memory_recalls_more_with_more_parameters():
     facts = facts_seen(128, 200)
-    sizes = np.linspace(0.1, 1.5, 7) * edge(128, float(facts.number.sum())).parameters
-    recalls = [memory_recall(128, size, facts) for size in sizes]
+    sizes = np.linspace(0.1, 1.5, 7) * edge(128, float(facts.number.sum()), 24).parameters
+    recalls = [memory_recall(128, size, facts, 24) for size in sizes]
     assert np.all(np.diff(recalls) > -1e-3)
     assert recalls[0] < 0.1
     assert recalls[-1] == pytest.approx(1)
@@ -104,7 +105,7 @@ def test_attention_is_given_or_learnt():
     locks = [end_of_training(few.replace(learner=each)).lock for each in ("gd", "adam")]
     assert 1 > locks[0] > locks[1] > 0
     many = few.replace(samples=4096, learner="adam")
-    assert clarity(many) > clarity(few)
+    assert trigger_snr(many) > trigger_snr(few)
     assert end_of_training(many).lock > 0.99
 
 
@@ -171,7 +172,7 @@ def test_facts_of_no_weight_take_no_room():
     one = Facts(np.array([64.0]), np.array([1.0]))
     often = Facts(np.array([64.0]), np.array([7.0]))
     # How often all are seen does not matter, only how much more often than others.
-    assert memory_recall(128, 200, one) == pytest.approx(memory_recall(128, 200, often), abs=2e-3)
+    assert memory_recall(128, 200, one, 14) == pytest.approx(memory_recall(128, 200, often, 14), abs=2e-3)
 
 
 def test_equations_that_were_not_solved_give_no_number():
@@ -179,8 +180,8 @@ def test_equations_that_were_not_solved_give_no_number():
     uneven = Facts(np.array([520.0, 586.0]), np.array([14.4, 76.2]))
     far_apart = Facts(np.array([5.0, 2246.0, 10.6, 3.7]), np.array([9.6, 0.86, 0.31, 1965.0]))
     for vocab, facts, share in ((10**6, uneven, 0.83), (10**5, far_apart, 0.42)):
-        parameters = share * edge(vocab, float(facts.number.sum())).parameters
-        assert math.isnan(memory_recall(vocab, parameters, facts))
+        parameters = share * edge(vocab, float(facts.number.sum()), 10**4).parameters
+        assert math.isnan(memory_recall(vocab, parameters, facts, 10**4))
 
 
 @pytest.mark.parametrize("success", [True, False])

@@ -10,7 +10,7 @@ import pytest
 
 from recallscope import Problem, predict, solve
 from recallscope.theory.choosing import extrapolated, say_extrapolated
-from recallscope.theory.recorded_error import recorded_error
+from recallscope.theory.simulations import recorded_error
 from recallscope.theory.scope import exposures, scope
 
 ROOT = Path(__file__).parents[1]

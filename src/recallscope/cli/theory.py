@@ -36,13 +36,13 @@ _PATIENCE = 10.0  # seconds that a command may be silent
 def predict(options: dict[str, Any], output: dict[str, Any], law: LawName = None) -> int:
     """Predict the accuracies by a law, and say what they come from; exit 1 if there is none.
 
-    With --learner trained (or converged, gd, adam, muon) recall at the end of training, by the law
-    that was found for it; trained is as adam.
+    With --learner adam (or gd, muon, converged) recall at the end of training, by the law that was
+    found for it.
 
     \b
     Examples:
       recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32
-      recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32 --learner trained
+      recallscope predict --vocab 512 --samples 8192 --dim 64 --length 32 --learner adam
       recallscope predict --vocab 1e9 --samples 1e13 --dim 16384 --length 1e6 --json
       recallscope predict --vocab 512 --samples 4096 --dim 64 --length 8 \\
         --embedding structured --field common_mean=0.7
@@ -52,8 +52,6 @@ def predict(options: dict[str, Any], output: dict[str, Any], law: LawName = None
 
     to = output_from(output)
     arrays, options["embedding"] = own_arrays(options["embedding"])
-    if options["learner"] == "trained":
-        options["learner"] = "adam"
     problem = problem_from(**options)
     with ProgressDisplay("tables") as display:
         _say_if_long(display, problem, law)

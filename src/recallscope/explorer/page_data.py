@@ -13,10 +13,11 @@ from recallscope import __version__
 from recallscope.explorer.examples import EXAMPLES, example_arrays
 from recallscope.problem import ACTIVATIONS
 from recallscope.theory.accuracy import Accuracies
-from recallscope.theory.end_answers import trainings
-from recallscope.theory.memory_edge import pool
+from recallscope.theory.end_answers import recorded
+from recallscope.theory.label_pool import pool
 from recallscope.theory.memory_recall import rival_draws
-from recallscope.theory.recorded_error import simulations
+from recallscope.theory.output_cone import cone_rows
+from recallscope.theory.simulations import simulations
 
 _POOL = (64, 4096)  # the sizes that the law of the end was measured at
 _POOL_DEGREE = 10  # off by less than 1e-9
@@ -27,12 +28,16 @@ def page_data() -> dict[str, Any]:
     """Everything, fit for JSON.
 
     >>> sorted(page_data())
-    ['draws', 'examples', 'measured', 'pool', 'simulated', 'trained', 'version']
+    ['cones', 'draws', 'examples', 'measured', 'pool', 'simulated', 'trained', 'version']
     """
     measured = files("recallscope.explorer").joinpath("measured.json").read_text(encoding="utf-8")
     return {
         "version": __version__,
         "pool": _pool_series(),
+        "cones": [
+            {"vocab": vocab, "crowding": crowding.tolist(), "left": left.tolist()}
+            for vocab, crowding, left in cone_rows()
+        ],
         "draws": np.round(rival_draws() * _BITS).astype(int).tolist(),
         "simulated": _simulated(),
         "trained": _trained(),
@@ -79,8 +84,6 @@ def _accuracies(values: Accuracies, place: int) -> dict[str, float]:
 
 def _trained() -> list[dict[str, Any]]:
     """The trainings that the law of the end was compared with."""
-    numbers = (*_SIZES, "predicted", "recall")
-    return [
-        {"learner": row["learner"], **{name: float(row[name]) for name in numbers}}
-        for row in trainings()
-    ]
+    names = ("learner", *_SIZES, "predicted", "recall")
+    columns = [recorded("trained.csv")[name].tolist() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

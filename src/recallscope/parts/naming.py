@@ -11,6 +11,7 @@ from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, hand_over, part
+from recallscope.parts.renamed import current_name
 
 PARTS: dict[str, Any] = {
     "embedding": "sphere",
@@ -72,9 +73,11 @@ def find_part(kind: str, name: str) -> Any:
 def part_name(kind: str, given: Any) -> str:
     """The name of a part, whether the name was given or the part itself."""
     if isinstance(given, str):
-        if not (kind == "embedding" and ARRAYS.fullmatch(given)):
-            find_part(kind, given)
-        return str(given)
+        if kind == "embedding" and ARRAYS.fullmatch(given):
+            return str(given)
+        name = current_name(kind, str(given))
+        find_part(kind, name)
+        return name
     try:
         return hand_over(kind, given)
     except ValueError as error:

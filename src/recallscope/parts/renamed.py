@@ -15,6 +15,25 @@ FORMER_CLASSES = {
 """What our classes were called when records of parts that are handed over were first kept."""
 
 
+_FORMER_PARTS = {("learner", "trained"): "adam"}
+
+
+def current_name(kind: str, name: str) -> str:
+    """What a part is called now; a name that goes is said to.
+
+    >>> current_name("learner", "adam")
+    'adam'
+    """
+    current = _FORMER_PARTS.get((kind, name), name)
+    if current != name:
+        warnings.warn(
+            f"the {kind} {name} is {current} now, and its old name goes in 0.4",
+            FutureWarning,
+            stacklevel=3,
+        )
+    return current
+
+
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a module some of whose names are others now.
 

@@ -185,18 +185,25 @@ def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> P
         return Prediction(problem=problem, reason=answer.reason)
     law = law_named(name)
     untested = _untested(problem, law)
+    far = distance(problem, law.tested)
     errors = {
-        accuracy: error
+        accuracy: error.wider(1 + law.widens * (far or 0.0))
         for accuracy, value in answer.accuracies.items()
         if details and (error := law.recorded_error(problem, accuracy, value)) is not None
     }
+    around = {
+        name: (max(value - errors[name].most, 0.0), min(value + errors[name].most, 1.0))
+        for name, value in answer.accuracies.items()
+        if name in errors
+    }
     return Prediction(
-        **{each.name: getattr(answer, each.name) for each in fields(answer)},
+        **{each.name: getattr(answer, each.name) for each in fields(answer)}
+        | {"intervals": around | dict(answer.intervals)},
         problem=problem,
         law=name,
         kind=str(law.kind),
         status=Standing.EXTRAPOLATED if untested or not law.tested else Standing.TESTED,
-        distance=distance(problem, law.tested),
+        distance=far,
         extrapolated=untested,
         recorded_error=errors,
     )

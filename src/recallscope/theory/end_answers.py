@@ -12,9 +12,8 @@ import numpy as np
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_law import FOUND, end_of_training
+from recallscope.theory.end_law import CLEAR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
-from recallscope.theory.recorded_error import RecordedError, error_of_nearest
 from recallscope.theory.tested_range import outside
 
 MEASURED: Ranges = {
@@ -31,24 +30,34 @@ _UNSOLVED = (
 )
 
 
-def refusal(problem: Problem, ranges: Ranges, **plain: object) -> str | None:
-    """Why no law is about sizes outside of ranges, or options that are not as they were measured.
+def refusal(problem: Problem, **plain: object) -> str | None:
+    """Why no law of training is about a problem: options that are not as they were measured.
 
-    >>> refusal(Problem(vocab=10**6, samples=10**7, dim=64, length=8, learner="adam"), MEASURED)
-    'no law of training at vocab 1000000 > 512'
+    >>> refusal(Problem(vocab=512, samples=2048, dim=64, length=8, learner="adam", steps=10))
+    'no law of training at steps 10'
     """
-    other = outside(problem, ranges)
-    if problem.dim >= problem.vocab:
-        other.append(f"dim {problem.dim} >= vocab {problem.vocab}")
     plain |= {"regime": "limit", "model": "transformer", "embedding": "sphere"}
     plain["trigger_in_values"] = False
     fields = find_part("learner", problem.learner).fields
     plain |= {name: field.default for name, field in fields.items()}
     found = [name for name, value in plain.items() if getattr(problem, name) != value]
-    if problem.activation not in (None, "relu"):
+    if problem.activation not in (None, *_INDEPENDENT):
         found.append("activation")
-    other += [f"{name} {getattr(problem, name)}" for name in found]
+    other = [f"{name} {getattr(problem, name)}" for name in found]
     return f"no law of training at {'; '.join(other)}" if other else None
+
+
+_INDEPENDENT = ("relu", "gelu", "tanh")  # whose hidden units are as good as independent
+
+
+def untested(problem: Problem) -> list[str]:
+    """What else of a problem no training was like."""
+    found = []
+    if problem.dim >= problem.vocab:
+        found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
+    if problem.activation not in (None, "relu"):
+        found.append(f"activation {problem.activation}")
+    return found
 
 
 def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
@@ -60,49 +69,62 @@ def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 
 def _answer(problem: Problem) -> Answer:
-    end = end_of_training(problem)
+    measured = not outside(problem, MEASURED)
+    end = end_of_training(problem, measured)
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
-    learns = problem.learner in FOUND
+    quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
+    intervals = {}
+    if end.trigger_snr is not None:
+        quantities |= {"trigger_snr": end.trigger_snr, "ceiling": end.ceiling}
+        if not measured and end.trigger_snr <= CLEAR:
+            # Such trainings find the trigger or do not: all that is known of one is the ceiling.
+            intervals = {"recall_accuracy": (0.0, end.ceiling), "lock_accuracy": (0.0, 1.0)}
     return Answer(
         accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.lock},
+        intervals=intervals,
         factors={
-            "lock_accuracy": Factor(end.lock, "measured law" if learns else "given"),
+            "lock_accuracy": Factor(
+                end.lock, "given" if end.trigger_snr is None else "fitted: finds the trigger"
+            ),
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
             "memory_accuracy": Factor(end.memory, "derived; its edge is right to a few per cent"),
         },
-        quantities={"parameters": end.parameters, "edge": end.edge.parameters},
+        quantities=quantities,
     )
-
-
-def recorded_error_of_end(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
-    """At the trainings by the same learner whose sizes, and whose predicted recall, are nearest."""
-    if accuracy != "recall_accuracy":
-        return None
-    rows = [row for row in trainings() if row["learner"] == problem.learner]
-    samples = min(problem.samples, MEASURED["samples per fact"][1] * problem.vocab)
-    here = np.log([problem.vocab, samples, problem.dim, problem.length])
-    names = ("vocab", "samples", "dim", "length")
-    known = np.log([[float(row[name]) for name in names] for row in rows])
-    predicted, recall = (
-        np.array([float(row[name]) for row in rows]) for name in ("predicted", "recall")
-    )
-    # A factor of e in every size weighs as much as 0.2 in recall.
-    distance = ((predicted - expected) / 0.2) ** 2 + np.mean((known - here) ** 2, axis=1)
-    return error_of_nearest(distance, predicted - recall)
 
 
 @cache
-def trainings() -> list[dict[str, str]]:
-    """The trainings that the law as it is was compared with: not those of the first law."""
-    with files("recallscope.theory").joinpath("trained.csv").open() as file:
-        return [row for row in csv.DictReader(file) if row["study"] != "sealed"]
+def recorded(name: str) -> dict[str, np.ndarray]:
+    """The columns of a table of runs that a law was compared with; text where it is not a number.
+
+    >>> sorted(set(recorded("trained.csv")["learner"].tolist()))
+    ['adam', 'gd', 'muon']
+    """
+    with files("recallscope.theory").joinpath(name).open() as file:
+        rows = list(csv.DictReader(file))
+
+    def column(name: str) -> np.ndarray:
+        values = [row[name] for row in rows]
+        try:
+            return np.array(values, dtype=float)
+        except ValueError:
+            return np.array(values)
+
+    return {each: column(each) for each in rows[0]}
 
 
 def explain_end(problem: Problem, answer: Answer) -> str:
     parameters, edge = answer.quantities["parameters"], answer.quantities["edge"]
     full = "more" if parameters > edge else "fewer"
-    return (
+    said = (
         f"At the end of training recall is the product of the factors. The memory has {parameters} "
         f"parameters, {full} than the {edge:.0f} that hold every fact that attention finds."
     )
+    if "recall_accuracy" in answer.intervals:
+        said += (
+            f" The signal-to-noise ratio of the first steps is below {CLEAR:g}: a training finds "
+            f"the trigger with a probability of about {answer.accuracies['lock_accuracy']:.2f}, "
+            f"and then recalls {answer.quantities['ceiling']:.3f}."
+        )
+    return said

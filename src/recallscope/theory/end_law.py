@@ -23,20 +23,33 @@ from recallscope.theory.readout import means
 
 FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
 """Measured (studies/end_law.py): how often attention finds the mark, as the logistic function of a
-constant, of the logarithm of the clarity and of that of the samples for each fact."""
+constant, of the logarithm of the trigger's signal-to-noise ratio and of that of the samples for
+each fact."""
 
 BLUR = 2.5
 """Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
 
 
+CLEAR = 8.0
+"""Signal-to-noise ratio of the first steps from which on trainings find the trigger, of any size."""
+
+_LOCK_IF_CLEAR = 0.95  # at least
+
+
 class End(NamedTuple):
-    """What recall at the end is the product of, and where a memory of the facts found is full."""
+    """What recall at the end is the product of, and where a memory of the facts found is full.
+
+    `trigger_snr` is that of the first steps; None where attention is given. `ceiling` is the recall
+    of a training that finds the trigger every time.
+    """
 
     lock: float
     facts_seen: float
     memory: float
     parameters: int
     edge: Edge
+    trigger_snr: float | None
+    ceiling: float
 
     @property
     def recall(self) -> float:
@@ -44,10 +57,10 @@ class End(NamedTuple):
         return self.lock * self.facts_seen * self.memory
 
 
-def clarity(problem: Problem) -> float:
+def trigger_snr(problem: Problem) -> float:
     """How clearly the first steps point to the mark: the trigger's score, in its deviations.
 
-    >>> round(clarity(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
+    >>> round(trigger_snr(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
     3.4
     """
     sizes = ("vocab", "samples", "dim", "length")
@@ -56,8 +69,8 @@ def clarity(problem: Problem) -> float:
     return float(scores.signal[0] / np.sqrt(scores.trigger_variance[0]))
 
 
-def end_of_training(problem: Problem) -> End:
-    """The law for one problem that it is about.
+def end_of_training(problem: Problem, measured: bool = True) -> End:
+    """The law for one problem; beyond what was `measured`, a clear trigger is found.
 
     >>> end = end_of_training(Problem(vocab=256, samples=1024, dim=48, length=16, learner="gd"))
     >>> round(end.facts_seen, 2), round(end.recall, 2)
@@ -65,17 +78,33 @@ def end_of_training(problem: Problem) -> End:
     """
     facts = _facts(problem)
     seen = float(facts.number.sum())
-    parameters = problem.dim * (problem.width or problem.dim)
-    lock, blur = 1.0, 1.0
-    if problem.learner in FOUND:
-        constant, of_clarity, of_samples = FOUND[problem.learner]
-        per_fact = problem.samples / problem.vocab
-        odds = of_clarity * math.log(clarity(problem)) + of_samples * math.log(per_fact)
+    # More keys than facts, or outputs than labels but one, are of no use.
+    inputs = min(problem.hidden, math.ceil(seen))
+    outputs = min(problem.dim, problem.vocab - 1)
+    parameters = inputs * outputs
+    lock, blur, snr = 1.0, 1.0, None
+    if problem.learner in FOUND and problem.length > 1:
+        constant, of_snr, of_samples = FOUND[problem.learner]
+        snr = trigger_snr(problem)
+        odds = of_snr * math.log(snr) + of_samples * math.log(problem.samples / problem.vocab)
         lock, blur = float(expit(constant + odds)), BLUR
-    # A fact that attention does not find takes no room.
-    found = Facts(lock * facts.number, facts.times)
-    memory = memory_recall(problem.vocab, parameters, found, blur)
-    return End(lock, seen / problem.vocab, memory, parameters, edge(problem.vocab, lock * seen))
+        if not measured and snr > CLEAR:
+            lock = max(lock, _LOCK_IF_CLEAR)
+
+    def memory(found: float) -> float:
+        # A fact that attention does not find takes no room.
+        some = Facts(found * facts.number, facts.times)
+        return memory_recall(problem.vocab, parameters, some, outputs, blur)
+
+    return End(
+        lock=lock,
+        facts_seen=seen / problem.vocab,
+        memory=memory(lock),
+        parameters=parameters,
+        edge=edge(problem.vocab, lock * seen, outputs),
+        trigger_snr=snr,
+        ceiling=seen / problem.vocab * (memory(1.0) if snr is not None else 1.0),
+    )
 
 
 def _facts(problem: Problem) -> Facts:

@@ -66,6 +66,7 @@ class Answer:
 
     Attributes:
         accuracies: by name, as `recall_accuracy`.
+        intervals: in which 90 % of runs are to lie, where the law knows better than its errors.
         factors: what the recall is the product of, where it is one.
         noise: by stage and term, variances in units of the squared signal.
         dominant: the stage that limits recall, and the noise that limits the stage.
@@ -80,6 +81,7 @@ class Answer:
     """
 
     accuracies: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     factors: Mapping[str, Factor] = field(default_factory=dict)
     noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dominant: tuple[str, str] | None = None
@@ -107,6 +109,7 @@ class Law:
         tested: the smallest and the largest sizes at which it was compared with experiments.
         untested: what else of a problem it was not compared at.
         recorded_error: how far off it was near a problem, given an accuracy and its prediction.
+        widens: how much wider an interval is, for each factor of e beyond the tested sizes.
         solved: the sizes that `solve` may look at, given a problem and the size sought.
         facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
             `one_step` of rows of inputs and outputs, `trained` of their dimensions.
@@ -132,6 +135,7 @@ class Law:
     recorded_error: Callable[[Problem, str, float], RecordedError | None] = (
         lambda problem, accuracy, predicted: None
     )
+    widens: float = 1.0
     solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (1, math.inf)
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None

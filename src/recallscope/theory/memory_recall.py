@@ -33,7 +33,7 @@ _LOG_DRAWS = 7
 _MOST_STEPS = 60
 _MOST_CLASSES = 4
 _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
-_NEAR = 6  # measured: a power of the share of the edge
+_NEAR = 3  # fitted: a power of the share of the edge
 _FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
 _FAR, _APART = 0.8, 0.05
 _SOLVED = 1e-6  # what may be left of the logarithms of both equations
@@ -76,18 +76,20 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     return Facts(vocab * number, times)
 
 
-def memory_recall(vocab: int, parameters: float, facts: Facts, blur: float = 1.0) -> float:
-    """The share of the facts seen that a memory recalls at the end of training.
+def memory_recall(
+    vocab: int, parameters: float, facts: Facts, dim: float, blur: float = 1.0
+) -> float:
+    """The share of the facts seen that a memory with outputs in R^d recalls when it is trained.
 
     With a blur above one the edge is that many times as wide. NaN if the equations below the edge
     were not solved.
 
     >>> every = equally_often(1024)
-    >>> [round(memory_recall(1024, dim**2, every), 2) for dim in (60, 80, 96)]
+    >>> [round(memory_recall(1024, dim**2, every, dim), 2) for dim in (60, 80, 96)]
     [0.1, 0.31, 1.0]
     """
     seen = float(facts.number.sum())
-    full = edge(vocab, seen)
+    full = edge(vocab, seen, dim)
     held = full._replace(spread=blur * full.spread).share_that_hold(parameters)
     if held > 0.99:
         return held
@@ -160,7 +162,7 @@ class _Rivals:
         self.pool = self._mean_pool()
 
     def _mean_pool(self) -> float:
-        """As `memory_edge.pool`, of these draws: their squared distance from the cone."""
+        """As `label_pool.pool`, of these draws: their squared distance from the cone."""
         own, zero = self.own[:, None], np.zeros_like(self.own[:, None])
         low, high = own, np.maximum(own, self.top[:, :1])
         for _ in range(40):

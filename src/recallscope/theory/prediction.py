@@ -92,12 +92,9 @@ class Prediction(Result, Answer):
         return {name: self._estimate(name, value) for name, value in self.accuracies.items()}
 
     def _estimate(self, name: str, value: float) -> AccuracyEstimate:
+        low, high = self.intervals.get(name, (None, None))
         error = self.recorded_error.get(name)
-        if error is None:
-            return AccuracyEstimate(value)
-        return AccuracyEstimate(
-            value, max(value - error.most, 0), min(value + error.most, 1), error.median
-        )
+        return AccuracyEstimate(value, low, high, error and error.median)
 
     @property
     def _law(self) -> Law:
@@ -167,6 +164,11 @@ class Prediction(Result, Answer):
             "problem": problem,
             "status": Standing(told["status"]),
             "accuracies": told["prediction"],
+            "intervals": {
+                name: (each["low"], each["high"])
+                for name, each in told.get("intervals", {}).items()
+                if each["low"] is not None
+            },
             "factors": {name: Factor(**each) for name, each in told.get("factors", {}).items()},
             "noise": {
                 stage: {name: term["variance"] for name, term in terms.items()}

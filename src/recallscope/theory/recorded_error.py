@@ -1,29 +1,30 @@
-"""How far off the closed forms were at the simulated problems nearest to one."""
+"""How far off a law was at the problems nearest to one, and the interval that follows from it.
+
+Errors are compared in units of √(p (1 − p)), p the predicted accuracy: predictions near 0 or 1
+cannot be far off, and would make those between look better than they are.
+"""
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from importlib.resources import files
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recallscope.problem import Problem
-from recallscope.theory.accuracy import Accuracies, accuracies
-from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
-
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
-_NEAREST = 30
-_SIZES = ("vocab", "samples", "dim", "length", "width")
+_NEAREST = 40
+_INSIDE = 0.9  # of the nearest problems, and of one more
+_CLOSE = 0.1  # of accuracy, which counts as much as a factor of e in every size
+_LEAST = 0.02  # in the unit of errors, at predictions of 0 and 1
 
 
 class RecordedError(NamedTuple):
-    """Predicted minus simulated at the nearest problems: its size, and what 90 % are within.
+    """What predicted minus measured comes to here, by the nearest problems that were measured.
 
-    The error of the simulation itself is part of all three.
+    The error of the measurement itself is part of all three. 90 % are within `most`.
     """
 
     problems: int
@@ -31,62 +32,43 @@ class RecordedError(NamedTuple):
     most: float
     median: float
 
+    def wider(self, factor: float) -> RecordedError:
+        """The same, larger by a factor."""
+        return self._replace(
+            mean=factor * self.mean, most=factor * self.most, median=factor * self.median
+        )
 
-def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> RecordedError:
-    """The error of a closed form near a problem, as simulations have shown it.
 
-    Near are problems of the same kind of model whose sizes, and whose predicted accuracy, are.
+def error_near(
+    sizes: Mapping[str, float],
+    expected: float,
+    known: Mapping[str, Float[np.ndarray, " n"]],
+    predicted: Float[np.ndarray, " n"],
+    measured: Float[np.ndarray, " n"],
+    alike: Bool[np.ndarray, " n"] | None = None,
+) -> RecordedError | None:
+    """The error at an expected accuracy, by problems that are alike; None if there are none.
 
-    >>> found = recorded_error(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> found.problems, found.mean < 0.02
-    (30, True)
+    >>> known = {"vocab": np.array([64.0, 128.0])}
+    >>> found = error_near({"vocab": 64.0}, 0.5, known, np.array([0.5, 0.5]), np.array([0.4, 0.6]))
+    >>> found.problems, round(found.most, 3)
+    (2, 0.1)
     """
-    known, simulated, predicted = simulations()
-    here = arrays_of(problem)
-    expected = getattr(accuracies(here), accuracy)[0]
-    alike = np.isinf(known.width) == np.isinf(here.width[0])
-    alike &= known.marked == here.marked[0]
-    # A factor of e in every size weighs as much as 0.2 in accuracy.
-    distance = ((getattr(predicted, accuracy) - expected) / 0.2) ** 2
-    for name in _SIZES:
-        mine, theirs = getattr(here, name)[0], getattr(known, name)
-        if np.isfinite(mine):
-            distance = distance + np.where(alike, np.log(theirs / mine) ** 2 / len(_SIZES), 0)
-    distance = np.where(alike, distance, np.inf)
-    return error_of_nearest(distance, getattr(predicted, accuracy) - getattr(simulated, accuracy))
+    distance = ((predicted - expected) / _CLOSE) ** 2
+    for name, size in sizes.items():
+        if math.isfinite(size):
+            distance = distance + np.log(known[name] / size) ** 2 / len(sizes)
+    chosen = np.arange(len(distance)) if alike is None else np.flatnonzero(alike)
+    nearest = chosen[np.argsort(distance[chosen], kind="stable")[:_NEAREST]]
+    if not len(nearest):
+        return None
+    off = np.abs(predicted - measured)[nearest] / _unit(predicted[nearest])
+    off = np.sort(off) * float(_unit(np.array(expected)))
+    # With one problem more than there are, so that a new one is as likely to be within.
+    most = min(math.ceil(_INSIDE * (len(off) + 1)), len(off)) - 1
+    return RecordedError(len(off), float(off.mean()), float(off[most]), float(np.median(off)))
 
 
-def error_of_nearest(
-    distance: Float[np.ndarray, " n"], error: Float[np.ndarray, " n"]
-) -> RecordedError:
-    """What the errors of the nearest of all problems come to.
-
-    >>> error_of_nearest(np.arange(4.0), np.array([0.1, -0.1, 0.1, -0.1]))
-    RecordedError(problems=4, mean=0.1, most=0.1, median=0.1)
-    """
-    nearest = np.abs(error)[np.argsort(distance)[:_NEAREST]]
-    return RecordedError(
-        len(nearest),
-        float(nearest.mean()),
-        float(np.quantile(nearest, 0.9)),
-        float(np.median(nearest)),
-    )
-
-
-@cache
-def simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
-    """The simulated problems, what was simulated, and what is predicted today."""
-    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
-        rows = list(csv.DictReader(file))
-
-    def column(name: str) -> Float[np.ndarray, " n"]:
-        return np.array([float(row[name]) if row[name] else np.inf for row in rows])
-
-    known = problem_arrays(
-        **{name: column(name) for name in _SIZES},
-        activation=[row["activation"] or "identity" for row in rows],
-        embedding=[row["embedding"] for row in rows],
-        trigger_in_values=[row["trigger_in_values"] == "True" for row in rows],
-    )
-    simulated = Accuracies(*(column(name) for name in Accuracies._fields))
-    return known, simulated, accuracies(known)
+def _unit(accuracy: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    inside = np.clip(accuracy, 0, 1)
+    return np.sqrt(inside * (1 - inside) + _LEAST**2)

@@ -92,21 +92,23 @@ def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
 
 
 @lru_cache
-def most_trained(parameters: float, share: float) -> float:
-    """How many facts the minimum of the loss of a memory with so many parameters holds.
+def most_trained(inputs: float, outputs: float, share: float) -> float:
+    """How many facts the minimum of the loss of a memory of so many dimensions holds.
 
     They are looked for near the edge, at which recall falls from all to a fraction.
 
-    >>> round(most_trained(32 * 32, 0.99))
+    >>> round(most_trained(32, 32, 0.99))
     183
     """
+    parameters = inputs * outputs
     at_edge = float(parameters)
     for _ in range(_TURNS):  # facts that parameters suffice for change little with their number
-        at_edge *= parameters / edge(max(round(at_edge), _FEWEST), at_edge).parameters
+        at_edge *= parameters / edge(max(round(at_edge), _FEWEST), at_edge, outputs).parameters
     low, high = at_edge / _AROUND, at_edge * _AROUND
     while high > low * _SAME:
         middle = math.sqrt(low * high)
-        held = _trained_recall(max(round(middle), _FEWEST), parameters, share) >= share
+        facts = max(round(middle), _FEWEST)
+        held = _trained_recall(facts, parameters, outputs, share) >= share
         low, high = (middle, high) if held else (low, middle)
     return low
 
@@ -119,15 +121,15 @@ def trained_facts(
     >>> round(trained_facts(32, 32)[0.99])
     183
     """
-    return {share: most_trained(inputs * outputs, share) for share in shares}
+    return {share: most_trained(inputs, outputs, share) for share in shares}
 
 
-def _trained_recall(facts: int, parameters: float, enough: float) -> float:
+def _trained_recall(facts: int, parameters: float, outputs: float, enough: float) -> float:
     """Recall at the end of training, or a lower bound of it that is enough and found at once."""
-    whole = edge(facts, facts).share_that_hold(parameters)
-    return whole if whole >= enough else _recall_below(facts, parameters)
+    whole = edge(facts, facts, outputs).share_that_hold(parameters)
+    return whole if whole >= enough else _recall_below(facts, parameters, outputs)
 
 
 @lru_cache
-def _recall_below(facts: int, parameters: float) -> float:
-    return memory_recall(facts, parameters, equally_often(facts))
+def _recall_below(facts: int, parameters: float, outputs: float) -> float:
+    return memory_recall(facts, parameters, equally_often(facts), outputs)

@@ -6,28 +6,35 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import (
-    MEASURED,
-    explain_end,
-    predict_end,
-    recorded_error_of_end,
-    refusal,
-)
-from recallscope.theory.law import Law, LawKind, Ranges
+from recallscope.theory.end_answers import explain_end, predict_end, recorded, refusal, untested
+from recallscope.theory.law import Law, LawKind
+from recallscope.theory.recorded_error import RecordedError, error_near
 from recallscope.theory.table_facts import trained_facts
-
-MEMORY: Ranges = {"vocab": (64, 4096), "dim": (5, 512), "width per dim": (0.8, 9)}
-"""Where the minimum was measured, of facts that are all seen."""
 
 
 def _applies(problem: Problem) -> str | None:
     if not find_part("learner", problem.learner).minimum:
         return f"no law of the minimum for the learner {problem.learner}"
     in_turn = find_part("task", problem.task).in_turn
-    if in_turn and problem.samples >= problem.vocab:
-        return refusal(problem, MEMORY)
-    some = {"vocab": MEASURED["vocab"], "samples per fact": (0.25, math.inf)}
-    return refusal(problem, {**MEMORY, **some}, **({} if in_turn else {"task": "recall"}))
+    return refusal(problem, **({} if in_turn else {"task": "recall"}))
+
+
+def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
+    """At memories of the same kind, with or without an MLP, of nearest sizes and prediction."""
+    if accuracy != "recall_accuracy":
+        return None  # attention is given
+    rows = recorded("memories.csv")
+    seen = problem.vocab * -math.expm1(-problem.samples / problem.vocab)
+    if find_part("task", problem.task).in_turn:
+        seen = min(problem.samples, problem.vocab)
+    return error_near(
+        {"vocab": problem.vocab, "facts": seen, "dim": problem.dim, "width": problem.hidden},
+        expected,
+        rows,
+        rows["predicted"],
+        rows["recall"],
+        (rows["kind"] == "relu") == (problem.width is not None),
+    )
 
 
 PART = Law(
@@ -35,8 +42,9 @@ PART = Law(
     predict=predict_end,
     kind=LawKind.DERIVED,
     priority=60,
-    tested=MEMORY,
-    recorded_error=recorded_error_of_end,
+    tested={"vocab": (64, 16_384), "dim": (3, 256), "width per dim": (0.5, 16)},
+    untested=untested,
+    recorded_error=_recorded_error,
     facts={"trained": trained_facts},
     seconds=lambda problem: 0.5,
     about="predicted after training",

@@ -30,7 +30,8 @@ export function endOfTraining(problem, tables) {
   const { vocab, samples, dim, learner } = problem;
   const facts = factsSeen(vocab, samples);
   const seen = facts.reduce((sum, each) => sum + each.number, 0);
-  const parameters = dim * (problem.width ?? dim);
+  // More keys than facts are of no use.
+  const parameters = dim * Math.min(problem.width ?? dim, Math.ceil(seen));
   let [lock, blur] = [1, 1];
   if (learner !== "converged") {
     const [constant, ofClarity, ofSamples] = FOUND[learner];
@@ -40,13 +41,13 @@ export function endOfTraining(problem, tables) {
   }
   // A fact that attention does not find takes no room.
   const found = facts.map(({ number, times }) => ({ number: lock * number, times }));
-  const memory = memoryRecall(vocab, parameters, found, blur, tables);
+  const memory = memoryRecall(vocab, parameters, found, dim, blur, tables);
   return {
     lock_accuracy: lock,
     facts_seen: seen / vocab,
     memory_accuracy: memory,
     recall_accuracy: (lock * seen * memory) / vocab,
     parameters,
-    edge: edge(vocab, lock * seen, tables.pool).parameters,
+    edge: edge(vocab, lock * seen, dim, tables).parameters,
   };
 }

@@ -1,7 +1,7 @@
 // What the law of the end says of one problem; silent where it was not measured.
 
 import { endOfTraining, TRAINED } from "./end_law.js";
-import { errorOfNearest } from "./recorded_error.js";
+import { errorNear } from "./recorded_error.js";
 import { outside } from "./tested_range.js";
 
 /** Where the law of gd, adam and muon was found and judged, with d below V. */
@@ -58,17 +58,14 @@ function otherOptions(problem) {
 /** How far off the law was at the trainings by the same learner that are nearest. */
 export function endError(problem, expected, trained) {
   const rows = trained.filter((row) => row.learner === problem.learner);
-  const samples = Math.min(problem.samples, MEASURED["samples per fact"][1] * problem.vocab);
-  const here = [problem.vocab, samples, problem.dim, problem.length];
-  return errorOfNearest(
+  if (!rows.length) return null;
+  const here = [problem.vocab, problem.samples, problem.dim, problem.length];
+  return errorNear(
+    expected,
     rows.map((row) => {
       const there = [row.vocab, row.samples, row.dim, row.length];
-      const far = there.reduce((sum, size, i) => sum + Math.log(size / here[i]) ** 2, 0) / 4;
-      // A factor of e in every size weighs as much as 0.2 in recall.
-      return {
-        distance: ((row.predicted - expected) / 0.2) ** 2 + far,
-        error: row.predicted - row.recall,
-      };
+      const distance = there.reduce((sum, size, i) => sum + Math.log(size / here[i]) ** 2, 0) / 4;
+      return { distance, predicted: row.predicted, measured: row.recall };
     }),
   );
 }

@@ -1,11 +1,13 @@
 // Where a memory is full: how many parameters hold a number of facts without error.
 //
 // Derived in docs/end-of-training.md. The mean and the variance of the pool of a label, which are
-// integrals over a characteristic function, come from Python as Chebyshev series in log V.
+// integrals over a characteristic function, come from Python as Chebyshev series in log V; so does
+// the share of the pool that is left among outputs in few dimensions, as a table.
 
 import { ndtr } from "./special.js";
 
-const EARLIER = 0.4; // measured: scores that share their embeddings are held by fewer parameters
+// Fitted: what is left to explain, of square memories and for each factor of e of inputs to outputs.
+const [SQUARE, WIDER, FEWEST, MOST] = [0.98, 0.02, 0.93, 1.04];
 
 /** How many rivals a label has to be raised against: mean and variance. */
 export function pool(vocab, table) {
@@ -22,12 +24,36 @@ function chebyshev(coefficients, x) {
   return coefficients[0] + x * here - after;
 }
 
-/** Where a memory of some facts is full, each of which is to be told from all V labels. */
-export function edge(vocab, facts, table) {
-  const { mean, variance } = pool(vocab, table);
+/** How many dimensions the cone of a label lacks, among V random outputs in d dimensions. */
+function cone(vocab, dim, mean, rows) {
+  const crowding = mean * (1 / dim - 1 / Math.max(vocab - 1, 1));
+  if (crowding <= 0) return mean;
+  const labels = rows.map((row) => Math.log(row.vocab));
+  const place = interpolated(Math.log(vocab), labels, [...rows.keys()]);
+  const [low, high] = [Math.floor(place), Math.ceil(place)].map((at) =>
+    interpolated(crowding, rows[at].crowding, rows[at].left),
+  );
+  return Math.min(mean * (low + (place - Math.floor(place)) * (high - low)), dim);
+}
+
+/** Between the points of a rising table, and the ends of it beyond. */
+function interpolated(x, at, values) {
+  if (x <= at[0]) return values[0];
+  const next = at.findIndex((each) => each >= x);
+  if (next < 0) return values.at(-1);
+  const part = (x - at[next - 1]) / (at[next] - at[next - 1]);
+  return values[next - 1] + part * (values[next] - values[next - 1]);
+}
+
+/** Where a memory of some facts is full, each of which is to be told from V labels in R^d. */
+export function edge(vocab, facts, dim, tables) {
+  const { mean, variance } = pool(vocab, tables.pool);
+  const lacking = cone(vocab, dim, mean, tables.cones);
+  const inputs = (facts * lacking) / dim;
+  const left = Math.min(Math.max(SQUARE + WIDER * Math.log(inputs / dim), FEWEST), MOST);
   return {
-    parameters: facts * mean * (1 - EARLIER * Math.sqrt(mean / vocab)),
-    spread: Math.sqrt(facts * variance),
+    parameters: facts * lacking * left,
+    spread: (lacking / mean) * Math.sqrt(facts * variance),
     independent: facts * mean, // where it would be if all scores were
   };
 }

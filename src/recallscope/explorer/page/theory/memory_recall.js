@@ -15,7 +15,7 @@ const LOWEST = -5.5;
 const MOST_STEPS = 60;
 const MOST_CLASSES = 4;
 const EQUALLY = 1e6; // samples for each fact, from which on all are seen equally often
-const NEAR = 6; // measured: a power of the share of the edge
+const NEAR = 3; // fitted: a power of the share of the edge
 const FULL = 0.99; // of the edge of independent scores, as near as the equations are solved to it
 const FAR = 0.8;
 const APART = 0.05;
@@ -55,8 +55,8 @@ export function factsSeen(vocab, samples) {
 }
 
 /** The share of the facts seen that a memory recalls. With a blur the edge is that much wider. */
-export function memoryRecall(vocab, parameters, facts, blur, tables) {
-  const full = edge(vocab, countOf(facts), tables.pool);
+export function memoryRecall(vocab, parameters, facts, dim, blur, tables) {
+  const full = edge(vocab, countOf(facts), dim, tables);
   const held = shareThatHold(full, parameters, blur);
   if (held > 0.99) return held;
   // That the edge is earlier than that of independent scores is felt near it.

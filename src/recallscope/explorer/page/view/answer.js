@@ -81,7 +81,7 @@ function showEnd(problem, data) {
   find("end-bar").style.width = `${100 * (found.recall_accuracy ?? 0)}%`;
   if (found.reason) {
     number.textContent = "no law here";
-    said.textContent = `There is ${found.reason}. The law is silent where it was not measured.`;
+    said.textContent = `There is ${found.reason}, on this page; recallscope predict may have one.`;
     return;
   }
   const error = endError(problem, found.recall_accuracy, data.trained);
@@ -89,8 +89,11 @@ function showEnd(problem, data) {
   number.textContent = share(found.recall_accuracy);
   said.textContent =
     `= attention finds the mark ${share(found.lock_accuracy)} ` +
-    `(${problem.learner === "converged" ? "given" : "measured law"}) × facts seen ${share(found.facts_seen)} ` +
+    `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
-    `${room} than the ${whole(found.edge)} that hold every fact found. Error at the ` +
-    `${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, 90 % within ${digits(error.most, 2)}.`;
+    `${room} than the ${whole(found.edge)} that hold every fact found.` +
+    (error
+      ? ` Error at the ${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, ` +
+        `90 % within ${digits(error.most, 2)}.`
+      : "");
 }

@@ -1,0 +1,55 @@
+"""How many dimensions the cone of a label lacks, among V outputs in d dimensions: K_d(V).
+
+The scores that name a label form a cone. Among independent scores it lacks K(V) dimensions
+(`label_pool.pool`). The scores of V outputs in d < V − 1 dimensions are not independent, and their
+cones are wider: the fewer dimensions, the fewer are lacking. The share that is left was computed
+for random outputs (studies/output_cones.py) and depends on K(V) (1/d − 1/(V − 1)) and little else.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import numpy as np
+
+from recallscope.theory.label_pool import pool
+
+
+@lru_cache(maxsize=4096)
+def cone(vocab: float, dim: float) -> float:
+    """K_d(V) for random outputs.
+
+    >>> [round(cone(64, dim), 2) for dim in (8, 16, 40)], round(pool(64).mean, 2)
+    ([3.55, 3.99, 4.16], 4.2)
+    """
+    mean = pool(vocab).mean
+    crowding = mean * (1 / dim - 1 / max(vocab - 1, 1))
+    if crowding <= 0:
+        return mean
+    rows = cone_rows()
+    place = np.interp(math.log(vocab), [math.log(each) for each, *_ in rows], range(len(rows)))
+    low, high = math.floor(place), math.ceil(place)
+    left = [np.interp(crowding, *rows[each][1:]) for each in (low, high)]
+    return min(mean * float(left[0] + (place - low) * (left[1] - left[0])), float(dim))
+
+
+@cache
+def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """For each V, how crowded outputs are and the share of K(V) that is left; none are crowded
+    with a dimension for every label but one."""
+    with files("recallscope.theory").joinpath("output_cones.csv").open() as file:
+        table = [
+            (int(row["vocab"]), float(row["dim"]), float(row["cone"]))
+            for row in csv.DictReader(file)
+        ]
+    found = []
+    for vocab in dict.fromkeys(each for each, *_ in table):
+        mean = pool(vocab).mean
+        of_vocab = [(dim, lacking) for each, dim, lacking in table if each == vocab]
+        dims, lacking = np.array(sorted(of_vocab, reverse=True)).T
+        crowding = np.append(0.0, mean * (1 / dims - 1 / (vocab - 1)))
+        found.append((vocab, crowding, np.append(1.0, np.minimum(lacking / mean, 1))))
+    return found
