@@ -41,7 +41,7 @@ PYTHON_TOO = {
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "audit", "bench", "explore"),
+    *("sweep", "audit", "explore"),
 ]
 
 

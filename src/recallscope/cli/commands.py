@@ -44,7 +44,6 @@ COMMANDS = {
     ),
     "audit": _Entry("audit", "Say what the embedding table of a checkpoint can hold."),
     "sweep": _Entry("sweep", "Run every cell of a sweep that the store has no record of."),
-    "bench": _Entry("bench", "Measure how fast this machine learns."),
     "explore": _Entry(
         "explore", "Write one page to play with the closed forms, and open it in the browser."
     ),

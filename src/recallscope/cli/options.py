@@ -218,14 +218,13 @@ _RECORDS = {
 
 
 def asks_for_a_problem(
-    arrays: bool = False, only: Collection[str] = _PROBLEM.keys(), **defaults: str
+    arrays: bool = False, **defaults: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of a problem, and hand them over as one dictionary.
 
     `arrays` says whether the command can do something with arrays of the user's own.
     """
-    offered = _PROBLEM | (_ARRAYS if arrays else {})
-    return _shares("options", {name: offered[name] for name in only}, defaults)
+    return _shares("options", _PROBLEM | (_ARRAYS if arrays else {}), defaults)
 
 
 def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
