@@ -343,11 +343,19 @@ def test_check_writes_a_table_and_a_figure(command, tmp_path):
     assert figure.read_text().startswith("<?xml")
 
 
-def test_cite_is_bibtex(command):
-    done = command("cite")
+@pytest.mark.parametrize("flags", [("--version", "--verbose"), ("--verbose", "--version")])
+def test_a_verbose_version_has_bibtex(command, flags):
+    done = command(*flags)
     assert done.returncode == 0
+    assert done.stdout.startswith(command("--version").stdout)
     assert "2603.15923" in done.stdout
     assert done.stdout.count("{") == done.stdout.count("}")
+
+
+def test_verbose_alone_is_refused(command):
+    done = command("--verbose", "bound", *options())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--verbose goes with --version" in done.stderr
 
 
 @pytest.mark.parametrize(
