@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recallscope.cli.options import TRAINING
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.plotting.result import Result
 
@@ -395,6 +396,15 @@ def test_no_arguments_at_all_is_a_cry_for_help(command):
     assert done.returncode == 0
     assert done.stdout.startswith("Usage:")
     assert done.stderr == ""
+
+
+def test_help_has_the_options_of_a_training_apart(command):
+    others, _, training = command("run", "--help").stdout.partition("\nTraining options:\n")
+    flags = {f"--{name.replace('_', '-')}" for name in TRAINING}
+    assert "--learner NAME" in others
+    assert {flag for flag in flags if f"\n  {flag} " in f"\n{training}"} == flags
+    assert not any(f"\n  {flag} " in others for flag in flags)
+    assert "Training options" not in command("explore", "--help").stdout
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"]])

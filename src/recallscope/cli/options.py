@@ -48,6 +48,18 @@ class Command(TyperCommand):
         self._name_parts()
         return super().get_help(ctx)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options; those of a training apart, as most commands are used without."""
+        lists: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Training options": []}
+        for each in self.get_params(ctx):
+            option = "Training options" if each.name in TRAINING else "Options"
+            title = "Arguments" if each.param_type_name == "argument" else option
+            lists[title].append(each.get_help_record(ctx))
+        for title, records in lists.items():
+            if shown := [each for each in records if each is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Options and their help, for shells that show it."""
         self._name_parts()
