@@ -45,6 +45,18 @@ def law_named(given: Any) -> Law:
     return law
 
 
+def law_in_words(name: str | None) -> dict[str, str | None]:
+    """A law's name, its kind and where it comes from, as plain values that figures tell.
+
+    >>> law_in_words("three-step")
+    {'law': 'three-step', 'kind': 'derived', 'origin': 'Closed forms, nothing fitted.'}
+    """
+    if name is None:
+        return dict.fromkeys(("law", "kind", "origin"))
+    law = law_named(name)
+    return {"law": name, "kind": str(law.kind), "origin": law.origin}
+
+
 @cache
 def _by_priority(registered: tuple[str, ...]) -> list[list[str]]:
     """The names of laws, those of one priority together, the highest first."""

@@ -67,7 +67,7 @@ def _answer(problem: Problem) -> Answer:
     return Answer(
         accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.lock},
         factors={
-            "lock_accuracy": Factor(end.lock, "measured law" if learns else "given"),
+            "lock_accuracy": Factor(end.lock, "fitted law" if learns else "given"),
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
             "memory_accuracy": Factor(end.memory, "derived; its edge is right to a few per cent"),
         },

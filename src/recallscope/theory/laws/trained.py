@@ -1,4 +1,4 @@
-"""The end of training by gradients: attention is a measured law, the memory is derived."""
+"""The end of training by gradients: attention is a fitted law, the memory is derived."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ PART = Law(
     recorded_error=recorded_error_of_end,
     seconds=lambda problem: 0.5,
     about="predicted after training",
-    origin="After training: the memory is derived, attention is a measured law.",
+    origin="After training: the memory is derived, attention is a fitted law.",
     explain=explain_end,
 )

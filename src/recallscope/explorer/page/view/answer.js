@@ -89,7 +89,7 @@ function showEnd(problem, data) {
   number.textContent = share(found.recall_accuracy);
   said.textContent =
     `= attention finds the mark ${share(found.lock_accuracy)} ` +
-    `(${problem.learner === "converged" ? "given" : "measured law"}) × facts seen ${share(found.facts_seen)} ` +
+    `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
     `${room} than the ${whole(found.edge)} that hold every fact found. Error at the ` +
     `${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, 90 % within ${digits(error.most, 2)}.`;
