@@ -112,10 +112,11 @@ def _refusal(problem: Problem) -> Choice:
 
 
 def _nearby(problem: Problem) -> Iterator[Problem]:
-    """Problems that differ in sizes alone, then in one option, then in two, set to defaults."""
-    for name in names("law"):
-        with suppress(ProblemError):
-            yield clipped(problem, law_named(name).tested)
+    """Problems with none, one or two options at their defaults, and sizes that were tested.
+
+    Those with the same parts come first, and those with another learner last: who trains is not
+    asked to take three steps instead.
+    """
     defaults = {"regime": "limit", "width": None, "activation": None, "trigger_in_values": False}
     defaults |= {name: value for name, value in PARTS.items() if name != "metrics"}
     declared = {
@@ -125,11 +126,23 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
     }
     plain = declared | defaults
     differing = [name for name in plain if getattr(problem, name) != plain[name]]
-    for count in range(1, _MOST_CHANGES + 1):
-        for some in itertools.combinations(differing, count):
-            changes = {name: plain[name] for name in some}
-            with suppress(ProblemError):
-                yield problem.replace(**changes)
+    every = [
+        some
+        for count in range(_MOST_CHANGES + 1)
+        for some in itertools.combinations(differing, count)
+    ]
+    for some in sorted(
+        every, key=lambda some: ("learner" in some, not PARTS.keys().isdisjoint(some))
+    ):
+        changes = {name: plain[name] for name in some}
+        if "width" in changes:
+            changes["activation"] = None  # which an MLP alone has
+        with suppress(ProblemError):
+            near = problem.replace(**changes)
+            yield near
+            for name in names("law"):
+                with suppress(ProblemError):
+                    yield clipped(near, law_named(name).tested)
 
 
 def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:
