@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recallscope import Problem, predict, solve
+from recallscope.theory.capacity import no_solution
 from recallscope.theory.choosing import choose, extrapolated, say_extrapolated
 from recallscope.theory.recorded_error import recorded_error
 from recallscope.theory.scope import exposures, scope
@@ -98,3 +99,9 @@ def test_a_refusal_is_that_of_the_law_of_the_same_learner(changes, reason):
     assert choose(choice.nearest).name is not None
     same = choice.nearest.learner == problem.learner
     assert same == (problem.learner != "sgd")
+
+
+def test_a_refusal_does_not_blame_the_size_that_is_sought():
+    problem = Problem(vocab=48, samples=2, dim=32, length=8, learner="adam", steps=60)
+    reason = no_solution(problem, "samples", "recall_accuracy")
+    assert reason == "no law of training at vocab 48 < 64; steps 60"

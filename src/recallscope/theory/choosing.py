@@ -82,7 +82,7 @@ def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
         reasons = [applies(each) for each in (problem, *others)]
         return Choice(name) if None in reasons else Choice(None, reasons[0])
     found = _applying(problem, *others)
-    return Choice(found) if found is not None else _refusal(problem)
+    return Choice(found) if found is not None else _refusal(problem, *others)
 
 
 def _applying(*problems: Problem) -> str | None:
@@ -102,11 +102,13 @@ def _applying(*problems: Problem) -> str | None:
     return None
 
 
-def _refusal(problem: Problem) -> Choice:
+def _refusal(problem: Problem, *others: Problem) -> Choice:
     """The nearest problem that a law answers, and that law's reason for not answering this one."""
     for near in _nearby(problem):
         if (name := _applying(near)) is not None:
-            return Choice(None, law_named(name).applies(problem), near)
+            reasons = [law_named(name).applies(each) for each in (problem, *others)]
+            # Of a size that is sought nothing is said: some of its values would do.
+            return Choice(None, min(map(str, reasons), key=len), near)
     every = [name for together in _by_priority((*names("law"),)) for name in together]
     return Choice(None, law_named(every[-1]).applies(problem))
 
