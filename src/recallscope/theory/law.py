@@ -134,7 +134,10 @@ class Law:
         lambda problem, accuracy, predicted: None
     )
     comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
-    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (1, math.inf)
+    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (
+        -math.inf,
+        math.inf,
+    )
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0
