@@ -147,7 +147,7 @@ def test_the_command_says_what_is_derived_and_what_is_measured():
     sizes = "--vocab 128 --samples 256 --dim 20 --length 16"
     shown = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "trained"])
     assert shown.exit_code == 0, shown.output
-    for word in ("learner=adam", "measured law", "derived", "90 % within"):
+    for word in ("learner=adam", "fitted law", "derived", "90 % within"):
         assert word in shown.output
     other = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "sgd"])
     assert "no closed form for the learner sgd" in other.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -14,7 +14,7 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory.end_law import FOUND, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
-from recallscope.theory.recorded_error import RecordedError, error_of_nearest
+from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_of_nearest
 from recallscope.theory.tested_range import outside
 
 MEASURED: Ranges = {
@@ -25,6 +25,7 @@ MEASURED: Ranges = {
 }
 """Where the law of gd, adam and muon was found and judged, with d below V."""
 
+_SIZES = ("vocab", "samples", "dim", "length")
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
     "choose a dim further from the edge, or more even sizes"
@@ -67,7 +68,7 @@ def _answer(problem: Problem) -> Answer:
     return Answer(
         accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.lock},
         factors={
-            "lock_accuracy": Factor(end.lock, "measured law" if learns else "given"),
+            "lock_accuracy": Factor(end.lock, "fitted law" if learns else "given"),
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
             "memory_accuracy": Factor(end.memory, "derived; its edge is right to a few per cent"),
         },
@@ -82,14 +83,28 @@ def recorded_error_of_end(problem: Problem, accuracy: str, expected: float) -> R
     rows = [row for row in trainings() if row["learner"] == problem.learner]
     samples = min(problem.samples, MEASURED["samples per fact"][1] * problem.vocab)
     here = np.log([problem.vocab, samples, problem.dim, problem.length])
-    names = ("vocab", "samples", "dim", "length")
-    known = np.log([[float(row[name]) for name in names] for row in rows])
+    known = np.log([[float(row[name]) for name in _SIZES] for row in rows])
     predicted, recall = (
         np.array([float(row[name]) for row in rows]) for name in ("predicted", "recall")
     )
     # A factor of e in every size weighs as much as 0.2 in recall.
     distance = ((predicted - expected) / 0.2) ** 2 + np.mean((known - here) ** 2, axis=1)
     return error_of_nearest(distance, predicted - recall)
+
+
+def training_comparisons(learners: Container[str]) -> list[ComparedProblem]:
+    """The trainings by some learners, each with what was predicted of its recall."""
+    return [
+        ComparedProblem(
+            Problem.from_dict(
+                {name: int(row[name]) for name in _SIZES} | {"learner": row["learner"]}
+            ),
+            {"recall_accuracy": float(row["predicted"])},
+            {"recall_accuracy": float(row["recall"])},
+        )
+        for row in trainings()
+        if row["learner"] in learners
+    ]
 
 
 @cache

@@ -14,7 +14,7 @@ from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
-    from recallscope.theory.recorded_error import RecordedError
+    from recallscope.theory.recorded_error import ComparedProblem, RecordedError
 
 
 class LawKind(StrEnum):
@@ -107,6 +107,7 @@ class Law:
         tested: the smallest and the largest sizes at which it was compared with experiments.
         untested: what else of a problem it was not compared at.
         recorded_error: how far off it was near a problem, given an accuracy and its prediction.
+        comparisons: the problems of experiments that it was compared with, and what both came to.
         solved: the sizes that `solve` may look at, given a problem and the size sought.
         facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
             `one_step` of rows of inputs and outputs, `trained` of their dimensions.
@@ -132,7 +133,11 @@ class Law:
     recorded_error: Callable[[Problem, str, float], RecordedError | None] = (
         lambda problem, accuracy, predicted: None
     )
-    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (1, math.inf)
+    comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
+    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (
+        -math.inf,
+        math.inf,
+    )
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +31,14 @@ class RecordedError(NamedTuple):
     mean: float
     most: float
     median: float
+
+
+class ComparedProblem(NamedTuple):
+    """A problem at which a law was compared with an experiment, and the accuracies of both."""
+
+    problem: Problem
+    predicted: Mapping[str, float]
+    measured: Mapping[str, float]
 
 
 def recorded_error(problem: Problem, accuracy: str = "recall_accuracy") -> RecordedError:
@@ -73,11 +82,35 @@ def error_of_nearest(
     )
 
 
+def simulated_comparisons() -> list[ComparedProblem]:
+    """The simulated problems, each with what is predicted today."""
+    _, simulated, predicted = simulations()
+    return [
+        ComparedProblem(
+            Problem.from_dict(
+                {name: int(row[name]) for name in _SIZES if row[name]}
+                | {"activation": row["activation"] or None, "embedding": row["embedding"]}
+                | {"trigger_in_values": row["trigger_in_values"] == "True"}
+            ),
+            *(
+                {name: float(column[place]) for name, column in each._asdict().items()}
+                for each in (predicted, simulated)
+            ),
+        )
+        for place, row in enumerate(_rows())
+    ]
+
+
+@cache
+def _rows() -> list[dict[str, str]]:
+    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
 @cache
 def simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
     """The simulated problems, what was simulated, and what is predicted today."""
-    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = _rows()
 
     def column(name: str) -> Float[np.ndarray, " n"]:
         return np.array([float(row[name]) if row[name] else np.inf for row in rows])

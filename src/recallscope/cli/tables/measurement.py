@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import print_problem, print_table
 from recallscope.cli.tables.theory import print_extrapolated
+from recallscope.parts.axes import axis_field
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
@@ -122,9 +123,11 @@ def print_law(found: Scaling) -> None:
 def print_phase_map(found: PhaseMap) -> None:
     """The noises that bind, and where: the plane itself is in the figure and the table."""
     print(f"{found!r}.")
-    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in found.rows()]
+    bound = [row for row in found.rows() if row["term"] is not None]
+    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
     counted = [(name, str(named.count(name))) for name in sorted(set(named), key=named.count)]
-    print_table(("what binds", "points"), counted[::-1])
+    if counted:  # a law may have no noises
+        print_table(("what binds", "points"), counted[::-1])
     print_extrapolated(found.problems)
 
 
@@ -137,25 +140,10 @@ def _print_phase(diagram: PhaseDiagram) -> None:
     from recallscope.measurement.phase_diagram import TOLERANCE
 
     print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
-    kind = diagram.accuracy.replace("_", " ")
-    rows = []
-    first, last = diagram.y.values[0], diagram.y.values[-1]
-    for x, found, predicted in zip(
-        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
-    ):
-        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
-        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
-        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
-        ends = f"{low} to {high}"
-        if found.low is None and found.high is None:
-            ends = "unknown"
-        elif found.value is None:
-            ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
-        theory = "none" if predicted is None else str(predicted)
-        rows.append((str(x), measured, ends, "–" if diagram.without_theory else theory))
-    head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
-    print_table(head, rows, right=slice(None))
-    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
+    if diagram.no_boundary:
+        print(f"{diagram.no_boundary[0].upper()}{diagram.no_boundary[1:]}.")
+    else:
+        _print_boundary(diagram)
     share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
     if diagram.without_theory:
         said = f"{diagram.without_theory[0].upper()}{diagram.without_theory[1:]}"
@@ -172,6 +160,30 @@ def _print_phase(diagram: PhaseDiagram) -> None:
             f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "
             "they are left out."
         )
+
+
+def _print_boundary(diagram: PhaseDiagram) -> None:
+    field = axis_field(diagram.y.name, diagram.problem.parts())
+    digits = ".0f" if type(field.default) is int else ".3g"
+    kind = diagram.accuracy.replace("_", " ")
+    rows = []
+    first, last = diagram.y.values[0], diagram.y.values[-1]
+    for x, found, predicted in zip(
+        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        low = f"under {first}" if found.low is None else f"{found.low:{digits}}"
+        high = f"over {last}" if found.high is None else f"{found.high:{digits}}"
+        measured = str(found.status) if found.value is None else f"{found.value:{digits}}"
+        ends = f"{low} to {high}"
+        if found.low is None and found.high is None:
+            ends = "unknown"
+        elif found.value is None:
+            ends = f"over {low}" if found.high is None else f"under {high}"
+        theory = "none" if predicted is None else str(predicted)
+        rows.append((str(x), measured, ends, "–" if diagram.without_theory else theory))
+    head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    print_table(head, rows, right=slice(None))
+    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
 
 
 def print_ablations(ablations: Ablations) -> None:

@@ -12,6 +12,7 @@ from recallscope.theory.end_answers import (
     predict_end,
     recorded_error_of_end,
     refusal,
+    training_comparisons,
 )
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.table_facts import trained_facts
@@ -37,6 +38,7 @@ PART = Law(
     priority=60,
     tested=MEMORY,
     recorded_error=recorded_error_of_end,
+    comparisons=lambda: training_comparisons(("converged",)),
     facts={"trained": trained_facts},
     seconds=lambda problem: 0.5,
     about="predicted after training",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -69,7 +70,7 @@ def _seconds(problem: Problem) -> float:
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
     """The sizes whose tables can be drawn, and fit into memory."""
-    least, most = _FARTHEST.get(size, (1.0, float(LARGEST_SIZE)))
+    least, most = _FARTHEST.get(size, (-math.inf, float(LARGEST_SIZE)))
     if size == "samples":
         most = _MOST_PER_FACT * problem.vocab
     if size == "dim":

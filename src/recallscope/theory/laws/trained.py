@@ -1,4 +1,4 @@
-"""The end of training by gradients: attention is a measured law, the memory is derived."""
+"""The end of training by gradients: attention is a fitted law, the memory is derived."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from recallscope.theory.end_answers import (
     predict_end,
     recorded_error_of_end,
     refusal,
+    training_comparisons,
 )
 from recallscope.theory.end_law import FOUND
 from recallscope.theory.law import Law, LawKind
@@ -27,8 +28,9 @@ PART = Law(
     priority=60,
     tested=MEASURED,
     recorded_error=recorded_error_of_end,
+    comparisons=lambda: training_comparisons(FOUND),
     seconds=lambda problem: 0.5,
     about="predicted after training",
-    origin="After training: the memory is derived, attention is a measured law.",
+    origin="After training: the memory is derived, attention is a fitted law.",
     explain=explain_end,
 )

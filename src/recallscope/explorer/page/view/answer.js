@@ -21,7 +21,7 @@ export function startAnswer(data) {
   const end = later(60, (problem) => showEnd(problem, data));
   return (problem, found) => {
     const warning = find("warning");
-    const outside = found.reason ? [] : extrapolated(problem);
+    const outside = found.reason ? [] : extrapolated(problem, data.tested["three-step"]);
     warning.hidden = !found.reason && !outside.length;
     warning.textContent = found.reason
       ? `There is ${found.reason.replace(/^no closed form: /, "no closed form here: ")}.`
@@ -84,12 +84,12 @@ function showEnd(problem, data) {
     said.textContent = `There is ${found.reason}. The law is silent where it was not measured.`;
     return;
   }
-  const error = endError(problem, found.recall_accuracy, data.trained);
+  const error = endError(problem, found.recall_accuracy, data);
   const room = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =
     `= attention finds the mark ${share(found.lock_accuracy)} ` +
-    `(${problem.learner === "converged" ? "given" : "measured law"}) × facts seen ${share(found.facts_seen)} ` +
+    `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
     `${room} than the ${whole(found.edge)} that hold every fact found. Error at the ` +
     `${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, 90 % within ${digits(error.most, 2)}.`;
