@@ -60,36 +60,17 @@ class TableFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: null is more than `looked_at`."""
+        return dict(told(vars(self)))
+
+
+def told(value: Any) -> Any:
+    """Fit for JSON: counts by the text of their share, and null for what is infinite."""
+    if isinstance(value, dict):
         return {
-            "one_step": told(self.one_step),
-            "trained": told(self.trained),
-            "treated": {name: told(each) for name, each in self.treated.items()},
-            "looked_at": self.looked_at,
-            "binds": self.binds,
+            name if isinstance(name, str) else f"{name:g}": told(each)
+            for name, each in value.items()
         }
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> TableFacts:
-        """The inverse of `to_dict`."""
-        return cls(
-            one_step=untold(given["one_step"]),
-            trained=untold(given["trained"]),
-            treated={name: untold(each) for name, each in given["treated"].items()},
-            looked_at=given["looked_at"],
-            binds=given["binds"],
-        )
-
-
-def told(counts: Counts) -> dict[str, float | None]:
-    """Counts fit for JSON."""
-    return {
-        f"{share:g}": count if math.isfinite(count) else None for share, count in counts.items()
-    }
-
-
-def untold(given: Mapping[str, float | None]) -> Counts:
-    """The inverse of `told`."""
-    return {float(share): math.inf if count is None else count for share, count in given.items()}
+    return None if value == math.inf else value
 
 
 def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]:

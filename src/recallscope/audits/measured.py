@@ -8,13 +8,13 @@ is predicted for those.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES, Counts, told, trained_by_rank, untold
+from recallscope.audits.facts import MEMORIES, Counts, told, trained_by_rank
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -50,17 +50,7 @@ class MeasuredFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        counts = {name: told(getattr(self, name)) for name in _COUNTS}
-        return {"dim": self.dim, "rows": self.rows, "runs": self.runs, **counts}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> MeasuredFacts:
-        """The inverse of `to_dict`."""
-        counts = {name: untold(given[name]) for name in _COUNTS}
-        return cls(dim=given["dim"], rows=given["rows"], runs=given["runs"], **counts)
-
-
-_COUNTS = ("predicted", "measured", "low", "high")
+        return dict(told(vars(self)))
 
 
 def measure_facts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,10 +71,6 @@ class TableStatistics:
     overlaps: dict[str, dict[str, float]]
     cosines: dict[str, tuple[float, ...]]
     worst: dict[str, tuple[tuple[int, float], ...]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def sampled_rows(used: int, dim: int) -> int:

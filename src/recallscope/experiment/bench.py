@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -95,12 +95,6 @@ class BenchResult(Result):
     predicted_seconds_on_one_thread: float
     ratios: dict[str, Ratio]
 
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> BenchResult:
-        """The inverse of `to_dict`."""
-        ratios = {name: Ratio(**ratio) for name, ratio in told["ratios"].items()}
-        return cls(**{**told, "problem": Problem.from_dict(told["problem"]), "ratios": ratios})
-
     def rows(self) -> list[dict[str, Any]]:
         """A row for each ratio of times."""
         return [
@@ -141,10 +135,6 @@ class BenchResult(Result):
         )
         panel = Panel(title="", x="", y="ratio", series=[series], log_y=True)
         return picture_drawing(Picture(caption=caption, panels=[panel]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"problem": self.problem.to_dict() | {"key": self.problem.key}}
 
 
 def bench(

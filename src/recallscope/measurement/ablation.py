@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from recallscope.common.plain import plain
 from recallscope.parts.errors import did_you_mean
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
@@ -119,11 +120,8 @@ class AblationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the row, and both problems in full."""
-        a, b = self.ablation.a.problem, self.ablation.b.problem
-        problems = {"problem_a": a, "problem_b": b}
-        return self.row() | {
-            name: problem.to_dict() | {"key": problem.key} for name, problem in problems.items()
-        }
+        problems = self.ablation.a.problem, self.ablation.b.problem
+        return self.row() | dict(zip(("problem_a", "problem_b"), plain(problems), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,6 +132,7 @@ class Ablations(Result):
     seeds: int
     results: list[AblationResult]
     records: list[Record] = field(default_factory=list, compare=False)
+    _told = ("problem", "seeds")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each change."""
@@ -141,20 +140,12 @@ class Ablations(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; the records are not in it."""
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
-            "seeds": self.seeds,
-            "ablations": [each.to_dict() for each in self.results],
-        }
+        return super().to_dict() | {"ablations": plain(self.results)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Ablations:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; without records."""
-        return cls(
-            problem=Problem.from_dict(told["problem"]),
-            seeds=told["seeds"],
-            results=[AblationResult.from_dict(each) for each in told["ablations"]],
-        )
+        return super().from_dict({**told, "results": told["ablations"]})
 
     def _words(self) -> str:
         told = "; ".join(
