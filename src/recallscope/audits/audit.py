@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from recallscope.audits.facts import MEMORIES, TableFacts, told
+from recallscope.audits.facts import MEMORIES, TableFacts
 from recallscope.audits.measured import MeasuredFacts
 from recallscope.audits.sentences import NOT_SAID, headline
 from recallscope.audits.table_statistics import TableStatistics
 from recallscope.common.formatting import format_number
-from recallscope.common.plain import from_fields, plain
+from recallscope.common.plain import finite, from_fields, plain
 from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 
@@ -153,7 +153,7 @@ def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
     counts = {
         f"{memory}_{name}": count
         for memory in MEMORIES
-        for name, count in told(getattr(facts, memory)).items()
+        for name, count in finite(getattr(facts, memory)).items()
     }
     return {
         "checkpoint": checkpoint.name,

@@ -7,7 +7,6 @@ matrix between the two tables, filled by one step of learning or by training to 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
+from recallscope.common.plain import Plain, finite
 from recallscope.theory.choosing import facts_held
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Counts = dict[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableFacts:
+class TableFacts(Plain):
     """How many facts a memory on a model's tables holds.
 
     Attributes:
@@ -60,17 +60,7 @@ class TableFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: null is more than `looked_at`."""
-        return dict(told(vars(self)))
-
-
-def told(value: Any) -> Any:
-    """Fit for JSON: counts by the text of their share, and null for what is infinite."""
-    if isinstance(value, dict):
-        return {
-            name if isinstance(name, str) else f"{name:g}": told(each)
-            for name, each in value.items()
-        }
-    return None if value == math.inf else value
+        return dict(finite(vars(self)))
 
 
 def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES, Counts, told, trained_by_rank
+from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
+from recallscope.common.plain import Plain, finite
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _SURE = 2.0  # standard errors
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredFacts:
+class MeasuredFacts(Plain):
     """Facts by the share recalled: as predicted for the rows that were taken, and as measured.
 
     `low` and `high` are two standard errors away.
@@ -50,7 +51,7 @@ class MeasuredFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return dict(told(vars(self)))
+        return dict(finite(vars(self)))
 
 
 def measure_facts(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recallscope.audits.used_rows import Advance, UsedRows
+from recallscope.common.plain import Plain
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -38,7 +39,7 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableStatistics:
+class TableStatistics(Plain):
     """What the rows in use of a table are like.
 
     Attributes:

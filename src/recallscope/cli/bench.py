@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from recallscope.cli.options import SIZES, Device, Dtype, asks_for_a_problem, writes_results
+from recallscope.cli.options import SIZES, Asked, Device, Dtype, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_from
 from recallscope.cli.tables.run import print_bench
 from recallscope.common.csv_files import number_or_text
 
 
-@asks_for_a_problem(only=SIZES[:4], vocab="4096", samples="65536", dim="128", length="64")
-@writes_results()
+@takes("problem", "output", only=SIZES[:4], vocab="4096", samples="65536", dim="128", length="64")
 def bench(
-    options: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     dtype: Dtype = "float32",
     device: Device = "cpu",
     repeats: Annotated[str, typer.Option(metavar="COUNT", help="Turns to time, 5 to 1000.")] = "5",
@@ -36,10 +34,10 @@ def bench(
     from recallscope.api.bench import bench as measure
     from recallscope.cli.progress import ProgressDisplay
 
-    to = output_from(output)
+    to = output_from(asked.output)
     with ProgressDisplay("bench") as display:
         result = measure(
-            problem_from(**options),
+            problem_from(**asked.problem),
             dtype=dtype,
             device=device,
             repeats=number_or_text(repeats),

@@ -1,6 +1,6 @@
 """Values fit for JSON, made of what has fields, and made into it again by the types of the fields.
 
-A class with a `to_dict` and a `from_dict` of its own is asked.
+A class that has a `to_dict` and a `from_dict` is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from recallscope.problem import Problem
 
@@ -18,10 +18,11 @@ T = TypeVar("T")
 
 
 def plain(value: Any) -> Any:
-    """Fields by name, a problem with its key, an infinite number as 'inf'.
+    """Fields by name, a problem with its key, the value of an enumeration.
 
-    >>> plain({"samples": (8, math.inf)})
-    {'samples': [8, 'inf']}
+    >>> from recallscope.record import Status
+    >>> plain({"seen": (8, Status.OK)})
+    {'seen': [8, 'ok']}
     """
     if isinstance(value, Problem):
         return value.to_dict() | {"key": value.key}
@@ -34,9 +35,25 @@ def plain(value: Any) -> Any:
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
-    if isinstance(value, StrEnum):
-        return str(value)
-    return "inf" if isinstance(value, float) and value == math.inf else value
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def with_inf(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of numbers for JSON, in which an infinite one is a word, as in a problem."""
+    return {name: "inf" if value == math.inf else value for name, value in fields.items()}
+
+
+def finite(value: Any) -> Any:
+    """The same without infinity and NaN, which JSON has not: what is no number is null.
+
+    >>> finite({0.5: [8, math.inf]})
+    {'0.5': [8, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def unplain(kind: Any, value: Any) -> Any:
@@ -68,7 +85,24 @@ def unplain(kind: Any, value: Any) -> Any:
     return origin(value) if issubclass(origin, StrEnum) else value
 
 
-def from_fields(kind: type[T], told: Mapping[str, Any]) -> T:
+def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
     """An object of a class from plain values of its fields; what is no field is passed over."""
     kinds = get_type_hints(kind)
-    return kind(**{name: unplain(each, told[name]) for name, each in kinds.items() if name in told})
+    return kind(**{name: unplain(kinds[name], values[name]) for name in kinds if name in values})
+
+
+class Plain:
+    """A dataclass that goes to JSON and back."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    _in_json: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has, if not just the fields
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, fit for JSON; `from_dict` makes the same of it again."""
+        names = self._in_json or self.__dataclass_fields__
+        return {name: plain(getattr(self, name)) for name in names}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return from_fields(cls, told)

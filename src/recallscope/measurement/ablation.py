@@ -17,6 +17,9 @@ from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.theory.problem_arrays import form_of
 
+_DIFFERENCE = ("difference", "low", "high")
+_COUNTS = ("pairs", "failed", "infeasible", "tests")
+
 
 class Arm(NamedTuple):
     """One side of a comparison: what it is called, what is run, and which accuracy is taken."""
@@ -91,10 +94,10 @@ class AblationResult:
 
         return cls(
             ablation=Ablation(told["ablation"], arm("a"), arm("b"), told["note"]),
-            **{name: told[name] for name in ("pairs", "failed", "infeasible", "tests")},
+            **{name: told[name] for name in _COUNTS},
             a=interval("mean_a", "low_a", "high_a"),
             b=interval("mean_b", "low_b", "high_b"),
-            difference=interval("difference", "low", "high"),
+            difference=interval(*_DIFFERENCE),
         )
 
     def row(self) -> dict[str, Any]:
@@ -105,18 +108,9 @@ class AblationResult:
             cells |= {f"accuracy_{letter}": arm.accuracy, f"problem_{letter}": arm.problem.key}
             for end in Interval._fields:
                 cells[f"{end}_{letter}"] = getattr(interval, end, None)
-        return cells | {
-            "difference": getattr(self.difference, "mean", None),
-            "low": getattr(self.difference, "low", None),
-            "high": getattr(self.difference, "high", None),
-            "verdict": str(self.verdict),
-            "largest_not_excluded": self.largest,
-            "pairs": self.pairs,
-            "failed": self.failed,
-            "infeasible": self.infeasible,
-            "tests": self.tests,
-            "note": note,
-        }
+        cells |= dict(zip(_DIFFERENCE, self.difference or [None] * 3, strict=True))
+        cells |= {"verdict": str(self.verdict), "largest_not_excluded": self.largest}
+        return cells | {name: getattr(self, name) for name in _COUNTS} | {"note": note}
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the row, and both problems in full."""
@@ -132,7 +126,7 @@ class Ablations(Result):
     seeds: int
     results: list[AblationResult]
     records: list[Record] = field(default_factory=list, compare=False)
-    _told = ("problem", "seeds")
+    _in_json = ("problem", "seeds")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each change."""

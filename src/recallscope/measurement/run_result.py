@@ -23,7 +23,7 @@ class RunResult(Result):
 
     problem: Problem
     records: list[Record]
-    _told = ("problem", "records", "summary")
+    _in_json = ("problem", "records", "summary")
 
     def __len__(self) -> int:
         return len(self.records)

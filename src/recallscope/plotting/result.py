@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
-from recallscope.common.plain import from_fields, plain
+from recallscope.common.plain import Plain
 from recallscope.common.table_files import arrow_table, told_once
 from recallscope.plotting.panels import Picture
 from recallscope.problem import ProblemError
@@ -47,7 +47,7 @@ def picture_drawing(picture: Picture) -> Drawing:
     return Drawing(picture, figure, draw_picture, lambda data: data.caption)
 
 
-class Result:
+class Result(Plain):
     """The base of all results: subclasses say what their rows, their drawing and their words are.
 
     >>> from recallscope import Problem, solve
@@ -55,22 +55,9 @@ class Result:
     samples = 1415 reaches recall accuracy 0.5, from 1257 to 1593 by the recorded error
     """
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    _told: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has, if not just the fields
-
     def rows(self) -> list[dict[str, Any]]:
         """The table, as plain rows that all have the same columns."""
         raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, fit for JSON; `from_dict` makes the same of it again."""
-        names = self._told or self.__dataclass_fields__
-        return {name: plain(getattr(self, name)) for name in names}
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`."""
-        return from_fields(cls, told)
 
     def _drawing(self) -> Drawing:
         raise NotImplementedError

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
+from recallscope.common.plain import with_inf
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
@@ -259,8 +260,8 @@ class Bound(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what is infinite is written 'inf'."""
-        told = super().to_dict()
-        return {"problem": told.pop("problem"), "bound": told}
+        fields = super().to_dict()
+        return {"problem": fields.pop("problem"), "bound": with_inf(fields)}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
-from recallscope.common.plain import plain
+from recallscope.common.plain import finite, plain
 from recallscope.parts.registry import part
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
@@ -66,7 +65,7 @@ class Prediction(Result, Answer):
     extrapolated: list[str] = field(default_factory=list)
     recorded_error: Mapping[str, RecordedError] = field(default_factory=dict)
     nearest: Problem | None = None
-    _told = ("problem", "law", "kind", "status")
+    _in_json = ("problem", "law", "kind", "status")
 
     @property
     def recall_accuracy(self) -> float | None:
@@ -148,7 +147,7 @@ class Prediction(Result, Answer):
             "quantities": dict(self.quantities),
             "errors": dict(self.errors),
             "scope": scope(self.problem),
-            "exposures_per_fact": _finite(self.problem.samples / self.problem.vocab),
+            "exposures_per_fact": finite(self.problem.samples / self.problem.vocab),
             "tested_range": self.in_tested_range,
             "extrapolated": self.extrapolated,
             "recorded_error": plain(self.recorded_error),
@@ -162,8 +161,8 @@ class Prediction(Result, Answer):
             stage: {name: term["variance"] for name, term in terms.items()}
             for stage, terms in told.get("noise", {}).items()
         }
-        binds = tuple((told.get("dominant") or {}).values()) or None
-        numbers = {"accuracies": told["prediction"] or {}, "noise": noise, "dominant": binds}
+        dominant = tuple((told.get("dominant") or {}).values()) or None
+        numbers = {"accuracies": told["prediction"] or {}, "noise": noise, "dominant": dominant}
         return super().from_dict({**told, **numbers})
 
     def _words(self) -> str:
@@ -228,7 +227,3 @@ class Prediction(Result, Answer):
         if noises:
             caption += " Noise: variances in units of the squared signal."
         return Picture(caption=caption, panels=panels)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
