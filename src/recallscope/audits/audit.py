@@ -15,7 +15,6 @@ from recallscope.audits.sentences import NOT_SAID, headline
 from recallscope.audits.table_statistics import TableStatistics
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import finite, from_fields, plain
-from recallscope.plotting.panels import Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 
 
@@ -72,6 +71,7 @@ class TableAudit:
         return from_fields(cls, {**given, **found})
 
 
+_SHOWN = ("participation_ratio", "stable_rank", "isoscore", "rank", "mean_share")
 _OWN = ("role", "name", "kind", "rows", "used_rows", "unused", "dim", "called_unused")
 
 
@@ -140,12 +140,9 @@ class Audit(Result):
         return f"{len(dims)} checkpoints; effective dimension of inputs: {shown}{more}"
 
     def _drawing(self) -> Drawing:
-        return picture_drawing(self._picture())
-
-    def _picture(self) -> Picture:
         from recallscope.audits.picture import audit_picture
 
-        return audit_picture(self)
+        return picture_drawing(audit_picture(self))
 
 
 def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
@@ -159,16 +156,10 @@ def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
         "checkpoint": checkpoint.name,
         "role": table.role,
         "table": table.name,
-        "rows": table.rows,
-        "used_rows": table.used_rows,
-        "dim": table.dim,
+        **{name: getattr(table, name) for name in ("rows", "used_rows", "dim")},
         "effective_dim_raw": found.effective_dim["raw"],
         "effective_dim_centred": found.effective_dim["centred"],
-        "participation_ratio": found.participation_ratio,
-        "stable_rank": found.stable_rank,
-        "isoscore": found.isoscore,
-        "rank": found.rank,
-        "mean_share": found.mean_share,
+        **{name: getattr(found, name) for name in _SHOWN},
         **counts,
         "binds": facts.binds,
     }
