@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from recallscope.common.plain import plain
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary
 from recallscope.parts.axes import axis_field
@@ -87,19 +88,11 @@ class PhaseCell:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the counts of right answers are one text, so that a row can hold them."""
-        interval = self.measured.interval
-        return {
-            "right": " ".join(map(str, self.measured.right)),
-            "tests": self.measured.tests,
-            "infeasible": self.measured.infeasible,
-            "failed": self.measured.failed,
-            **{name: getattr(interval, name, None) for name in Interval._fields},
-            "predicted": self.predicted,
-            "difference": self.difference,
-            "disagrees": self.disagrees,
-            "stage": self.stage,
-            "term": self.term,
-        }
+        counts = self.measured._asdict() | {"right": " ".join(map(str, self.measured.right))}
+        interval = counts.pop("interval")
+        ends = {name: getattr(interval, name, None) for name in Interval._fields}
+        compared = ("predicted", "difference", "disagrees", "stage", "term")
+        return counts | ends | {name: getattr(self, name) for name in compared}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,6 +120,8 @@ class PhaseDiagram(Result):
     without_theory: str | None = None
     own: str | None = None
     law: str | None = None
+
+    _in_json = ("x", "y", "accuracy", "target", "seeds", "without_theory")
 
     @property
     def no_boundary(self) -> str | None:
@@ -223,12 +218,7 @@ class PhaseDiagram(Result):
         columns = () if self.no_boundary else self.x.values
         return {
             "problem": self.shared,
-            "x": self.x._asdict(),
-            "y": self.y._asdict(),
-            "accuracy": self.accuracy,
-            "target": self.target,
-            "seeds": self.seeds,
-            "without_theory": self.without_theory,
+            **super().to_dict(),
             **law_in_words(self.law),
             "no_boundary": self.no_boundary,
             "extrapolated": None if self.without_theory else say_extrapolated(self.problems),
@@ -237,7 +227,7 @@ class PhaseDiagram(Result):
                 for cell in self.cells
             ],
             "boundary": [
-                {"x": x} | crossing._asdict() | {"status": str(crossing.status)}
+                {"x": x} | plain(crossing)
                 for x, crossing in zip(columns, self.boundary, strict=True)
             ],
             "theory_boundary": [

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
 _AT_ONCE = 4096
+_CELL = ("x", "y", "predicted", "stage", "term")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -131,16 +132,7 @@ class PhaseMap(Result):
             "y": {"name": y_name, "values": ys},
             "accuracy": self.accuracy_name,
             **law_in_words(self.law),
-            "cells": [
-                {
-                    "x": row[x_name],
-                    "y": row[y_name],
-                    "predicted": row[self.accuracy_name],
-                    "stage": row["stage"],
-                    "term": row["term"],
-                }
-                for row in self.rows()
-            ],
+            "cells": [dict(zip(_CELL, row.values(), strict=True)) for row in self.rows()],
         }
 
 

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from recallscope.record import Record
 
 
+_COLUMNS = {
+    "lock": "lock_accuracy",
+    "recall": "recall_accuracy",
+    "one step": "one_step_accuracy",
+    "signal": "score_signal",
+    "noise": "score_noise",
+    "cos(α, t)": "trigger_cosine",
+}
+
+
 def print_run(found: RunResult) -> None:
     problem, records, summary = found.problem, found.records, found.summary
     made = records[0].provenance
@@ -26,18 +36,10 @@ def print_run(found: RunResult) -> None:
     )
     rows = []
     for record in records:
-        cells = [
-            record.lock_accuracy,
-            record.recall_accuracy,
-            record.one_step_accuracy,
-            record.score_signal,
-            record.score_noise,
-            record.trigger_cosine,
-        ]
+        cells = (getattr(record, name) for name in _COLUMNS.values())
         shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
         rows.append([str(record.seed), str(record.status), *shown])
-    head = ("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
-    print_table(head, rows, right=slice(2, None))
+    print_table(("seed", "status", *_COLUMNS), rows, right=slice(2, None))
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
