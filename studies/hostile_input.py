@@ -44,7 +44,6 @@ from hostile_input_cases import COUNTS, SOUND, Case, Hostile
 
 import recallscope.api.paper
 import recallscope.cli.main
-import recallscope.experiment.bench
 import recallscope.experiment.run as experiment
 import recallscope.sweeps.jobs
 import recallscope.sweeps.sharded
@@ -153,8 +152,6 @@ def guard() -> None:
         return measure(problem, seed)
 
     check.measure = small_only  # type: ignore[assignment]
-    bench = recallscope.experiment.bench
-    bench._learn = too_long  # type: ignore[assignment]
     recallscope.api.paper.bundled_evidence = too_long  # type: ignore[attr-defined]
     started = recallscope.sweeps.jobs.running
 

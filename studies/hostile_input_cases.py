@@ -186,8 +186,6 @@ SOUND: dict[tuple[str, ...], dict[str, str]] = {
     ("phase",): PLANE | RUNS | {"--seeds": "2"},
     ("ablate", "trigger"): SIZES | RUNS | {"--seeds": "2"},
     ("sweep", "sweep.toml"): {"--store": "facts"},
-    ("bench",): SIZES,
-    ("cite",): {},
     ("fit", "--from", "law.csv"): {},
     ("phase", "--from", "plane.csv"): {},
     ("phase", "--from", "facts"): {"--x": "dim", "--y": "samples"},

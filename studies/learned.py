@@ -103,7 +103,9 @@ class Runs:
 
 def facts_at_the_edge(dim: int) -> int:
     """About as many as a frozen memory holds."""
-    return max(2, round(brentq(lambda v: edge(round(v), v, dim).parameters - dim**2, 2, 10**5, xtol=1)))
+    return max(
+        2, round(brentq(lambda v: edge(round(v), v, dim).parameters - dim**2, 2, 10**5, xtol=1))
+    )
 
 
 def run_study(processes: int) -> None:

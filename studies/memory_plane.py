@@ -1,9 +1,9 @@
 """Memories of n facts and V labels, keys in m dimensions and outputs in d: thresholds and recall.
 
-    python studies/memory_plane.py run open       # what the two constants were fitted to
-    python studies/memory_plane.py predict        # studies/memory-plane-predictions.csv, committed
-    python studies/memory_plane.py run sealed     # the memories predicted, seeds from that file
-    python studies/memory_plane.py report sealed
+    python studies/memory_plane.py run open         # what was looked at first
+    python studies/memory_plane.py predict sealed   # memory-plane-sealed-predictions.csv, committed
+    python studies/memory_plane.py run sealed       # the memories predicted, seeds from that file
+    python studies/memory_plane.py report sealed    # and `again`: a second set, drawn later
     python studies/memory_plane.py table          # src/recallscope/theory/memories.csv
 
 The threshold of one draw is the smallest number m of key dimensions, or of hidden units, at which
@@ -31,7 +31,7 @@ from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
-PREDICTIONS = HERE / "memory-plane-predictions.csv"
+SEALED = {"sealed": 20261117, "again": 20261118}
 MEMORIES = HERE.parent / "src/recallscope/theory/memories.csv"
 NAMES = ("kind", "vocab", "facts", "dim", "width")
 MOST_LOOKS = 1500  # of one minimum: just below a threshold there is no end of them
@@ -54,7 +54,9 @@ def drawn(kind: str, vocab: int, facts: int, dim: int, width: int, seed: int) ->
     if kind == "relu":
         # Units one by one, so that a wider layer has those of a narrower one.
         weights = np.stack([rng.standard_normal(dim) for _ in range(width)])
-        keys = np.maximum(np.random.default_rng([seed]).standard_normal((facts, dim)) @ weights.T, 0)
+        keys = np.maximum(
+            np.random.default_rng([seed]).standard_normal((facts, dim)) @ weights.T, 0
+        )
     else:
         keys = np.stack([rng.standard_normal(facts) for _ in range(width)], axis=1)
     outputs = outputs - outputs.mean(axis=0)
@@ -178,7 +180,7 @@ def open_tasks() -> list[tuple[object, ...]]:
 def run_study(name: str, processes: int) -> None:
     """Run what is not kept yet."""
     path = HERE / f"memory-plane-{name}.jsonl"
-    tasks = open_tasks() if name == "open" else sealed_tasks()
+    tasks = open_tasks() if name == "open" else sealed_tasks(name)
     done = {(row["what"], *(row[each] for each in NAMES), row["seed"]) for row in kept(path)}
     left = [task for task in tasks if task not in done]
     left.sort(key=lambda task: task[2] * task[3])  # type: ignore[operator]
@@ -186,11 +188,16 @@ def run_study(name: str, processes: int) -> None:
     write_table(kept(path), path.with_suffix(".csv"))
 
 
-def sealed_tasks() -> list[tuple[object, ...]]:
+def predictions(name: str) -> Path:
+    """Where the predictions of a study are."""
+    return HERE / f"memory-plane-{name}-predictions.csv"
+
+
+def sealed_tasks(name: str) -> list[tuple[object, ...]]:
     """The memories that were predicted."""
-    first = seed_from(PREDICTIONS)
+    first = seed_from(predictions(name))
     tasks: list[tuple[object, ...]] = []
-    with PREDICTIONS.open() as file:
+    with predictions(name).open() as file:
         for row in csv.DictReader(file):
             sizes = row["kind"], *(int(row[each]) for each in ("vocab", "facts", "dim"))
             seeds = range(first, first + int(row["seeds"]))
@@ -199,13 +206,13 @@ def sealed_tasks() -> list[tuple[object, ...]]:
     return tasks
 
 
-def predict() -> None:
+def predict(name: str) -> None:
     """Forty memories over the plane, with the threshold and the recall at a share of it.
 
     Ten take longer, of which three are large. So few facts that seeds differ by more than some per
     cent are left out, as a threshold could not be measured to 3 %.
     """
-    rng = np.random.default_rng(20261117)
+    rng = np.random.default_rng(SEALED[name])
     rows: list[Row] = []
     while len(rows) < COUNT:
         large = len(rows) >= COUNT - 3
@@ -233,7 +240,7 @@ def predict() -> None:
                 "seeds": 2 if large else min(max(math.ceil(noise**2), 3), 10),
             }
         )
-    write_table(rows, PREDICTIONS)
+    write_table(rows, predictions(name))
 
 
 def report(name: str) -> None:
@@ -270,7 +277,7 @@ def write_memories() -> None:
     """The table that comes with the package: mean recalls, beside what is predicted today."""
     found: dict[tuple[str, int, int, int, int], list[float]] = {}
     for path in sorted(HERE.glob("memory-plane-*.csv")):
-        if path == PREDICTIONS:
+        if path.stem.endswith("predictions"):
             continue
         with path.open() as file:
             for row in csv.DictReader(file):
@@ -297,13 +304,13 @@ def main() -> None:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "predict", "report", "table"])
-    parser.add_argument("study", nargs="?", choices=["open", "sealed"], default="open")
+    parser.add_argument("study", nargs="?", choices=["open", *SEALED], default="open")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     if given.what == "run":
         run_study(given.study, given.processes)
     elif given.what == "predict":
-        predict()
+        predict(given.study)
     elif given.what == "table":
         write_memories()
     else:

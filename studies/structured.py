@@ -161,14 +161,35 @@ def report() -> None:
             print(each["lock"], row["lock"], each["recall"], row["recall"], row["problem"])
 
 
+def write_compared() -> None:
+    """The table that comes with the package: sizes, what was predicted then and what was run."""
+    found: list[Row] = []
+    for study in COUNT:
+        rows = drawn(study)
+        with file_of(f"{study}-runs").open() as file:
+            for run in csv.DictReader(file):
+                row = rows[int(run["number"])]
+                problem = json.loads(row["problem"])
+                sizes = {name: problem[name] for name in ("vocab", "samples", "dim", "length")}
+                numbers = {
+                    f"{what}_{name}": float(each[name])
+                    for what, each in (("predicted", row), ("measured", run))
+                    for name in ("lock", "recall", "one_step")
+                }
+                found.append(sizes | numbers)
+    write_table(found, HERE.parent / "src/recallscope/theory/structured.csv")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("draw", "run", "report"))
+    parser.add_argument("what", choices=("draw", "run", "report", "table"))
     parser.add_argument("study", nargs="?", choices=COUNT)
     parser.add_argument("--processes", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "report":
         report()
+    elif asked.what == "table":
+        write_compared()
     elif asked.what == "draw":
         draw(asked.study)
     else:

@@ -148,7 +148,9 @@ def facts_by_law(dim: int) -> float:
     low, high = 8, 20_000
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if edge(middle, middle, dim).parameters < dim**2 else (low, middle)
+        low, high = (
+            (middle, high) if edge(middle, middle, dim).parameters < dim**2 else (low, middle)
+        )
     return float(low)
 
 

@@ -18,11 +18,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 from torch.nn import functional
+from turns import Ratio, load_average, take_turns
 
 from recallscope import Instance, Problem
-from recallscope.common.machine import load_average
 from recallscope.experiment.run import run_together
-from recallscope.experiment.turns import Ratio, take_turns
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.rates import adam_rate
 from recallscope.parts.naming import find_part

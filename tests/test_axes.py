@@ -51,6 +51,9 @@ def test_a_phase_diagram_over_a_field_of_a_plugin(command, tmp_path):
     assert (tmp_path / "lean.png").stat().st_size > 1000
     plane = phase_map(PROBLEM, ("dim", [8, 16]), ("lean", [0.0, 1.0]))
     assert plane.accuracy.tolist() == [[0.25, 1.0], [0.125, 0.5]]
+    plane = phase_map(PROBLEM, ("dim", [8, 16]), ("lean", [0.5, 1.5]))
+    assert [problem.lean for problem in plane.problems] == [0.5, 0.5, 1.5, 1.5]
+    assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
 
 
 def test_a_boundary_along_a_field_that_may_be_zero():
@@ -93,3 +96,11 @@ def test_one_problem_and_a_list_of_it_have_the_same_answer():
         assert many.columns["law"] == [one.law]
         assert many.columns["status"] == [str(one.status)]
     assert predict(PROBLEM.replace(lean=3.0)).extrapolated == ["lean 3 > 2"]
+
+
+def test_a_field_below_one_is_found():
+    assert solve(PROBLEM.replace(dim=12), "lean", 0.5).value == pytest.approx(0.125, rel=1e-3)
+    drawn = Problem(vocab=32, samples=512, dim=24, length=4, embedding="structured")
+    found = solve(drawn, "common_mean", 0.5)
+    assert 0.6 < found.value < 0.7
+    assert predict(drawn.replace(common_mean=found.value)).recall_accuracy >= 0.5

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recallscope.cli.options import TRAINING
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.plotting.result import Result
 
@@ -343,11 +344,19 @@ def test_check_writes_a_table_and_a_figure(command, tmp_path):
     assert figure.read_text().startswith("<?xml")
 
 
-def test_cite_is_bibtex(command):
-    done = command("cite")
+@pytest.mark.parametrize("flags", [("--version", "--verbose"), ("--verbose", "--version")])
+def test_a_verbose_version_has_bibtex(command, flags):
+    done = command(*flags)
     assert done.returncode == 0
+    assert done.stdout.startswith(command("--version").stdout)
     assert "2603.15923" in done.stdout
     assert done.stdout.count("{") == done.stdout.count("}")
+
+
+def test_verbose_alone_is_refused(command):
+    done = command("--verbose", "bound", *options())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--verbose goes with --version" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -382,30 +391,6 @@ def test_malformed_questions_to_the_theory(command, arguments, sentence):
     assert all("%" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
-def test_bench_prints_the_ratios(command):
-    done = command("bench", *options(), "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    for name in ("speedup_over_autograd", "fraction_of_bare", "literal_fraction_of_bare"):
-        ratio = document["ratios"][name]
-        assert 0 < ratio["low"] <= ratio["high"]
-        assert (ratio["median"] is None) == bool(ratio["reason"])
-    table = command("bench", *options(repeats="6")).stdout
-    assert "autograd's speed" in table
-    assert "Medians of 6 turns, CPU time, 1 thread each." in table
-    few = command("bench", *options(repeats="2"))
-    assert (few.returncode, few.stdout) == (2, "")
-    assert "repeats must be a whole number from 5 to 1000, not 2" in few.stderr
-    assert command("bench", *options(samples="inf")).returncode == 2
-    assert "bench holds a batch of" in command("bench", *options(samples="1e13")).stderr
-
-
-def test_bench_of_many_facts_and_hardly_any_samples(command):
-    done = command("bench", "--vocab", "1e5", "--samples", "4", "--dim", "2", "--length", "1")
-    assert done.returncode == 0, done.stderr
-    assert "stream engine" in done.stdout
-
-
 def test_no_arguments_at_all_is_a_cry_for_help(command):
     done = command()
     assert done.returncode == 0
@@ -413,7 +398,16 @@ def test_no_arguments_at_all_is_a_cry_for_help(command):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["bench", "--help"]])
+def test_help_has_the_options_of_a_training_apart(command):
+    others, _, training = command("run", "--help").stdout.partition("\nTraining options:\n")
+    flags = {f"--{name.replace('_', '-')}" for name in TRAINING}
+    assert "--learner NAME" in others
+    assert {flag for flag in flags if f"\n  {flag} " in f"\n{training}"} == flags
+    assert not any(f"\n  {flag} " in others for flag in flags)
+    assert "Training options" not in command("explore", "--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"]])
 def test_help_shows_how_and_needs_no_torch(command, arguments):
     done = command(*arguments)
     assert done.returncode == 0

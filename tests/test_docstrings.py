@@ -97,7 +97,6 @@ def test_what_a_function_returns_is_on_the_api_page(sources, name):
 MISTAKES = {
     "ablate": lambda: recallscope.ablate(PROBLEM, ["nothing"]),
     "audit": lambda: recallscope.audit(),
-    "bench": lambda: recallscope.bench(PROBLEM, repeats=0),
     "bound": lambda: recallscope.bound(PROBLEM, 2.0),
     "check": lambda: recallscope.check(PROBLEM, seeds=1),
     "critical": lambda: recallscope.critical(PROBLEM, "colour"),

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import recallscope
 from recallscope import Problem, predict
 from recallscope.cli.main import app
-from recallscope.theory.end_law import FOUND, trigger_snr, end_of_training
+from recallscope.theory.end_law import FOUND, end_of_training, trigger_snr
 from recallscope.theory.label_pool import pool
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
@@ -148,7 +148,7 @@ def test_the_command_says_what_is_derived_and_what_is_measured():
     sizes = "--vocab 128 --samples 256 --dim 20 --length 16"
     shown = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "trained"])
     assert shown.exit_code == 0, shown.output
-    for word in ("learner=adam", "measured law", "derived", "90 % within"):
+    for word in ("learner=adam", "fitted law", "derived", "90 % within"):
         assert word in shown.output
     other = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "sgd"])
     assert "no closed form for the learner sgd" in other.output
@@ -172,7 +172,9 @@ def test_facts_of_no_weight_take_no_room():
     one = Facts(np.array([64.0]), np.array([1.0]))
     often = Facts(np.array([64.0]), np.array([7.0]))
     # How often all are seen does not matter, only how much more often than others.
-    assert memory_recall(128, 200, one, 14) == pytest.approx(memory_recall(128, 200, often, 14), abs=2e-3)
+    assert memory_recall(128, 200, one, 14) == pytest.approx(
+        memory_recall(128, 200, often, 14), abs=2e-3
+    )
 
 
 def test_equations_that_were_not_solved_give_no_number():

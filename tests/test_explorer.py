@@ -28,9 +28,12 @@ from recallscope import Instance, Problem, Threads, explore, learn, predict, run
 from recallscope.explorer.examples import EXAMPLES
 from recallscope.explorer.inline import inline
 from recallscope.explorer.page import page
+from recallscope.explorer.page_data import page_data
 from recallscope.learning.three_step import Learned
 from recallscope.problem import ProblemError
 from recallscope.sweeps.spec import read_sweep
+from recallscope.theory.choosing import law_named
+from recallscope.theory.law import NOTHING_GIVEN
 
 ADDRESS = "#vocab=300&samples=inf&dim=48&length=9&width=128&activation=tanh&embedding=gaussian"
 
@@ -49,6 +52,20 @@ def chromium():
 @pytest.fixture(scope="module")
 def tab(chromium, written):
     return open_tab(chromium, written.resolve().as_uri(), 1600)
+
+
+def test_the_data_of_the_page_are_those_of_the_laws():
+    data = page_data()
+    assert data["tested"].keys() == {"three-step", "trained", "converged"}
+    by_gradients = [row for row in data["trained"] if row["learner"] != "converged"]
+    for name, rows in (("three-step", data["simulated"]), ("trained", by_gradients)):
+        law = law_named(name)
+        assert data["tested"][name] == law.tested
+        assert len(rows) == len(law.comparisons()) > 200
+        assert [row["dim"] for row in rows] == [each.problem.dim for each in law.comparisons()]
+    problem, predicted, _ = law_named("three-step").comparisons()[0]
+    (answer,) = law_named("three-step").predict([problem], NOTHING_GIVEN)
+    assert answer.accuracies == pytest.approx(predicted, abs=1e-12)
 
 
 def test_closed_forms_are_those_of_python(tab):

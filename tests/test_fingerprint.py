@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ import pytest
 import golden_things
 from lanes import slow_after_first
 from recallscope.experiment.metric import Metric
+from recallscope.learning.training.optimisers import PARTS
 from recallscope.parts import fingerprint as here
 from recallscope.parts.fingerprint import fingerprint, modules_of
+from recallscope.parts.registry import comes_along
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -265,6 +268,7 @@ def test_a_store_never_gives_what_another_source_made(tmp_path) -> None:
 PART = """
 from recallscope import Problem
 from recallscope.experiment.metric import Metric
+from recallscope.learning.training.optimisers import PARTS
 from main import train
 metric = Metric(name="mine", measure=lambda setup, logits: train(None, 0)[0])
 print(Problem(vocab=64, samples=1, dim=32, length=4, metrics=[metric]).metrics[0])
@@ -299,6 +303,19 @@ def test_hashes_of_0_2_are_the_same(name) -> None:
     if name in OF_0_2_BY_CODE and sys.version_info[:2] != (3, 11):
         pytest.skip("known for Python 3.11")
     assert fingerprint(golden_things.THINGS[name]) == (OF_0_2 | OF_0_2_BY_CODE)[name]
+
+
+def test_hashes_of_learners_made_from_ours_are_as_when_each_had_a_file() -> None:
+    found = {name: fingerprint(replace(part, name="x")) for name, part in PARTS.items()}
+    assert found == {
+        "adam": "e3ab59ad6193f13b",
+        "adamw": "3d4de79cef0617da",
+        "gd": "29e6f5502603a16c",
+        "sgd": "f3607f898b9e4d41",
+        "muon": "d560358b3e6c065a",
+        "polar": "5e822c1aef00120f",
+    }
+    assert all(comes_along("learner", name) for name in found)
 
 
 def test_the_version_of_a_part_counts_once_it_is_raised() -> None:

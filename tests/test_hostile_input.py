@@ -226,7 +226,7 @@ def test_a_long_name_is_quoted_in_part_in_json():
 def test_a_full_disk_is_told_of_and_no_traceback(where):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "recallscope", "cite" if where == "out" else "nothing"],
+            [sys.executable, "-m", "recallscope", "--version" if where == "out" else "nothing"],
             stdout=full if where != "err" else subprocess.PIPE,
             stderr=subprocess.PIPE if where == "out" else full,
             text=True,
@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_of_and_no_traceback(where):
 def test_a_reader_that_has_read_enough_is_not_complained_to():
     read, write = os.pipe()
     os.close(read)
-    line = [sys.executable, "-m", "recallscope", "cite"]
+    line = [sys.executable, "-m", "recallscope", "--version"]
     done = subprocess.run(line, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (1, "")

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from problems import sizes_of_terms, small_problems
 from recallscope import Instance, Problem, Threads, learn
-from recallscope.experiment.bench import three_steps_by_autograd
 from recallscope.learning.batch import Tile
 from recallscope.learning.finite_steps import residual
+from recallscope.learning.three_step import Learned
+from recallscope.models.transformer import Transformer
 from recallscope.problem import ACTIVATIONS
 
 TOLERANCE = 1e-10
@@ -21,6 +22,24 @@ TOLERANCE = 1e-10
 
 def whole_batch(instance):
     return Tile.of(instance.task.draw(0, int(instance.problem.samples)))
+
+
+def three_steps_by_autograd(instance, tile):
+    """The algorithm as one would write it with the module and its loss."""
+    eta, gamma = instance.problem.eta, instance.problem.gamma
+    model = Transformer(instance)
+
+    def step(weight, size):
+        (change,) = torch.autograd.grad(model.loss(*tile), weight)
+        with torch.no_grad():
+            weight -= size * change
+
+    step(model.V, eta)
+    V1 = model.V.detach().clone()
+    step(model.W, gamma)
+    step(model.V, gamma)
+    alpha = model.W.detach() @ instance.end / (gamma * (instance.end @ instance.end))
+    return Learned(V1, alpha, model.V.detach())
 
 
 def assert_close(ours, autograd, scale):

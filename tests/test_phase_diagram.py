@@ -296,6 +296,79 @@ def test_a_figure_of_lost_cells_and_of_no_crossing(tmp_path):
     save(figure, tmp_path / "a.png")
 
 
+TRAINED = Problem(vocab=64, samples=256, dim=16, length=4, learner="adam")
+
+
+def flat(problem, x, y):
+    """Runs that are right in half of the tests, whatever the problem."""
+    return [record(*each, (0.9, 0.5, 0.5)) for each in plan(problem, x, y, seeds=1)]
+
+
+def test_the_figure_names_the_kind_of_its_law_and_only_the_noises_that_it_has():
+    leaning = Problem(vocab=64, samples=256, dim=16, length=2, embedding="leaning", lean=0.5)
+    axes = Axis("dim", (8, 16)), Axis("lean", (0.0, 2.0))
+    fitted = phase_diagram(flat(leaning, *axes), "dim", "lean")
+    assert (fitted.law, {cell.term for cell in fitted.cells}) == ("lean", {None})
+    caption, _, legends, labels = texts(phase_diagram_figure([fitted.to_dict()]))
+    assert "Line: the same by the fitted law lean. Crosses:" in caption
+    assert "the same by the fitted law lean" in legends
+    assert "nothing fitted" not in caption
+    assert not [text for text in legends + labels if "noise" in text or "nothing fitted" in text]
+    derived = phase_diagram(planted(), "dim", "samples")
+    caption, _, legends, _ = texts(phase_diagram_figure([derived.to_dict()]))
+    assert "Line: the same by the derived law three-step. Closed forms, nothing fitted." in caption
+    assert "border between noises that dominate" in legends
+    both = [fitted.to_dict(), derived.to_dict()]
+    caption, _, legends, _ = texts(phase_diagram_figure(both))
+    assert "the same by the fitted law lean or the derived law three-step" in legends
+    assert "border between noises that dominate" in legends
+
+
+def test_noises_that_are_known_in_some_cells_alone_have_borders_there_alone(diagram):
+    document = diagram.to_dict()
+    document["cells"] = [
+        cell | {"stage": "recall", "term": "sampling"} for cell in document["cells"]
+    ]
+    document["cells"][0] |= {"term": "interference"}
+
+    def borders(shown):
+        return len(phase_diagram_figure([shown]).axes[0].collections[1].get_segments())
+
+    assert borders(document) == 2  # of a corner
+    document["cells"][1] |= {"stage": None, "term": None}
+    assert borders(document) == 1
+
+
+def test_there_is_no_boundary_along_what_makes_recall_neither_rise_nor_fall(tmp_path):
+    axes = Axis("dim", (12, 16)), Axis("learning_rate", (0.01, 0.1))
+    found = phase_diagram(flat(TRAINED, *axes), "dim", "learning_rate")
+    why = "recall neither rises nor falls with learning_rate alone, so there is no boundary along"
+    assert found.no_boundary.startswith(why)
+    assert found.boundary == found.theory_boundary == ()
+    document = found.to_dict()
+    assert document["boundary"] == document["theory_boundary"] == document["theory_line"] == []
+    figure = phase_diagram_figure([document])
+    caption, _, legends, _ = texts(figure)
+    assert f"{why.capitalize()} it." in caption
+    assert "Points" not in caption
+    assert legends == []
+    assert from_rows(found.rows())[0].to_dict() == document
+    save(figure, tmp_path / "a.png")
+
+
+def test_a_law_draws_no_line_where_there_is_no_boundary(diagram):
+    document = diagram.to_dict() | {"theory_line": [], "boundary": [], "no_boundary": "it bends"}
+    figure = phase_diagram_figure([document])
+    caption, _, legends, _ = texts(figure)
+    assert "It bends." in caption
+    assert "Line" not in caption
+    assert not [text for text in legends if text.startswith("the same by")]
+    assert "theory off by more than 0.01 beyond the 95 % interval" in legends
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
+    assert lines == []
+    assert len(figure.axes[0].collections) == 2  # the cells and the borders, and no contour
+
+
 SMALL = ("--vocab", "64", "--length", "4", "--x", "dim=16:64:3", "--y", "samples=32:512:4")
 
 
@@ -307,6 +380,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
     assert set(document) == {
         *("problem", "x", "y", "accuracy", "target", "seeds", "without_theory", "extrapolated"),
         *("cells", "boundary", "theory_boundary", "theory_line", "disagreement", "own"),
+        *("law", "kind", "origin", "no_boundary"),
     }
     assert document["x"] == {"name": "dim", "values": [16, 32, 64]}
     assert len(document["cells"]) == 12

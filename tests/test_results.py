@@ -48,7 +48,6 @@ MADE = {
     "solve": lambda _: recallscope.solve(PROBLEM, "samples", 0.5),
     "bound": lambda _: recallscope.bound(PROBLEM),
     "check": lambda _: recallscope.check(PROBLEM, seeds=2, **QUIET),
-    "bench": lambda _: recallscope.bench(PROBLEM, **QUIET),
     "run": lambda _: recallscope.run(PROBLEM, seeds=3, **QUIET),
     "train": lambda _: recallscope.train(
         PROBLEM.replace(samples=128, learner="gd", steps=20), **QUIET

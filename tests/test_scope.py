@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from recallscope import Problem, predict, solve
-from recallscope.theory.choosing import extrapolated, say_extrapolated
-from recallscope.theory.simulations import recorded_error
+from recallscope.theory.capacity import no_solution
+from recallscope.theory.choosing import choose, extrapolated, say_extrapolated
 from recallscope.theory.scope import exposures, scope
+from recallscope.theory.simulations import recorded_error
 
 ROOT = Path(__file__).parents[1]
 USUAL = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
@@ -77,3 +78,30 @@ def test_scope_names_the_model() -> None:
     assert "One attention layer, frozen embeddings, three gradient steps" in scope(Problem(**USUAL))
     assert "MLP of width 128" in scope(Problem(**(USUAL | {"width": 128})))
     assert exposures(Problem(**(USUAL | {"samples": "inf"}))) == "512 facts, each seen without end"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"learner": "adam", "steps": 60}, "no law of training at vocab 48 < 64; steps 60"),
+        (
+            {"learner": "adam", "embedding": "structured"},
+            "no law of training at vocab 48 < 64; embedding structured",
+        ),
+        ({"embedding": "structured", "width": 16}, "leave width out"),
+        ({"learner": "sgd"}, "no closed form for the learner sgd"),
+    ],
+)
+def test_a_refusal_is_that_of_the_law_of_the_same_learner(changes, reason):
+    problem = Problem(vocab=48, samples=100, dim=32, length=8, **changes)
+    choice = choose(problem)
+    assert choice.reason.endswith(reason)
+    assert choose(choice.nearest).name is not None
+    same = choice.nearest.learner == problem.learner
+    assert same == (problem.learner != "sgd")
+
+
+def test_a_refusal_does_not_blame_the_size_that_is_sought():
+    problem = Problem(vocab=48, samples=2, dim=32, length=8, learner="adam", steps=60)
+    reason = no_solution(problem, "samples", "recall_accuracy")
+    assert reason == "no law of training at vocab 48 < 64; steps 60"

@@ -568,6 +568,22 @@ def test_phase_map_of_width_and_dim(tmp_path: Path) -> None:
     assert (tmp_path / "phase.pdf").stat().st_size > 5_000
 
 
+def test_a_phase_map_says_by_which_law_it_is() -> None:
+    axes = ("dim", [16, 32]), ("samples", [128, 512])
+    plane = phase_map(Problem(vocab=64, samples=1, dim=1, length=4, learner="adam"), *axes)
+    assert repr(plane).startswith("the fitted law trained over 2 × 2 values of dim and samples")
+    caption = " ".join(phase_map_figure(plane.figure_data()).get_suptitle().split())
+    assert caption == (
+        "Lines: predicted recall accuracy. After training: the memory is derived, attention is a "
+        "fitted law."
+    )
+    assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
+    derived = phase_map(Problem(vocab=64, samples=1, dim=1, length=4), *axes)
+    assert "Closed forms, nothing fitted. Colours: the noise" in " ".join(
+        phase_map_figure(derived.figure_data()).get_suptitle().split()
+    )
+
+
 def test_every_region_of_a_phase_map_looks_otherwise() -> None:
     kinds = [(stage, term) for stage in STAGES for term in TERMS[stage]]
     cells = [{"stage": s, "term": t, "predicted": 0.0} for s, t in kinds for _ in range(2)]

@@ -15,13 +15,13 @@ from recallscope.experiment import run as module
 from recallscope.experiment.run import run_together
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Setup
-from recallscope.learning.learners.gd import optimiser
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import learn
 from recallscope.learning.training.convex import minimum
 from recallscope.learning.training.cost import RUNS_AT_ONCE, runs_at_once
 from recallscope.learning.training.loop import Ended, Training
 from recallscope.learning.training.model import TrainedTransformer, cross_entropy
+from recallscope.learning.training.optimisers import gd
 from recallscope.models.instance import Instance
 from recallscope.models.transformer import Transformer
 from recallscope.parts.naming import find_part
@@ -106,7 +106,7 @@ def test_three_steps_of_descent_are_those_of_the_engine(activation, trigger_in_v
         with Threads() as threads:
             engine = learn(Instance.make(problem, seed), threads)
         training = Training(
-            [Setup(problem=problem.replace(learner="gd", steps=0), seed=seed)], optimiser, 1.0
+            [Setup(problem=problem.replace(learner="gd", steps=0), seed=seed)], gd, 1.0
         )
         training.run()
         model = training.trainee.module

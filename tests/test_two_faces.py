@@ -41,7 +41,7 @@ PYTHON_TOO = {
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "audit", "bench", "explore"),
+    *("sweep", "audit", "explore"),
 ]
 
 
@@ -57,7 +57,7 @@ def python(name: str) -> set[str]:
 
 
 def test_there_are_no_other_commands():
-    assert {*commands.COMMANDS} - {"cite", "records", "paper"} == {*COMMANDS}
+    assert {*commands.COMMANDS} - {"records", "paper"} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

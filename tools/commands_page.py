@@ -37,7 +37,11 @@ bad input, 130 after Ctrl-C.
 {shared}
 """
 _SHARED = {
-    "problem": ("A problem", options._PROBLEM),
+    "problem": (
+        "A problem",
+        {name: each for name, each in options._PROBLEM.items() if name not in options.TRAINING},
+    ),
+    "training": ("A training", options._TRAINING),
     "search": ("A search", options._SEARCH),
     "tests": ("How runs are made", options._TESTS),
     "place": ("Where they run", options._PLACE),

@@ -40,8 +40,7 @@ API = dict[str, dict[str, str]]
 
 # Of a sweep file; the fields of a problem are left out, as plugins add theirs.
 _OWN_SCHEMA = re.compile(r"^(?!\$defs\.(?:Problem|Grid|Zip)\b).*properties\.\w+$")
-# Only a checkout has a revision, and only a quiet machine a ratio of times.
-_DEPENDS = re.compile(r"revision$|^ratios\.\w+\.")
+_DEPENDS = re.compile(r"revision$")  # which only a checkout has
 _LONGEST = 60  # of a default: some are sentences
 
 _SWEEP = """seeds = 1
@@ -59,7 +58,6 @@ _TESTED = "--test-samples 64"
 EXAMPLES = {
     "ablate": f"ablate steps mlp {_ONE} --width 8 --seeds 2 {_TESTED}",
     "audit": "audit table.npy",
-    "bench": f"bench {_ONE}",
     "bound": f"bound {_ONE}",
     "check": f"check {_ONE} --seeds 2",
     "critical": f"critical --for samples {_SMALL} --budget 4 --high 256 {_TESTED}",

@@ -1,6 +1,5 @@
 from .api.ablate import ablate as ablate
 from .api.audit import audit as audit
-from .api.bench import bench as bench
 from .api.check import check as check
 from .api.critical import critical as critical
 from .api.explore import explore as explore
@@ -13,7 +12,6 @@ from .api.theory import bound as bound
 from .api.theory import solve as solve
 from .api.train import train as train
 from .audits.audit import Audit as Audit
-from .experiment.bench import BenchResult as BenchResult
 from .experiment.metric import Metric as Metric
 from .experiment.training_curve import TrainingCurve as TrainingCurve
 from .learning.cost import predict_cost as predict_cost

@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from recallscope.audits.facts import MEMORIES, TableFacts, told
+from recallscope.audits.facts import MEMORIES, TableFacts
 from recallscope.audits.measured import MeasuredFacts
 from recallscope.audits.sentences import NOT_SAID, headline
 from recallscope.audits.table_statistics import TableStatistics
 from recallscope.common.formatting import format_number
-from recallscope.plotting.panels import Picture
+from recallscope.common.plain import finite, from_fields, plain
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 
 
@@ -48,7 +48,6 @@ class TableAudit:
 
     def to_dict(self, facts: TableFacts) -> dict[str, Any]:
         """Fit for JSON."""
-        found = self.statistics.to_dict()
         worst = {
             name: [
                 {"row": row, "token": self.tokens.get(row), "value": value} for row, value in each
@@ -56,28 +55,23 @@ class TableAudit:
             for name, each in self.statistics.worst.items()
         }
         own = {name: getattr(self, name) for name in _OWN}
-        return own | found | {"worst": worst, "facts": facts.to_dict()}
+        found = {**plain(self.statistics), "worst": worst, "facts": facts.to_dict()}
+        return own | found
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> TableAudit:
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        worst = given["worst"]
-        named = [each for listed in worst.values() for each in listed]
-        found = {name: given[name] for name in TableStatistics.__dataclass_fields__}
-        found["worst"] = {
-            name: tuple((each["row"], each["value"]) for each in listed)
-            for name, listed in worst.items()
+        worst = {
+            name: [(each["row"], each["value"]) for each in listed]
+            for name, listed in given["worst"].items()
         }
-        found["lengths"] = tuple(given["lengths"])
-        found["spectrum"] = tuple((place, share) for place, share in given["spectrum"])
-        found["cosines"] = {how: tuple(each) for how, each in given["cosines"].items()}
-        return cls(
-            **{name: given[name] for name in _OWN},
-            statistics=TableStatistics(**found),
-            tokens={each["row"]: each["token"] for each in named if each["token"] is not None},
-        )
+        named = [each for listed in given["worst"].values() for each in listed]
+        tokens = {each["row"]: each["token"] for each in named if each["token"] is not None}
+        found = {"statistics": {**given, "worst": worst}, "tokens": tokens}
+        return from_fields(cls, {**given, **found})
 
 
+_SHOWN = ("participation_ratio", "stable_rank", "isoscore", "rank", "mean_share")
 _OWN = ("role", "name", "kind", "rows", "used_rows", "unused", "dim", "called_unused")
 
 
@@ -93,25 +87,14 @@ class CheckpointAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return {
-            "name": self.name,
-            "told": self.told,
-            "tables": [each.to_dict(self.facts) for each in self.tables],
-            "measured": {memory: each.to_dict() for memory, each in self.measured.items()},
-        }
+        tables = [each.to_dict(self.facts) for each in self.tables]
+        told = {"name": self.name, "told": self.told, "tables": tables}
+        return told | {"measured": plain(self.measured)}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> CheckpointAudit:
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        return cls(
-            name=given["name"],
-            told=given["told"],
-            tables=tuple(TableAudit.from_dict(each) for each in given["tables"]),
-            facts=TableFacts.from_dict(given["tables"][0]["facts"]),
-            measured={
-                memory: MeasuredFacts.from_dict(each) for memory, each in given["measured"].items()
-            },
-        )
+        return from_fields(cls, {**given, "facts": given["tables"][0]["facts"]})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -122,16 +105,7 @@ class Audit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return {
-            "checkpoints": [each.to_dict() for each in self.checkpoints],
-            "not_said": NOT_SAID,
-        }
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Audit:
-        """The inverse of `to_dict`."""
-        every = (CheckpointAudit.from_dict(each) for each in given["checkpoints"])
-        return cls(checkpoints=tuple(every))
+        return super().to_dict() | {"not_said": NOT_SAID}
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each table."""
@@ -166,12 +140,9 @@ class Audit(Result):
         return f"{len(dims)} checkpoints; effective dimension of inputs: {shown}{more}"
 
     def _drawing(self) -> Drawing:
-        return picture_drawing(self._picture())
-
-    def _picture(self) -> Picture:
         from recallscope.audits.picture import audit_picture
 
-        return audit_picture(self)
+        return picture_drawing(audit_picture(self))
 
 
 def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
@@ -179,22 +150,16 @@ def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
     counts = {
         f"{memory}_{name}": count
         for memory in MEMORIES
-        for name, count in told(getattr(facts, memory)).items()
+        for name, count in finite(getattr(facts, memory)).items()
     }
     return {
         "checkpoint": checkpoint.name,
         "role": table.role,
         "table": table.name,
-        "rows": table.rows,
-        "used_rows": table.used_rows,
-        "dim": table.dim,
+        **{name: getattr(table, name) for name in ("rows", "used_rows", "dim")},
         "effective_dim_raw": found.effective_dim["raw"],
         "effective_dim_centred": found.effective_dim["centred"],
-        "participation_ratio": found.participation_ratio,
-        "stable_rank": found.stable_rank,
-        "isoscore": found.isoscore,
-        "rank": found.rank,
-        "mean_share": found.mean_share,
+        **{name: getattr(found, name) for name in _SHOWN},
         **counts,
         "binds": facts.binds,
     }

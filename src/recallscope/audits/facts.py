@@ -7,7 +7,6 @@ matrix between the two tables, filled by one step of learning or by training to 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
+from recallscope.common.plain import Plain, finite
 from recallscope.theory.choosing import facts_held
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Counts = dict[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableFacts:
+class TableFacts(Plain):
     """How many facts a memory on a model's tables holds.
 
     Attributes:
@@ -60,36 +60,7 @@ class TableFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: null is more than `looked_at`."""
-        return {
-            "one_step": told(self.one_step),
-            "trained": told(self.trained),
-            "treated": {name: told(each) for name, each in self.treated.items()},
-            "looked_at": self.looked_at,
-            "binds": self.binds,
-        }
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> TableFacts:
-        """The inverse of `to_dict`."""
-        return cls(
-            one_step=untold(given["one_step"]),
-            trained=untold(given["trained"]),
-            treated={name: untold(each) for name, each in given["treated"].items()},
-            looked_at=given["looked_at"],
-            binds=given["binds"],
-        )
-
-
-def told(counts: Counts) -> dict[str, float | None]:
-    """Counts fit for JSON."""
-    return {
-        f"{share:g}": count if math.isfinite(count) else None for share, count in counts.items()
-    }
-
-
-def untold(given: Mapping[str, float | None]) -> Counts:
-    """The inverse of `told`."""
-    return {float(share): math.inf if count is None else count for share, count in given.items()}
+        return dict(finite(vars(self)))
 
 
 def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]:

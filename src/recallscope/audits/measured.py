@@ -8,13 +8,14 @@ is predicted for those.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES, Counts, told, trained_by_rank, untold
+from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
+from recallscope.common.plain import Plain, finite
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _SURE = 2.0  # standard errors
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredFacts:
+class MeasuredFacts(Plain):
     """Facts by the share recalled: as predicted for the rows that were taken, and as measured.
 
     `low` and `high` are two standard errors away.
@@ -50,17 +51,7 @@ class MeasuredFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        counts = {name: told(getattr(self, name)) for name in _COUNTS}
-        return {"dim": self.dim, "rows": self.rows, "runs": self.runs, **counts}
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> MeasuredFacts:
-        """The inverse of `to_dict`."""
-        counts = {name: untold(given[name]) for name in _COUNTS}
-        return cls(dim=given["dim"], rows=given["rows"], runs=given["runs"], **counts)
-
-
-_COUNTS = ("predicted", "measured", "low", "high")
+        return dict(finite(vars(self)))
 
 
 def measure_facts(

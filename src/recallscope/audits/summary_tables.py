@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
 from recallscope.audits.facts import MEMORIES, TREATMENTS, Counts
 from recallscope.common.formatting import format_number
@@ -45,48 +47,7 @@ def measured_table(found: CheckpointAudit) -> list[Row]:
 
 def statistics_table(tables: list[TableAudit]) -> list[Row]:
     """What tables are like, one in each column."""
-
-    def row(called: str, values: list[str]) -> Row:
-        return [called, *values]
-
-    seen = [table.statistics for table in tables]
-    return [
-        row("rows", [f"{table.rows:,}" for table in tables]),
-        row("rows in use", [f"{table.used_rows:,}" for table in tables]),
-        row("dimensions", [str(table.dim) for table in tables]),
-        row(
-            "effective dimension",
-            [_uncertain(each.effective_dim, each.effective_dim_error, "raw") for each in seen],
-        ),
-        row(
-            "effective dimension, centred",
-            [_uncertain(each.effective_dim, each.effective_dim_error, "centred") for each in seen],
-        ),
-        row("share of the mean in squared lengths", [f"{each.mean_share:.3f}" for each in seen]),
-        row(
-            "length of a row: 5 %, median, 95 %",
-            [", ".join(format_number(each) for each in one.lengths[1:4]) for one in seen],
-        ),
-        row("participation ratio", [format_number(each.participation_ratio) for each in seen]),
-        row("stable rank", [format_number(each.stable_rank) for each in seen]),
-        row("IsoScore", [f"{each.isoscore:.3f}" for each in seen]),
-        row("rank", [str(each.rank) for each in seen]),
-        row(
-            "mean squared cosine, times that of random rows",
-            [
-                f"{table.dim / each.effective_dim['raw']:.1f}"
-                for table, each in zip(tables, seen, strict=True)
-            ],
-        ),
-        row(
-            "99 % of cosines are within",
-            [
-                f"±{each.overlaps['raw']['percentile_99']:.2f} "
-                f"(random ±{each.overlaps['random']['percentile_99']:.2f})"
-                for each in seen
-            ],
-        ),
-    ]
+    return [[called, *map(text, tables)] for called, text in _STATISTICS.items()]
 
 
 def comparison_table(found: Audit) -> list[Row]:
@@ -95,22 +56,14 @@ def comparison_table(found: Audit) -> list[Row]:
     for each in found.checkpoints:
         for table in each.tables:
             dims = table.statistics.effective_dim
-            facts = each.facts
-            rows.append(
-                [
-                    _short(each.name),
-                    table.role,
-                    f"{table.used_rows:,}",
-                    str(table.dim),
-                    format_number(dims["raw"]),
-                    format_number(dims["centred"]),
-                    *(
-                        _count(getattr(facts, memory)[share], facts.looked_at)
-                        for memory in MEMORIES
-                        for share in (0.5, 0.9)
-                    ),
-                ]
+            counts = (
+                _count(getattr(each.facts, memory)[share], each.facts.looked_at)
+                for memory in MEMORIES
+                for share in (0.5, 0.9)
             )
+            sizes = f"{table.used_rows:,}", str(table.dim)
+            effective = format_number(dims["raw"]), format_number(dims["centred"])
+            rows.append([_short(each.name), table.role, *sizes, *effective, *counts])
     return rows
 
 
@@ -140,9 +93,10 @@ def _short(name: str) -> str:
     return "/".join(parts[-2:])[-40:]
 
 
-def _uncertain(dims: dict[str, float], errors: dict[str, float], how: str) -> str:
-    error = f" ± {format_number(errors[how], 2)}" if errors[how] else ""
-    return f"{format_number(dims[how])}{error}"
+def _effective(table: TableAudit, how: str) -> str:
+    error = table.statistics.effective_dim_error[how]
+    uncertain = f" ± {format_number(error, 2)}" if error else ""
+    return f"{format_number(table.statistics.effective_dim[how])}{uncertain}"
 
 
 def _counts(counts: Counts, looked_at: int) -> list[str]:
@@ -151,3 +105,27 @@ def _counts(counts: Counts, looked_at: int) -> list[str]:
 
 def _count(count: float, looked_at: int) -> str:
     return f">{looked_at:,}" if count == float("inf") else f"{float(f'{count:.3g}'):,.0f}"
+
+
+_STATISTICS: dict[str, Callable[[TableAudit], str]] = {
+    "rows": lambda table: f"{table.rows:,}",
+    "rows in use": lambda table: f"{table.used_rows:,}",
+    "dimensions": lambda table: str(table.dim),
+    "effective dimension": lambda table: _effective(table, "raw"),
+    "effective dimension, centred": lambda table: _effective(table, "centred"),
+    "share of the mean in squared lengths": lambda table: f"{table.statistics.mean_share:.3f}",
+    "length of a row: 5 %, median, 95 %": lambda table: ", ".join(
+        map(format_number, table.statistics.lengths[1:4])
+    ),
+    "participation ratio": lambda table: format_number(table.statistics.participation_ratio),
+    "stable rank": lambda table: format_number(table.statistics.stable_rank),
+    "IsoScore": lambda table: f"{table.statistics.isoscore:.3f}",
+    "rank": lambda table: str(table.statistics.rank),
+    "mean squared cosine, times that of random rows": lambda table: (
+        f"{table.dim / table.statistics.effective_dim['raw']:.1f}"
+    ),
+    "99 % of cosines are within": lambda table: (
+        f"±{table.statistics.overlaps['raw']['percentile_99']:.2f} "
+        f"(random ±{table.statistics.overlaps['random']['percentile_99']:.2f})"
+    ),
+}

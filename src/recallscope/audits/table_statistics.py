@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from recallscope.audits.used_rows import Advance, UsedRows
+from recallscope.common.plain import Plain
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -38,7 +39,7 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableStatistics:
+class TableStatistics(Plain):
     """What the rows in use of a table are like.
 
     Attributes:
@@ -71,10 +72,6 @@ class TableStatistics:
     overlaps: dict[str, dict[str, float]]
     cosines: dict[str, tuple[float, ...]]
     worst: dict[str, tuple[tuple[int, float], ...]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def sampled_rows(used: int, dim: int) -> int:

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import (
-    Accuracy,
-    Seed,
-    Seeds,
-    Yes,
-    asks_for_a_problem,
-    asks_how_to_test,
-    asks_where_to_run,
-    one_of,
-    writes_results,
-)
+from recallscope.cli.options import Accuracy, Asked, Seed, Seeds, Yes, one_of, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.measurement import print_ablations
@@ -26,15 +16,9 @@ from recallscope.record import accuracy_name
 _ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
 
-@asks_for_a_problem()
-@asks_how_to_test()
-@asks_where_to_run()
-@writes_results()
+@takes("problem", "tests", "where", "output")
 def ablate(
-    options: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     names: Annotated[
         list[str] | None,
         one_of(_ABLATIONS, "; all that apply if none is given.", argument=True),
@@ -53,23 +37,23 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
-    to, asked = output_from(output), names or []
-    no_arrays(options, "are not ablated; compare them with recallscope run")
-    problem = problem_from(**options)
+    to, changes = output_from(asked.output), names or []
+    no_arrays(asked.problem, "are not ablated; compare them with recallscope run")
+    problem = problem_from(**asked.problem)
     count, first = seeds_from(seeds, seed)
-    settings, place = settings_from(tests), place_from(where)
+    settings, place = settings_from(asked.tests), place_from(asked.where)
     from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.ablation import named, plan
     from recallscope.record import Status
 
-    runs = plan(named(asked, problem, accuracy_name(accuracy)), 1, first)
-    check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)
+    runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
+    check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
     with ProgressDisplay("ablations") as display, resumable():
         found = measure(
             problem,
-            asked,
+            changes,
             accuracy,
             seeds=count,
             seed=first,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from recallscope.cli.options import writes_results
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import output_from
 
 
-@writes_results()
+@takes("output")
 def audit(
-    output: dict[str, Any],
+    asked: Asked,
     what: Annotated[
         list[str],
         typer.Argument(
@@ -56,7 +56,7 @@ def audit(
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.cli.tables.audit import print_audit
 
-    to = output_from(output)
+    to = output_from(asked.output)
     path = None if page is None else check_page(page)
     with ProgressDisplay("audit") as display:
         found = look(

@@ -44,17 +44,14 @@ COMMANDS = {
     ),
     "audit": _Entry("audit", "Say what the embedding table of a checkpoint can hold."),
     "sweep": _Entry("sweep", "Run every cell of a sweep that the store has no record of."),
-    "bench": _Entry("bench", "Measure how fast this machine learns."),
     "explore": _Entry(
         "explore", "Write one page to play with the closed forms, and open it in the browser."
     ),
-    "cite": _Entry("cite", "Print BibTeX for the paper and for this software."),
     "records": _Entry(
         "records", "List, verify, repair, compact, merge or export the records of a store."
     ),
     "paper": _Entry("paper", "The claims of arXiv 2603.15923: measurements, verdicts and figures."),
 }
-_WITHOUT_SIZES = ("explore", "cite")
 
 
 def load_command(name: str) -> Any:
@@ -65,7 +62,7 @@ def load_command(name: str) -> Any:
     from recallscope.cli.options import UNITS, Command
 
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    units = None if name in _WITHOUT_SIZES else UNITS
+    units = None if name == "explore" else UNITS
     alone.command(name, cls=Command, epilog=units)(getattr(module, name))
     return typer.main.get_command(alone)
 

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recallscope.cli.execution import place_from, resumable
-from recallscope.cli.options import (
-    Quantity,
-    asks_for_a_problem,
-    asks_for_a_search,
-    asks_how_to_test,
-    asks_where_to_run,
-    writes_results,
-)
+from recallscope.cli.options import Asked, Quantity, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_critical
 
 
-@asks_for_a_problem(arrays=True)
-@asks_for_a_search()
-@asks_how_to_test()
-@asks_where_to_run()
-@writes_results()
+@takes("problem", "search", "tests", "where", "output", arrays=True)
 def critical(
-    options: dict[str, Any],
-    how: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     quantity: Quantity,
 ) -> int:
     """Measure the size at which an accuracy crosses a target, with an interval.
@@ -42,15 +25,15 @@ def critical(
       recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
           --length 64 --json
     """
-    to = output_from(output)
-    fill_in(options, quantity)
-    problem, arrays = problem_to_run(options, [quantity])
-    asked = search_from(how) | settings_from(tests, arrays) | place_from(where)
+    to = output_from(asked.output)
+    fill_in(asked.problem, quantity)
+    problem, arrays = problem_to_run(asked.problem, [quantity])
+    how = search_from(asked.search) | settings_from(asked.tests, arrays) | place_from(asked.where)
     from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
     with ProgressDisplay("search") as display, resumable():
-        found = measure(problem, quantity, **asked, progress=display.update)
+        found = measure(problem, quantity, **how, progress=display.update)
     to.show(found, print_critical)
     return 0 if found.status is Status.OK else 1

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recallscope.cli.execution import place_from, resumable
-from recallscope.cli.options import (
-    OUTPUT,
-    QuantityIfAny,
-    Source,
-    asks_for_a_problem,
-    asks_for_a_search,
-    asks_how_to_test,
-    asks_where_to_run,
-    refuse_all_but,
-    writes_results,
-)
+from recallscope.cli.options import OUTPUT, Asked, QuantityIfAny, Source, refuse_all_but, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
@@ -28,18 +18,10 @@ if TYPE_CHECKING:
     from recallscope.measurement.scaling import Scaling
 
 
-@asks_for_a_problem(arrays=True)
-@asks_for_a_search()
-@asks_how_to_test()
-@asks_where_to_run()
-@writes_results()
+@takes("problem", "search", "tests", "where", "output", arrays=True)
 def fit(
     context: typer.Context,
-    options: dict[str, Any],
-    how: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     quantity: QuantityIfAny = None,
     vary: Annotated[
         list[str] | None,
@@ -69,13 +51,12 @@ def fit(
     from recallscope.measurement.scaling import scaling_from_rows
     from recallscope.statistics.power_law import FitStatus
 
-    to, powers = output_from(output), _powers(expect or [])
+    to, powers = output_from(asked.output), _powers(expect or [])
     if source is not None:
         refuse_all_but(("source", "expect", *OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
-        asked = search_from(how) | place_from(where)
-        found = _measure(options, quantity, vary or [], tests, asked | {"expect": powers})
+        found = _measure(asked, quantity, vary or [], powers)
     to.show(found, print_law)
     return 1 if found.law.status is FitStatus.UNDETERMINED else 0
 
@@ -93,11 +74,7 @@ def _powers(given: list[str]) -> dict[str, float]:
 
 
 def _measure(
-    options: dict[str, Any],
-    quantity: str | None,
-    vary: list[str],
-    tests: dict[str, Any],
-    asked: dict[str, Any],
+    asked: Asked, quantity: str | None, vary: list[str], powers: dict[str, float]
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.measurement.axis import check_varied, parse_axis
@@ -106,13 +83,13 @@ def _measure(
         raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
     axes = [parse_axis(each) for each in vary]
     check_varied(axes, quantity)
-    if missing := [axis.name for axis in axes if options[axis.name] is None]:
+    if missing := [axis.name for axis in axes if asked.problem[axis.name] is None]:
         raise ProblemError(f"sizes are varied about a problem; give --{missing[0]} too")
-    fill_in(options, quantity)
-    problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
-    asked |= settings_from(tests, arrays)
+    fill_in(asked.problem, quantity)
+    problem, arrays = problem_to_run(asked.problem, [quantity, *(axis.name for axis in axes)])
+    how = search_from(asked.search) | settings_from(asked.tests, arrays) | place_from(asked.where)
     from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
     from recallscope.cli.progress import ProgressDisplay
 
     with ProgressDisplay("searches") as display, resumable():
-        return measure(problem, quantity, axes, **asked, progress=display.update)
+        return measure(problem, quantity, axes, **how, expect=powers, progress=display.update)

@@ -117,16 +117,25 @@ def _let_go() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _version(wanted: bool) -> None:
+def _version(context: typer.Context, wanted: bool) -> None:
     if wanted:
         print(f"recallscope {__version__}")
+        if context.params["verbose"]:
+            from importlib.resources import files  # here, as other commands would wait for it
+
+            citation = files("recallscope.cli").joinpath("citation.bib")
+            print(citation.read_text(encoding="utf-8"), end="")
         raise typer.Exit
 
 
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, help="Show the version.")
+    ] = False,
+    verbose: Annotated[  # eager, to be known when the version is shown
+        bool, typer.Option("--verbose", is_eager=True, help="With --version: BibTeX too.")
     ] = False,
 ) -> None:
-    pass
+    if verbose:
+        raise ProblemError("--verbose goes with --version")

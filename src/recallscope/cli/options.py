@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from inspect import Parameter, signature
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -48,6 +49,18 @@ class Command(TyperCommand):
         self._name_parts()
         return super().get_help(ctx)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options; those of a training apart, as most commands are used without."""
+        lists: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Training options": []}
+        for each in self.get_params(ctx):
+            option = "Training options" if each.name in TRAINING else "Options"
+            title = "Arguments" if each.param_type_name == "argument" else option
+            lists[title].append(each.get_help_record(ctx))
+        for title, records in lists.items():
+            if shown := [each for each in records if each is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Options and their help, for shells that show it."""
         self._name_parts()
@@ -84,8 +97,8 @@ def _name(choices: Sequence[str] | str, default: str | None, more: str = ".") ->
     return Annotated[str | None, one_of(choices, more)], default
 
 
-def _flag(help: str) -> tuple[Any, Any]:
-    return Annotated[bool, typer.Option(help=help)], False
+def _flag(help: str, *flags: str) -> tuple[Any, Any]:
+    return Annotated[bool, typer.Option(*flags, help=help)], False
 
 
 Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed, 0 or more.")]
@@ -139,15 +152,8 @@ _PROBLEM = {
     "width": _text("M", "MLP width; omit for attention only."),
     "activation": _name(ACTIVATIONS, None, "; of the MLP, relu if not given."),
     "embedding": _name("embedding", "sphere"),
-    "trigger_in_values": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--trigger-in-values/--no-trigger-in-values",
-                help="Add the trigger to the values too.",
-            ),
-        ],
-        False,
+    "trigger_in_values": _flag(
+        "Add the trigger to the values too.", "--trigger-in-values/--no-trigger-in-values"
     ),
     "regime": _name(REGIMES, "limit"),
     "eta": _text("STEP", "First step, above 0; literal regime only."),
@@ -174,15 +180,7 @@ _SEARCH = {
     "precision": _text("SHARE", "The width of the interval that is good enough.", "0.1"),
     "budget": _text("COUNT", "The most runs of one search, up to 1M.", "64"),
     "seed": (Seed, "0"),
-    "no_theory": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--no-theory", help="Start from the whole range instead of the predicted size."
-            ),
-        ],
-        False,
-    ),
+    "no_theory": _flag("Start from the whole range instead of the predicted size.", "--no-theory"),
 }
 _PLACE = {
     "store": _text(
@@ -202,12 +200,7 @@ _OUTPUT = {
     "table": _text("FILE", "Write a table: .csv, .parquet or .tex."),
     "figure": _text("FILE", "Write a figure: .pdf, .png or .svg."),
     "figure_width": _text("INCHES", "Of the figure: 3.25 for one column, 6.75 for two."),
-    "no_caption": (
-        Annotated[
-            bool, typer.Option("--no-caption", help="Write the caption to a text file instead.")
-        ],
-        False,
-    ),
+    "no_caption": _flag("Write the caption to a text file instead.", "--no-caption"),
     "as_json": (Json, False),
 }
 OUTPUT = tuple(_OUTPUT)
@@ -217,40 +210,58 @@ _RECORDS = {
 }
 
 
-def asks_for_a_problem(
-    arrays: bool = False, only: Collection[str] = _PROBLEM.keys(), **defaults: str
+_GROUPS = {
+    "problem": _PROBLEM,
+    "search": _SEARCH,
+    "tests": _TESTS,
+    "where": _PLACE,
+    "output": _OUTPUT,
+    "records": _RECORDS,
+}
+
+
+class Asked(SimpleNamespace):
+    """Options that many commands have, as they were given: a dictionary for each group taken."""
+
+
+def takes(
+    *groups: str, arrays: bool = False, **defaults: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a problem, and hand them over as one dictionary.
+    """Give a command groups of options, and hand them over as `asked`.
 
     `arrays` says whether the command can do something with arrays of the user's own.
     """
-    offered = _PROBLEM | (_ARRAYS if arrays else {})
-    return _shares("options", {name: offered[name] for name in only}, defaults)
+    offered = {group: _GROUPS[group] for group in groups}
+    if arrays:
+        offered["problem"] = _PROBLEM | _ARRAYS
 
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        shared = [
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
+            )
+            for group in offered.values()
+            for name, (kind, default) in group.items()
+        ]
+        signed = signature(command, eval_str=True)
+        own = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for name, parameter in signed.parameters.items()
+            if name != "asked"
+        ]
 
-def asks_for_a_search() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of a search, and hand them over as one dictionary."""
-    return _shares("how", _SEARCH, {})
+        @wraps(command)
+        def with_options(**given: Any) -> Any:
+            asked = {
+                group: {name: given.pop(name) for name in named} for group, named in offered.items()
+            }
+            return command(asked=Asked(**asked), **given)
 
+        with_options.__signature__ = signed.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
+        return with_options
 
-def asks_where_to_run(**defaults: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of executors and stores, and hand them over as one dictionary."""
-    return _shares("where", _PLACE, defaults)
-
-
-def asks_how_to_test() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of how runs are made, and hand them over as one dictionary."""
-    return _shares("tests", _TESTS, {})
-
-
-def writes_results() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of what becomes of its result, handed over as one dictionary."""
-    return _shares("output", _OUTPUT, {})
-
-
-def asks_for_a_store() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command about records their store, and hand it over with whether JSON is wanted."""
-    return _shares("asked", _RECORDS, {})
+    return decorate
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
@@ -272,32 +283,3 @@ def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
             f"--from runs nothing and takes the rest from what it reads; leave {', '.join(others)} "
             "out"
         )
-
-
-def _shares(
-    place: str, group: dict[str, tuple[Any, Any]], defaults: dict[str, str]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        shared = [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=defaults.get(name, default), annotation=kind
-            )
-            for name, (kind, default) in group.items()
-        ]
-        asked = signature(command, eval_str=True)
-        own = [
-            parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for name, parameter in asked.parameters.items()
-            if name != place
-        ]
-
-        @wraps(command)
-        def with_options(**given: Any) -> Any:
-            given[place] = {name: given.pop(name) for name in group}
-            return command(**given)
-
-        with_options.__signature__ = asked.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
-        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
-        return with_options
-
-    return decorate

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recallscope.cli.execution import resumable, workers_from
-from recallscope.cli.options import Command, Json, asks_where_to_run, one_of
+from recallscope.cli.options import Asked, Command, Json, one_of, takes
 from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 
@@ -65,8 +65,8 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 
 
 @app.command(cls=Command)
-@asks_where_to_run(store=_OWN_RUNS, executor="processes")
-def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json = False) -> int:
+@takes("where", store=_OWN_RUNS, executor="processes")
+def run(asked: Asked, name: Name, size: Size = "smoke", as_json: Json = False) -> int:
     """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
 
     Interrupt it at any time: the same command resumes. Sizes, with the time for all
@@ -84,10 +84,10 @@ def run(where: dict[str, Any], name: Name, size: Size = "smoke", as_json: Json =
         findings = run_claims(
             name,
             size=size,
-            store=where["store"],
-            executor=where["executor"],
-            workers=workers_from(where),
-            address=where["address"],
+            store=asked.where["store"],
+            executor=asked.where["executor"],
+            workers=workers_from(asked.where),
+            address=asked.where["address"],
             progress=displays.show,
         )
     _print_findings(findings, as_json)

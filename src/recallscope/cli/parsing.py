@@ -77,7 +77,7 @@ def closed_form_problem(options: dict[str, Any]) -> Problem:
 
 
 def problem_to_run(
-    options: dict[str, Any], varied: Collection[str]
+    options: dict[str, Any], varied: Collection[str] = ()
 ) -> tuple[Problem, Embeddings | None]:
     """A problem some of whose sizes are sought or varied, and the arrays that it names, if any."""
     arrays, options["embedding"] = own_arrays(options["embedding"])

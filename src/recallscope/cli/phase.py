@@ -11,17 +11,15 @@ from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     ACCURACIES,
     OUTPUT,
+    Asked,
     Seed,
     Seeds,
     Source,
     Yes,
-    asks_for_a_problem,
-    asks_how_to_test,
-    asks_where_to_run,
     given_options,
     one_of,
     refuse_all_but,
-    writes_results,
+    takes,
 )
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import (
@@ -45,16 +43,10 @@ if TYPE_CHECKING:
 _WITH_FROM = ("source", "target", *OUTPUT)
 
 
-@asks_for_a_problem(arrays=True)
-@asks_how_to_test()
-@asks_where_to_run()
-@writes_results()
+@takes("problem", "tests", "where", "output", arrays=True)
 def phase(
     context: typer.Context,
-    options: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     x: Annotated[
         str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
     ] = None,
@@ -95,26 +87,28 @@ def phase(
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
-    to = output_from(output)
-    asked = accuracy or "recall", number_or_text(target or "0.5")
+    to = output_from(asked.output)
+    sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and _is_store(source):
         from recallscope.api.phase import phase_of_store
 
-        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *options], context)
-        chosen = selection_from(options, given_options(context))
-        found = [phase_of_store(source, x or "", y or "", chosen, asked[1], asked[0])]
+        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *asked.problem], context)
+        chosen = selection_from(asked.problem, given_options(context))
+        found = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
-        found = from_rows(read_csv(source), None if target is None else asked[1])
+        found = from_rows(read_csv(source), None if target is None else sought[1])
     elif theory_only:
         from recallscope.theory.phase_map import phase_map
 
-        axes = _axes(options, x, y)
-        problem = closed_form_problem(options)
-        to.show(phase_map(problem, *axes, accuracy_name(asked[0])), print_phase_map)
+        axes = _axes(asked.problem, x, y)
+        problem = closed_form_problem(asked.problem)
+        to.show(phase_map(problem, *axes, accuracy_name(sought[0])), print_phase_map)
         return 0
     else:
-        found = [_measure(options, tests, where, _axes(options, x, y), seeds, seed, asked, yes)]
+        found = [
+            _measure(asked, _axes(asked.problem, x, y), seeds_from(seeds, seed, 2**62), sought, yes)
+        ]
     to.show(PhaseDiagrams(diagrams=found), print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
@@ -133,20 +127,16 @@ def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, 
 
 
 def _measure(
-    options: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
+    asked: Asked,
     axes: tuple[Axis, Axis],
-    seeds: str,
-    seed: str,
-    asked: tuple[str, Any],
+    seeds: tuple[int, int],
+    sought: tuple[str, Any],
     yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
-    problem, arrays = problem_to_run(options, [axis.name for axis in axes])
-    settings = settings_from(tests, arrays)
-    count, first = seeds_from(seeds, seed, largest=2**62)
-    place = place_from(where)
+    problem, arrays = problem_to_run(asked.problem, [axis.name for axis in axes])
+    settings = settings_from(asked.tests, arrays)
+    (count, first), place = seeds, place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
     from recallscope.cli.progress import ProgressDisplay
@@ -154,8 +144,8 @@ def _measure(
 
     check_plan(problem, *axes, count)
     runs = plan(problem, *axes, 1, first)
-    check_time_of([each for each, _ in runs], count, Settings(**settings), where, yes)
-    accuracy, target = asked
+    check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
+    accuracy, target = sought
     with ProgressDisplay("phase diagram") as display, resumable():
         return measure(
             problem,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Command, asks_for_a_store, one_of
-from recallscope.cli.tables.output import print_either, print_json
+from recallscope.cli.options import Asked, Command, one_of, takes
+from recallscope.cli.tables.output import print_either, say
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError, choice
 
@@ -35,20 +35,22 @@ def _which(
     context.obj = {"store": store, "as_json": as_json}
 
 
-def _opened(context: typer.Context, asked: dict[str, Any]) -> tuple[Store, bool]:
+def _opened(context: typer.Context, asked: Asked) -> tuple[Store, bool]:
     """The store, and whether JSON is wanted: said before the name of the command or after it."""
-    places = {place for place in (context.obj["store"], asked["store"]) if place is not None}
+    places = {
+        place for place in (context.obj["store"], asked.records["store"]) if place is not None
+    }
     if len(places) != 1:
         once = ", once" if places else ""
         raise ProblemError(f"give the store whose records are meant: --store PLACE{once}")
     store = store_from({"store": places.pop()})
     assert store is not None
-    return store, asked["as_json"] or context.obj["as_json"]
+    return store, asked.records["as_json"] or context.obj["as_json"]
 
 
 @app.command("list", cls=Command)
-@asks_for_a_store()
-def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
+@takes("records")
+def list_records(context: typer.Context, asked: Asked) -> None:
     """Count the records by status, and show each problem's means with their intervals.
 
     \b
@@ -64,8 +66,8 @@ def list_records(context: typer.Context, asked: dict[str, Any]) -> None:
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
-def verify(context: typer.Context, asked: dict[str, Any]) -> int:
+@takes("records")
+def verify(context: typer.Context, asked: Asked) -> int:
     """Read every shard, and check its hash, its keys and that no record is there twice.
 
     Exit code 1 if a shard cannot be used, or a record is there twice or under a wrong key: see
@@ -79,10 +81,10 @@ def verify(context: typer.Context, asked: dict[str, Any]) -> int:
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
+@takes("records")
 def repair(
     context: typer.Context,
-    asked: dict[str, Any],
+    asked: Asked,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
 ) -> None:
     """Put shards that cannot be used aside, under other names; put doubled records together.
@@ -98,24 +100,23 @@ def repair(
     found = store.verify()
     if yes:
         store.repair()
-    if in_json:
-        print_json({"left_out": found.left_out, "duplicated": found.duplicated, "repaired": yes})
-        return
-    for name, why in found.left_out.items():
-        print(f"{'put aside' if yes else 'cannot be used'}: {name} ({why})")
-    if found.duplicated:
-        print(f"{found.duplicated} records {'were' if yes else 'are'} there more than once.")
-    if not found.left_out and not found.duplicated:
-        print("There is nothing to repair.")
-    elif not yes:
-        print("Nothing was changed; repair --yes puts this right.")
+    document = {"left_out": found.left_out, "duplicated": found.duplicated, "repaired": yes}
+    done, were = ("put aside", "were") if yes else ("cannot be used", "are")
+    lost = found.left_out or found.duplicated
+    said = (
+        *(f"{done}: {name} ({why})" for name, why in found.left_out.items()),
+        found.duplicated and f"{found.duplicated} records {were} there more than once.",
+        not lost and "There is nothing to repair.",
+        lost and not yes and "Nothing was changed; repair --yes puts this right.",
+    )
+    print_either(in_json, document, say, *said)
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
+@takes("records")
 def upgrade(
     context: typer.Context,
-    asked: dict[str, Any],
+    asked: Asked,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
 ) -> None:
     """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
@@ -145,10 +146,10 @@ def upgrade(
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
+@takes("records")
 def compact(
     context: typer.Context,
-    asked: dict[str, Any],
+    asked: Asked,
     drop: Annotated[
         list[str] | None,
         one_of(
@@ -174,10 +175,10 @@ def compact(
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
+@takes("records")
 def merge(
     context: typer.Context,
-    asked: dict[str, Any],
+    asked: Asked,
     others: Annotated[
         list[str], typer.Argument(metavar="PLACE...", help="The stores to take records from.")
     ],
@@ -194,38 +195,33 @@ def merge(
     store, in_json = _opened(context, asked)
     merged = [store.merge(Store(other)) for other in others]
     found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
-    if in_json:
-        print_json(
-            {
-                "added": found.added,
-                "better_there": found.better,
-                "completed": found.completed,
-                "conflicts": found.conflicts,
-            }
-        )
-    else:
-        print(f"{found.added} records of {', '.join(others)} were added.")
-        if found.completed:
-            print(f"{found.completed} that are here too brought metrics that were missing here.")
-        if found.better:
-            print(
-                f"{found.better} that are ok there have failed or are infeasible here and were "
-                "left; compact --drop failed, and merge again."
-            )
-        if found.conflicts:
-            print(
-                f"{found.conflicts} that are here too have other values there: one of the two was "
-                "made by other code. What is here stays; export both stores to compare them."
-            )
+    document = {
+        "added": found.added,
+        "better_there": found.better,
+        "completed": found.completed,
+        "conflicts": found.conflicts,
+    }
+    said = (
+        f"{found.added} records of {', '.join(others)} were added.",
+        found.completed
+        and f"{found.completed} that are here too brought metrics that were missing here.",
+        found.better
+        and f"{found.better} that are ok there have failed or are infeasible here and were "
+        "left; compact --drop failed, and merge again.",
+        found.conflicts
+        and f"{found.conflicts} that are here too have other values there: one of the two was "
+        "made by other code. What is here stays; export both stores to compare them.",
+    )
+    print_either(in_json, document, say, *said)
     if found.conflicts:
         raise typer.Exit(1)
 
 
 @app.command(cls=Command)
-@asks_for_a_store()
+@takes("records")
 def export(
     context: typer.Context,
-    asked: dict[str, Any],
+    asked: Asked,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv or .parquet file to write.")],
 ) -> None:
     """Write all records to one file.

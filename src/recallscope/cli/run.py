@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from recallscope.cli.execution import check_time, place_from
-from recallscope.cli.options import (
-    Seed,
-    Seeds,
-    Yes,
-    asks_for_a_problem,
-    asks_how_to_test,
-    asks_where_to_run,
-    writes_results,
-)
+from recallscope.cli.options import Asked, Seed, Seeds, Yes, takes
 from recallscope.cli.output import output_from
-from recallscope.cli.parsing import own_arrays, problem_from, seeds_from, settings_from
+from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.tables.run import print_run
 from recallscope.common.machine import available_cores
 
 
-@asks_for_a_problem(arrays=True)
-@asks_how_to_test()
-@asks_where_to_run()
-@writes_results()
+@takes("problem", "tests", "where", "output", arrays=True)
 def run(
-    options: dict[str, Any],
-    tests: dict[str, Any],
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     seed: Seed = "0",
     seeds: Seeds = "1",
     yes: Yes = False,
@@ -41,11 +25,10 @@ def run(
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    to = output_from(output)
-    arrays, options["embedding"] = own_arrays(options["embedding"])
-    problem = problem_from(**options)
+    to = output_from(asked.output)
+    problem, arrays = problem_to_run(asked.problem)
     count, first = seeds_from(seeds, seed)
-    settings, place = settings_from(tests, arrays), place_from(where)
+    settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
     from recallscope.api.run import run as measure  # with torch, after what may be mistaken
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import run as experiment

@@ -13,7 +13,7 @@ from recallscope.cli.execution import (
     resumable,
     workers_from,
 )
-from recallscope.cli.options import Yes, asks_where_to_run, writes_results
+from recallscope.cli.options import Asked, Yes, takes
 from recallscope.cli.output import Output, output_from
 from recallscope.cli.tables.measurement import print_searches
 from recallscope.cli.tables.output import print_either, print_json
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_TOLD = 5  # cells that are not ok
 
 
-class _Asked(NamedTuple):
+class _Plan(NamedTuple):
     spec: Sweep
     where: dict[str, Any]
     cut: int | None
@@ -46,11 +46,9 @@ def _print_schema(wanted: bool) -> None:
         raise typer.Exit
 
 
-@asks_where_to_run()
-@writes_results()
+@takes("where", "output")
 def sweep(
-    where: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
     shards: Annotated[
         str | None,
@@ -95,23 +93,23 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    to, spec = output_from(output), read_sweep(file)
+    to, spec, where = output_from(asked.output), read_sweep(file), asked.where
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
-    asked = _Asked(spec, where, cut, None if part is None else _part_from(part))
+    plan = _Plan(spec, where, cut, None if part is None else _part_from(part))
     check_executor(where["executor"], workers_from(where), where["address"])
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(asked, dry_run, to)
+        return _searches(plan, dry_run, to)
     if dry_run:
-        return _print_estimate(asked, to.as_json)
+        return _print_estimate(plan, to.as_json)
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # of a large sweep, an estimate takes a while
-        check_time(_estimated(asked).seconds, yes, "see --dry-run")
+        check_time(_estimated(plan).seconds, yes, "see --dry-run")
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:
@@ -124,7 +122,7 @@ def sweep(
             limits=spec.limits,
             **place_from(where),
             shards=cut,
-            part=asked.part,
+            part=plan.part,
             fail_fast=fail_fast,
             progress=show,
             callback=_teller(display, where["store"]),
@@ -142,39 +140,39 @@ def _part_from(text: str) -> tuple[int, int]:
     return check_part((number_or_text(number), number_or_text(count)))
 
 
-def _estimated(asked: _Asked, pace: float = 1.0) -> Estimate:
+def _estimated(plan: _Plan, pace: float = 1.0) -> Estimate:
     from dataclasses import replace
 
     from recallscope.store.store import Store
     from recallscope.sweeps.estimate import estimate
     from recallscope.sweeps.sweep import check_sharded
 
-    spec, where = asked.spec, asked.where
-    settings = replace(spec.settings, sharded=asked.cut is not None)
+    spec, where = plan.spec, plan.where
+    settings = replace(spec.settings, sharded=plan.cut is not None)
     check_sharded(settings, spec.limits)
     place = where["executor"], workers_from(where)
-    return estimate(spec.cells(), Store(where["store"]), settings, *place, asked.part, pace)
+    return estimate(spec.cells(), Store(where["store"]), settings, *place, plan.part, pace)
 
 
-def _print_estimate(asked: _Asked, as_json: bool) -> int:
+def _print_estimate(plan: _Plan, as_json: bool) -> int:
     from recallscope.sweeps.estimate import measured_pace
 
-    found = _estimated(asked, measured_pace(asked.spec.settings.dtype))
-    place, executor = asked.where["store"], asked.where["executor"]
-    document = {"store": place, "executor": executor, "part": asked.part} | found._asdict()
-    print_either(as_json, document, print_estimate, executor, found, asked.part)
+    found = _estimated(plan, measured_pace(plan.spec.settings.dtype))
+    place, executor = plan.where["store"], plan.where["executor"]
+    document = {"store": place, "executor": executor, "part": plan.part} | found._asdict()
+    print_either(as_json, document, print_estimate, executor, found, plan.part)
     return 0
 
 
-def _searches(asked: _Asked, dry_run: bool, to: Output) -> int:
+def _searches(plan: _Plan, dry_run: bool, to: Output) -> int:
     from recallscope.api.sweep import sweep as search
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
-    spec, where = asked.spec, asked.where
-    if asked.cut is not None:
+    spec, where = plan.spec, plan.where
+    if plan.cut is not None:
         raise ProblemError("searches run many cells at once; leave --shards out")
-    searches = spec.searches(asked.part)
+    searches = spec.searches(plan.part)
     if dry_run:
         most = sum(search.budget for search in searches)
         said = f"{len(searches)} searches of at most {most} runs in all."
@@ -182,7 +180,7 @@ def _searches(asked: _Asked, dry_run: bool, to: Output) -> int:
         print_either(to.as_json, document, print, said)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
-        found = search(spec, part=asked.part, progress=display.update, **place_from(where))
+        found = search(spec, part=plan.part, progress=display.update, **place_from(where))
     to.show(found, lambda found: print_searches(found.searches))
     return 0 if all(each.status is Status.OK for each in found.searches) else 1
 

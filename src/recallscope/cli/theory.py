@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from recallscope.cli.options import (
-    Accuracy,
-    LawName,
-    Quantity,
-    Seeds,
-    Target,
-    asks_for_a_problem,
-    writes_results,
-)
+from recallscope.cli.options import Accuracy, Asked, LawName, Quantity, Seeds, Target, takes
 from recallscope.cli.output import output_from
-from recallscope.cli.parsing import closed_form_problem, fill_in, own_arrays, problem_from
+from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
 from recallscope.cli.tables.theory import (
     print_bound,
     print_check,
@@ -31,9 +23,8 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0  # seconds that a command may be silent
 
 
-@asks_for_a_problem(arrays=True)
-@writes_results()
-def predict(options: dict[str, Any], output: dict[str, Any], law: LawName = None) -> int:
+@takes("problem", "output", arrays=True)
+def predict(asked: Asked, law: LawName = None) -> int:
     """Predict the accuracies by a law, and say what they come from; exit 1 if there is none.
 
     With --learner adam (or gd, muon, converged) recall at the end of training, by the law that was
@@ -50,9 +41,8 @@ def predict(options: dict[str, Any], output: dict[str, Any], law: LawName = None
     from recallscope.api.predict import predict as find
     from recallscope.cli.progress import ProgressDisplay
 
-    to = output_from(output)
-    arrays, options["embedding"] = own_arrays(options["embedding"])
-    problem = problem_from(**options)
+    to = output_from(asked.output)
+    problem, arrays = problem_to_run(asked.problem)
     with ProgressDisplay("tables") as display:
         _say_if_long(display, problem, law)
         found = find(problem, embeddings=arrays, law=law, progress=display.update)
@@ -70,11 +60,9 @@ def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) ->
         display.say(f"the prediction takes about {format_duration(seconds)}")
 
 
-@asks_for_a_problem()
-@writes_results()
+@takes("problem", "output")
 def solve(
-    options: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     quantity: Quantity,
     target: Target = "0.5",
     accuracy: Accuracy = "recall",
@@ -95,10 +83,9 @@ def solve(
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
-    to = output_from(output)
-    fill_in(options, quantity)
-    arrays, options["embedding"] = own_arrays(options["embedding"])
-    problem = problem_from(**options)
+    to = output_from(asked.output)
+    fill_in(asked.problem, quantity)
+    problem, arrays = problem_to_run(asked.problem)
     sought = problem, quantity, number_or_text(target), accuracy
     with ProgressDisplay("tables") as display:
         found = find(*sought, embeddings=arrays, law=law, progress=display.update)
@@ -106,9 +93,8 @@ def solve(
     return 0 if found.status is Status.OK else 1
 
 
-@asks_for_a_problem()
-@writes_results()
-def bound(options: dict[str, Any], output: dict[str, Any], target: Target = "0.5") -> None:
+@takes("problem", "output")
+def bound(asked: Asked, target: Target = "0.5") -> None:
     """Lower bound for estimators that see only the first gradient.
 
     \b
@@ -118,15 +104,14 @@ def bound(options: dict[str, Any], output: dict[str, Any], target: Target = "0.5
     """
     from recallscope.api.theory import bound as find
 
-    to = output_from(output)
+    to = output_from(asked.output)
     # The bound on N needs no N; with one, it also says how much V that N allows.
-    options["samples"] = options["samples"] or "inf"
-    to.show(find(closed_form_problem(options), number_or_text(target)), print_bound)
+    asked.problem["samples"] = asked.problem["samples"] or "inf"
+    to.show(find(closed_form_problem(asked.problem), number_or_text(target)), print_bound)
 
 
-@asks_for_a_problem(vocab="256", samples="1024", dim="32", length="48")
-@writes_results()
-def check(options: dict[str, Any], output: dict[str, Any], seeds: Seeds = "16") -> int:
+@takes("problem", "output", vocab="256", samples="1024", dim="32", length="48")
+def check(asked: Asked, seeds: Seeds = "16") -> int:
     """Compare every closed form with Monte Carlo, around one small problem.
 
     Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.
@@ -140,9 +125,9 @@ def check(options: dict[str, Any], output: dict[str, Any], seeds: Seeds = "16") 
     from recallscope.api.check import check as measure
     from recallscope.cli.progress import ProgressDisplay
 
-    to = output_from(output)
-    arrays, options["embedding"] = own_arrays(options["embedding"])
-    problem, count = problem_from(**options), whole_number("seeds", number_or_text(seeds), 2)
+    to = output_from(asked.output)
+    problem, arrays = problem_to_run(asked.problem)
+    count = whole_number("seeds", number_or_text(seeds), 2)
     with ProgressDisplay(f"{count} seeds") as display:
         report = measure(problem, count, embeddings=arrays, progress=display.update)
     to.show(report, print_check)

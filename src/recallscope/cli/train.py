@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from recallscope.cli.execution import check_time
-from recallscope.cli.options import Device, Dtype, Seed, Yes, asks_for_a_problem, writes_results
+from recallscope.cli.options import Asked, Device, Dtype, Seed, Yes, takes
 from recallscope.cli.output import output_from
-from recallscope.cli.parsing import own_arrays, problem_from, seeds_from
+from recallscope.cli.parsing import problem_to_run, seeds_from
 from recallscope.cli.tables.run import print_training
 from recallscope.common.csv_files import number_or_text
 
 
-@asks_for_a_problem(arrays=True, learner="adam")
-@writes_results()
+@takes("problem", "output", arrays=True, learner="adam")
 def train(
-    options: dict[str, Any],
-    output: dict[str, Any],
+    asked: Asked,
     seed: Seed = "0",
     test_samples: Annotated[
         str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")
@@ -41,9 +39,8 @@ def train(
       recallscope train --vocab 256 --samples 2048 --dim 36 --length 16 --learner gd --steps 400
       recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --checkpoint half
     """
-    to = output_from(output)
-    arrays, options["embedding"] = own_arrays(options["embedding"])
-    problem = problem_from(**options)
+    to = output_from(asked.output)
+    problem, arrays = problem_to_run(asked.problem)
     from recallscope.api.train import train as measure  # with torch, after what may be mistaken
     from recallscope.learning.cost import predict_cost
 

@@ -69,11 +69,3 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def load_average() -> float | None:
-    """How many processes ran or waited for a core, on average over the last minute, if known."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -11,15 +12,13 @@ import numpy as np
 
 from recallscope import __version__
 from recallscope.explorer.examples import EXAMPLES, example_arrays
-from recallscope.problem import ACTIVATIONS
-from recallscope.theory.accuracy import Accuracies
-from recallscope.theory.end_answers import recorded
+from recallscope.theory.choosing import law_named
 from recallscope.theory.label_pool import pool
 from recallscope.theory.memory_recall import rival_draws
 from recallscope.theory.output_cone import cone_rows
-from recallscope.theory.simulations import simulations
 
-_POOL = (64, 4096)  # the sizes that the law of the end was measured at
+_LAWS = ("three-step", "trained", "converged")  # those that the page computes
+_SIZES = ("vocab", "samples", "dim", "length")
 _POOL_DEGREE = 10  # off by less than 1e-9
 _BITS = 2**30  # Sobol's numbers are whole multiples of 1 over this
 
@@ -28,7 +27,7 @@ def page_data() -> dict[str, Any]:
     """Everything, fit for JSON.
 
     >>> sorted(page_data())
-    ['cones', 'draws', 'examples', 'measured', 'pool', 'simulated', 'trained', 'version']
+    ['cones', 'draws', 'examples', 'measured', 'pool', 'simulated', 'tested', 'trained', 'version']
     """
     measured = files("recallscope.explorer").joinpath("measured.json").read_text(encoding="utf-8")
     return {
@@ -41,6 +40,7 @@ def page_data() -> dict[str, Any]:
         "draws": np.round(rival_draws() * _BITS).astype(int).tolist(),
         "simulated": _simulated(),
         "trained": _trained(),
+        "tested": {name: dict(law_named(name).tested) for name in _LAWS},
         "measured": json.loads(measured),
         "examples": [example_arrays(example) for example in EXAMPLES],
     }
@@ -48,42 +48,39 @@ def page_data() -> dict[str, Any]:
 
 def _pool_series() -> dict[str, Any]:
     """The pool of a label as Chebyshev series in log V."""
-    middle, half = np.log(_POOL).mean(), np.diff(np.log(_POOL))[0] / 2
+    ends = law_named("converged").tested["vocab"]
+    middle, half = np.log(ends).mean(), np.diff(np.log(ends))[0] / 2
     nodes = np.polynomial.chebyshev.chebpts1(_POOL_DEGREE + 1)
     values = np.array([pool(math.exp(middle + half * node)) for node in nodes])
     mean, variance = np.polynomial.chebyshev.chebfit(nodes, values, _POOL_DEGREE).T.tolist()
-    return {"range": _POOL, "mean": mean, "variance": variance}
+    return {"range": ends, "mean": mean, "variance": variance}
 
 
 def _simulated() -> list[dict[str, Any]]:
     """The simulated problems, what was simulated, and what is predicted today."""
-    known, found, predicted = simulations()
-    rows = []
-    for place in range(len(known.vocab)):
-        alone = math.isinf(known.width[place])
-        rows.append(
-            {
-                **{name: int(getattr(known, name)[place]) for name in _SIZES},
-                "width": None if alone else int(known.width[place]),
-                "activation": None if alone else ACTIVATIONS[known.activation[place]],
-                "trigger_in_values": bool(known.marked[place]),
-                "simulated": _accuracies(found, place),
-                "predicted": _accuracies(predicted, place),
-            }
-        )
-    return rows
+    fields = (*_SIZES, "width", "activation", "trigger_in_values")
+    return [
+        {
+            **{name: getattr(problem, name) for name in fields},
+            "simulated": _short(measured),
+            "predicted": _short(predicted),
+        }
+        for problem, predicted, measured in law_named("three-step").comparisons()
+    ]
 
 
-_SIZES = ("vocab", "samples", "dim", "length")
-
-
-def _accuracies(values: Accuracies, place: int) -> dict[str, float]:
-    named = values._asdict().items()
-    return {name: float(f"{column[place]:.9g}") for name, column in named}
+def _short(accuracies: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(f"{value:.9g}") for name, value in accuracies.items()}
 
 
 def _trained() -> list[dict[str, Any]]:
     """The trainings that the law of the end was compared with."""
-    names = ("learner", *_SIZES, "predicted", "recall")
-    columns = [recorded("trained.csv")[name].tolist() for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [
+        {
+            "learner": problem.learner,
+            **{name: getattr(problem, name) for name in _SIZES},
+            "predicted": predicted["recall_accuracy"],
+            "recall": measured["recall_accuracy"],
+        }
+        for problem, predicted, measured in law_named("trained").comparisons()
+    ]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from recallscope.common.plain import plain
 from recallscope.parts.errors import did_you_mean
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
@@ -15,6 +16,9 @@ from recallscope.record import Record, Status, check_accuracy, metric_names
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.theory.problem_arrays import form_of
+
+_DIFFERENCE = ("difference", "low", "high")
+_COUNTS = ("pairs", "failed", "infeasible", "tests")
 
 
 class Arm(NamedTuple):
@@ -90,10 +94,10 @@ class AblationResult:
 
         return cls(
             ablation=Ablation(told["ablation"], arm("a"), arm("b"), told["note"]),
-            **{name: told[name] for name in ("pairs", "failed", "infeasible", "tests")},
+            **{name: told[name] for name in _COUNTS},
             a=interval("mean_a", "low_a", "high_a"),
             b=interval("mean_b", "low_b", "high_b"),
-            difference=interval("difference", "low", "high"),
+            difference=interval(*_DIFFERENCE),
         )
 
     def row(self) -> dict[str, Any]:
@@ -104,26 +108,14 @@ class AblationResult:
             cells |= {f"accuracy_{letter}": arm.accuracy, f"problem_{letter}": arm.problem.key}
             for end in Interval._fields:
                 cells[f"{end}_{letter}"] = getattr(interval, end, None)
-        return cells | {
-            "difference": getattr(self.difference, "mean", None),
-            "low": getattr(self.difference, "low", None),
-            "high": getattr(self.difference, "high", None),
-            "verdict": str(self.verdict),
-            "largest_not_excluded": self.largest,
-            "pairs": self.pairs,
-            "failed": self.failed,
-            "infeasible": self.infeasible,
-            "tests": self.tests,
-            "note": note,
-        }
+        cells |= dict(zip(_DIFFERENCE, self.difference or [None] * 3, strict=True))
+        cells |= {"verdict": str(self.verdict), "largest_not_excluded": self.largest}
+        return cells | {name: getattr(self, name) for name in _COUNTS} | {"note": note}
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the row, and both problems in full."""
-        a, b = self.ablation.a.problem, self.ablation.b.problem
-        problems = {"problem_a": a, "problem_b": b}
-        return self.row() | {
-            name: problem.to_dict() | {"key": problem.key} for name, problem in problems.items()
-        }
+        problems = self.ablation.a.problem, self.ablation.b.problem
+        return self.row() | dict(zip(("problem_a", "problem_b"), plain(problems), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,6 +126,7 @@ class Ablations(Result):
     seeds: int
     results: list[AblationResult]
     records: list[Record] = field(default_factory=list, compare=False)
+    _in_json = ("problem", "seeds")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each change."""
@@ -141,20 +134,12 @@ class Ablations(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; the records are not in it."""
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
-            "seeds": self.seeds,
-            "ablations": [each.to_dict() for each in self.results],
-        }
+        return super().to_dict() | {"ablations": plain(self.results)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Ablations:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; without records."""
-        return cls(
-            problem=Problem.from_dict(told["problem"]),
-            seeds=told["seeds"],
-            results=[AblationResult.from_dict(each) for each in told["ablations"]],
-        )
+        return super().from_dict({**told, "results": told["ablations"]})
 
     def _words(self) -> str:
         told = "; ".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.plotting.result import Drawing, Result
@@ -60,19 +60,10 @@ class CriticalSize(Result):
     """Of trainings, how many ended how."""
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> CriticalSize:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        fields = {name: told[name] for name in cls.__dataclass_fields__ if name in told}
         sizes = {name: value for name, value in told["problem"].items() if value is not None}
-        problem = Problem.from_dict(some_size(told["quantity"]) | sizes)
-        return cls(
-            **{
-                **fields,
-                "problem": problem,
-                "status": Status(told["status"]),
-                "curve": [dict(point) for point in told["curve"]],
-            }
-        )
+        return super().from_dict({**told, "problem": some_size(told["quantity"]) | sizes})
 
     def rows(self) -> list[dict[str, Any]]:
         """The points of the curve: each size that was run, with its mean and interval."""
@@ -97,10 +88,9 @@ class CriticalSize(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; the size sought is None in the problem."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         sizes = self.problem.to_dict() | {self.quantity: None}
         outside = [reason for problem in self.predicted_at for reason in extrapolated(problem)]
-        return fields | {"problem": sizes, "status": str(self.status), "extrapolated": outside}
+        return super().to_dict() | {"problem": sizes, "extrapolated": outside}
 
     @property
     def predicted_at(self) -> list[Problem]:

@@ -9,7 +9,13 @@ from typing import Any
 from recallscope.cell import check_amount
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import boundary
-from recallscope.measurement.phase_diagram import Measured, PhaseCell, PhaseDiagram, shared_fields
+from recallscope.measurement.phase_diagram import (
+    Measured,
+    PhaseCell,
+    PhaseDiagram,
+    no_boundary,
+    shared_fields,
+)
 from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
@@ -243,6 +249,8 @@ def _diagram(
         for i, row in enumerate(rows.values)
         for j, column in enumerate(columns.values)
     )
+    field = axis_field(y, problem.parts())
+    crossed = () if no_boundary(problem, y) else columns.values
     return PhaseDiagram(
         problem=problem,
         x=columns,
@@ -253,25 +261,22 @@ def _diagram(
         boundary=tuple(
             boundary(
                 [(cell.y, cell.measured.interval) for cell in cells if cell.x == column],
-                axis_field(y, problem.parts()).grows,
+                field.grows,
                 target,
                 failed=any(cell.measured.failed for cell in cells if cell.x == column),
             )
-            for column in columns.values
+            for column in crossed
         ),
         theory_boundary=tuple(
-            None if theory is None else _solved(problem.replace(**{x: column}), y, target, accuracy)
-            for column in columns.values
+            None
+            if theory is None
+            else solve(problem.replace(**{x: column}), y, target, accuracy).value
+            for column in crossed
         ),
         without_theory=without_theory,
         own=own,
+        law=None if theory is None else theory.law,
     )
-
-
-def _solved(problem: Problem, y: str, target: float, accuracy: str) -> float | None:
-    if axis_field(y, problem.parts()).monotone is None:
-        return None
-    return solve(problem, y, target, accuracy).value
 
 
 def _place(problem: Problem, x: str, y: str) -> tuple[float, float]:

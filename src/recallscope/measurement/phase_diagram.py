@@ -7,18 +7,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from recallscope.common.plain import plain
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary
+from recallscope.parts.axes import axis_field
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem
 from recallscope.statistics.intervals import Interval
-from recallscope.theory.choosing import say_extrapolated
+from recallscope.theory.choosing import law_in_words, say_extrapolated
 from recallscope.theory.phase_map import target_line
 
 TOLERANCE = 0.01
 """Of accuracy: a prediction that is this close to the interval of a cell is not called wrong."""
 
 _OF_STEPS = ("regime", "eta", "gamma")
+
+
+def no_boundary(problem: Problem, y: str) -> str | None:
+    """Why no value of a field is a boundary, if none is.
+
+    >>> adam = Problem(vocab=64, samples=256, dim=16, length=4, learner="adam")
+    >>> no_boundary(adam, "learning_rate")
+    'recall neither rises nor falls with learning_rate alone, so there is no boundary along it'
+    >>> no_boundary(adam, "samples") is None
+    True
+    """
+    if axis_field(y, problem.parts()).monotone is not None:
+        return None
+    return f"recall neither rises nor falls with {y} alone, so there is no boundary along it"
 
 
 def shared_fields(problem: Problem, x: str, y: str) -> dict[str, Any]:
@@ -44,7 +60,7 @@ class Measured(NamedTuple):
 class PhaseCell:
     """One point of the plane: what was measured there, and what the theory says, if anything.
 
-    `predicted` is the accuracy by closed forms, `stage` and `term` the noise that limits it.
+    `predicted` is the accuracy by a law, `stage` and `term` the noise that limits it.
     """
 
     x: float
@@ -72,19 +88,11 @@ class PhaseCell:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the counts of right answers are one text, so that a row can hold them."""
-        interval = self.measured.interval
-        return {
-            "right": " ".join(map(str, self.measured.right)),
-            "tests": self.measured.tests,
-            "infeasible": self.measured.infeasible,
-            "failed": self.measured.failed,
-            **{name: getattr(interval, name, None) for name in Interval._fields},
-            "predicted": self.predicted,
-            "difference": self.difference,
-            "disagrees": self.disagrees,
-            "stage": self.stage,
-            "term": self.term,
-        }
+        counts = self.measured._asdict() | {"right": " ".join(map(str, self.measured.right))}
+        interval = counts.pop("interval")
+        ends = {name: getattr(interval, name, None) for name in Interval._fields}
+        compared = ("predicted", "difference", "disagrees", "stage", "term")
+        return counts | ends | {name: getattr(self, name) for name in compared}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -93,10 +101,12 @@ class PhaseDiagram(Result):
 
     Attributes:
         problem: what the cells share; its own values of the two sizes mean nothing.
-        boundary: for each x, the y at which the measured accuracy crosses the target.
-        theory_boundary: the same by closed forms; None where no y reaches the target.
-        without_theory: why there is nothing by closed forms, if there is not.
+        boundary: for each x, the y at which the measured accuracy crosses the target; empty where
+            `no_boundary` says why.
+        theory_boundary: the same by a law; None where no y reaches the target.
+        without_theory: why no law says anything, if none does.
         own: what was run, if it was an experiment of the user's own.
+        law: by which the cells are predicted.
     """
 
     problem: Problem
@@ -109,6 +119,14 @@ class PhaseDiagram(Result):
     theory_boundary: tuple[float | None, ...]
     without_theory: str | None = None
     own: str | None = None
+    law: str | None = None
+
+    _in_json = ("x", "y", "accuracy", "target", "seeds", "without_theory")
+
+    @property
+    def no_boundary(self) -> str | None:
+        """Why there is no boundary along y, if there is none."""
+        return no_boundary(self.problem, self.y.name)
 
     @cached_property
     def theory_line(self) -> tuple[tuple[float, float | None], ...]:
@@ -186,7 +204,7 @@ class PhaseDiagram(Result):
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
         plane = f"{len(self.x.values)} × {len(self.y.values)} values of {self.x.name} and "
         theory = self.without_theory or (
-            f"closed forms are off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"the law {self.law} is off by more than {TOLERANCE:g} beyond the 95 % interval in "
             f"{self.disagreeing} of {self.compared} cells"
         )
         lost = f"; {self.failed} runs failed" if self.failed else ""
@@ -197,26 +215,24 @@ class PhaseDiagram(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
+        columns = () if self.no_boundary else self.x.values
         return {
             "problem": self.shared,
-            "x": self.x._asdict(),
-            "y": self.y._asdict(),
-            "accuracy": self.accuracy,
-            "target": self.target,
-            "seeds": self.seeds,
-            "without_theory": self.without_theory,
+            **super().to_dict(),
+            **law_in_words(self.law),
+            "no_boundary": self.no_boundary,
             "extrapolated": None if self.without_theory else say_extrapolated(self.problems),
             "cells": [
                 {"x": cell.x, "y": cell.y} | cell.to_dict() | {"right": cell.measured.right}
                 for cell in self.cells
             ],
             "boundary": [
-                {"x": x} | crossing._asdict() | {"status": str(crossing.status)}
-                for x, crossing in zip(self.x.values, self.boundary, strict=True)
+                {"x": x} | plain(crossing)
+                for x, crossing in zip(columns, self.boundary, strict=True)
             ],
             "theory_boundary": [
                 {"x": x, "value": value}
-                for x, value in zip(self.x.values, self.theory_boundary, strict=True)
+                for x, value in zip(columns, self.theory_boundary, strict=True)
             ],
             "disagreement": {
                 "share": self.disagreeing / self.compared if self.compared else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ class RunResult(Result):
 
     problem: Problem
     records: list[Record]
+    _in_json = ("problem", "records", "summary")
 
     def __len__(self) -> int:
         return len(self.records)
@@ -46,22 +47,6 @@ class RunResult(Result):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each record."""
         return [record.row() for record in self.records]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
-            "records": [record.to_dict() for record in self.records],
-            "summary": {name: mean._asdict() for name, mean in self.summary.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> RunResult:
-        """The inverse of `to_dict`."""
-        return cls(
-            problem=Problem.from_dict(told["problem"]),
-            records=[Record.from_dict(each) for each in told["records"]],
-        )
 
     def _words(self) -> str:
         ok = sum(record.status is Status.OK for record in self.records)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.plain import plain, unplain, with_inf
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical_size import CriticalSize, some_size
 from recallscope.parts.axes import axes_of, axis_field
@@ -69,13 +70,9 @@ class Scaling(Result):
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Scaling:
         """The inverse of `to_dict`; the law is fitted again to the same points."""
-        rows = [
-            {name: math.inf if value == "inf" else value for name, value in row.items()}
-            for row in told["points"]
-        ]
-        collapsed = None if told["collapse"] is None else Collapse(**told["collapse"])
-        curve = [CurvePoint(**point) for point in told["curve"]]
-        found = replace(scaling_from_rows(rows), curve=curve, collapse=collapsed)
+        found = scaling_from_rows(unplain(list[dict[str, float | None]], told["points"]))
+        curve = unplain(list[CurvePoint], told["curve"])
+        found = replace(found, curve=curve, collapse=unplain(Collapse | None, told["collapse"]))
         return found.expecting((told["expected"] or {}).get("exponents", {}))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -106,17 +103,10 @@ class Scaling(Result):
         law = self.law.to_dict()
         for name, power in law["exponents"].items():
             power["theory"] = self.theory.get(name)
-        collapsed = None if self.collapse is None else self.collapse._asdict()
-        return (
-            {name: getattr(self, name) for name in _ONE_QUESTION}
-            | law
-            | {
-                "collapse": collapsed,
-                "expected": None if self.expected is None else self.expected.to_dict(),
-                "points": [_for_json(row) for row in self.sizes],
-                "curve": [point._asdict() for point in self.curve],
-            }
-        )
+        asked = {name: getattr(self, name) for name in _ONE_QUESTION}
+        found = plain({"collapse": self.collapse, "expected": self.expected})
+        points = {"points": [with_inf(row) for row in self.sizes], "curve": plain(self.curve)}
+        return {**asked, **law, **found, **points}
 
     def figure_data(self) -> dict[str, Any]:
         """What `scaling_figure` draws: `to_dict`, and
@@ -207,11 +197,6 @@ def _is_point(row: Mapping[str, Any]) -> bool:
     """Whether a row says anything of its critical size; see `read_points`."""
     bounded = row.get("low") is not None or row.get("high") is not None
     return row["status"] == "ok" or (row["status"] == "not_reached" and bounded)
-
-
-def _for_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: an infinite number of samples is a word, as in a problem."""
-    return {name: "inf" if value == math.inf else value for name, value in row.items()}
 
 
 def scaling_of(found: Sequence[CriticalSize]) -> Scaling:

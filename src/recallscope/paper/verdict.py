@@ -7,7 +7,6 @@ wide to tell.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from recallscope.common.formatting import format_number
+from recallscope.common.plain import finite
 from recallscope.statistics.intervals import Interval
 
 LEVEL = 0.995
@@ -69,16 +69,9 @@ class Judgement:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: an end that is not known is None."""
-        mean, low, high = (end if math.isfinite(end) else None for end in self.measured)
-        return {
-            "what": self.what,
-            "value": mean,
-            "low": low,
-            "high": high,
-            "level": LEVEL,
-            "expected": self.expected,
-            "verdict": str(self.verdict),
-        }
+        ends = dict(zip(("value", "low", "high"), finite(self.measured), strict=True))
+        rest = {"level": LEVEL, "expected": self.expected, "verdict": str(self.verdict)}
+        return {"what": self.what, **ends, **rest}
 
 
 def judge(

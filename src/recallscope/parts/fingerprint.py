@@ -26,7 +26,7 @@ from recallscope.parts.modules import (
     is_own,
     modules_from,
 )
-from recallscope.parts.renamed import FORMER_CLASSES
+from recallscope.parts.renamed import FORMER_NAMES
 
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
 _FUTURE = 0
@@ -109,7 +109,7 @@ def _parts_of(thing: Any, walk: _Walk) -> str | list[Any]:
         return [thing.__func__, thing.__self__]
     if isinstance(thing, FunctionType):
         if _is_library(thing):  # which may hold something of the user's
-            return [f"{thing.__module__}.{thing.__qualname__}", *_enclosed_by(thing)]
+            return [_called(thing), *_enclosed_by(thing)]
         walk.homes.add(str(thing.__module__))
         around = [*_enclosed_by(thing), *_global_to(thing)]
         imported = _imported_by(thing, around, walk)
@@ -156,10 +156,10 @@ def _of_class(kind: type) -> str | list[Any]:
     return [kind.__qualname__, *kind.__bases__, *(part for each in inside for part in each)]
 
 
-def _called(kind: type) -> str:
-    """The name of a class; of ours that were renamed, the one that hashes were made with."""
-    named = f"{kind.__module__}.{kind.__qualname__}"
-    return FORMER_CLASSES.get(named, named)
+def _called(thing: type | FunctionType) -> str:
+    """The name of a thing; of ours that were renamed, the one that hashes were made with."""
+    named = f"{thing.__module__}.{thing.__qualname__}"
+    return FORMER_NAMES.get(named, named)
 
 
 def _tells(kind: type, name: str, value: Any) -> bool:

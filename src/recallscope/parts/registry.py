@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,8 @@ def unpack(parts: bytes) -> None:
 
 def _load(kind: str, name: str) -> Any:
     if name in _own(kind):
-        return importlib.import_module(f"{_FOLDERS[kind]}.{name.replace('-', '_')}").PART
+        module = importlib.import_module(_own(kind)[name])
+        return module.PARTS[name] if hasattr(module, "PARTS") else module.PART
     found = _entry_points(kind)
     if name in found:
         if not NAME.fullmatch(name):
@@ -141,9 +142,14 @@ def _load(kind: str, name: str) -> Any:
 
 
 @cache
-def _own(kind: str) -> list[str]:
+def _own(kind: str) -> dict[str, str]:
+    """Our parts by name: the module of each."""
     folder = importlib.import_module(_FOLDERS[kind])
-    return sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(folder.__path__))
+    tables: Mapping[str, Sequence[str]] = getattr(folder, "TABLES", {})
+    found = {name: module for module, listed in tables.items() for name in listed}
+    for each in pkgutil.iter_modules(folder.__path__):
+        found[each.name.replace("_", "-")] = f"{folder.__name__}.{each.name}"
+    return dict(sorted(found.items()))
 
 
 @cache

@@ -7,12 +7,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-FORMER_CLASSES = {
+FORMER_NAMES = {
     "recallscope.tasks.kind.Task": "recallscope.tasks.kind.TaskKind",
     "recallscope.models.kind.Model": "recallscope.models.kind.ModelKind",
     "recallscope.tasks.recall.RecallTask": "recallscope.tasks.recall.Task",
+    **{
+        f"recallscope.learning.training.optimisers.{name}": (
+            f"recallscope.learning.learners.{name}.optimiser"
+        )
+        for name in ("adam", "adamw", "gd", "sgd", "muon", "polar")
+    },
 }
-"""What our classes were called when records of parts that are handed over were first kept."""
+"""What ours were called when records of parts that are handed over were first kept."""
 
 
 _FORMER_PARTS = {("learner", "trained"): "adam"}
@@ -37,10 +43,10 @@ def current_name(kind: str, name: str) -> str:
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a module some of whose names are others now.
 
-    >>> old = renamed("recallscope.parts.renamed", {"OLD_CLASSES": "FORMER_CLASSES"})
+    >>> old = renamed("recallscope.parts.renamed", {"OLD_NAMES": "FORMER_NAMES"})
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     old("OLD_CLASSES") is FORMER_CLASSES
+    ...     old("OLD_NAMES") is FORMER_NAMES
     True
     """
 

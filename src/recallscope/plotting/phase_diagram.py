@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
 _NEAR_TARGET = 0.25  # cells in which no name stands, so that the boundary is seen
+_NO_NOISE = -1  # the code of a cell of which the law has no noises
 _SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
 
 
@@ -47,10 +48,14 @@ def phase_diagram_figure(
             - `accuracy`, `target`, and `seeds`, the runs of a cell;
             - `cells`: rows, along x first, then along y, of `x`, `y`, the `mean` measured (None if
               there is none), the accuracy `predicted`, whether it `disagrees`, the `stage` and
-              `term` that bind, `tests` of a run, and how many runs `failed`;
+              `term` that bind (None where a law has no noises), `tests` of a run, and how many runs
+              `failed`;
             - `boundary`: rows of `x` and the `value` of y where the mean crosses the target, with
               its ends `low` and `high`; all may be None;
-            - `theory_line`: the same by closed forms, at many x: rows of `x` and `value`, None
+            - `no_boundary`: why there is none along y, if there is none. Then no line is drawn;
+            - `law`, `kind` and `origin`: the name of the law, whether it is derived, fitted or
+              published, and a sentence on where it comes from; not needed;
+            - `theory_line`: the same by that law, at many x: rows of `x` and `value`, None
               where there is none. Without it the line is drawn between the cells;
             - `disagreement`: the `count` of cells that disagree, `of` how many, and the
               `tolerance`: how far beyond its interval theory may be off, 0 if not given;
@@ -61,7 +66,7 @@ def phase_diagram_figure(
     width = width or 0.9 + 3.15 * len(diagrams)
     figure, axes = panel_grid(phase_diagram_panels(diagrams), width, 2.8, narrowest=2.6)
     _draw(axes, diagrams)
-    explain(figure, _handles(diagrams[0]), phase_diagram_caption(diagrams) if caption else "")
+    explain(figure, _handles(diagrams), phase_diagram_caption(diagrams) if caption else "")
     return figure
 
 
@@ -73,7 +78,7 @@ def phase_diagram_panels(diagrams: Sequence[Mapping[str, Any]]) -> int:
 def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
     """Draw on axes of your own; `diagrams` is what `phase_diagram_figure` takes."""
     _draw(needed(axes, phase_diagram_panels(diagrams)), diagrams)
-    small_legend(axes[0], _handles(diagrams[0]))
+    small_legend(axes[0], _handles(diagrams))
 
 
 def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
@@ -86,18 +91,32 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
         f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
         f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
         f"tested on {tests} fresh samples each.",
-        f"Points: where it crosses {first['target']:g} along {letter(first['y']['name'])}, with "
-        "95 % intervals; no point: not within the plane.",
     ]
-    if not all(_without_theory(diagram) for diagram in diagrams):
-        by_chance = "" if _tolerance(first) else ", as one in twenty is by chance"
-        sentences += [
-            "Line: the same by theory, nothing fitted.",
-            f"Crosses: {_off(first)} of the cell's mean{by_chance}.",
-        ]
+    if crossed := [diagram for diagram in diagrams if not diagram.get("no_boundary")]:
+        sentences.append(
+            f"Points: where it crosses {first['target']:g} along {letter(crossed[0]['y']['name'])},"
+            " with 95 % intervals; no point: not within the plane."
+        )
+    predicted = [diagram for diagram in diagrams if not _without_theory(diagram)]
+    lined = [diagram for diagram in predicted if diagram in crossed]
+    sentences += dict.fromkeys(f"Line: the same by {_law(diagram)}." for diagram in lined)
+    sentences += dict.fromkeys(diagram.get("origin") or "" for diagram in predicted)
+    sentences += dict.fromkeys(
+        f"{why[0].upper()}{why[1:]}." for diagram in diagrams if (why := diagram.get("no_boundary"))
+    )
+    if predicted:
+        by_chance = "" if _tolerance(predicted[0]) else ", as one in twenty is by chance"
+        sentences.append(f"Crosses: {_off(predicted[0])} of the cell's mean{by_chance}.")
     if failed:
         sentences.append(f"{failed} runs failed and are left out.")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
+
+
+def _law(diagram: Mapping[str, Any]) -> str:
+    """What predicts a diagram."""
+    if not diagram.get("law"):
+        return "theory"
+    return f"the {diagram['kind']} law {diagram['law']}"
 
 
 def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
@@ -120,8 +139,10 @@ def _draw_diagram(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
     if not _without_theory(diagram):
         _draw_regions(axes, diagram, x_edges, y_edges)
         _draw_disagreements(axes, diagram)
-        _draw_theory(axes, diagram)
-    _draw_boundary(axes, diagram)
+    if not diagram.get("no_boundary"):
+        if not _without_theory(diagram):
+            _draw_theory(axes, diagram)
+        _draw_boundary(axes, diagram)
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
     return mesh
@@ -148,18 +169,19 @@ def _draw_regions(
     y_edges: Float[np.ndarray, " m"],
 ) -> None:
     """Lines between cells bound by different noises, and a name inside each region."""
-    binding = [(cell["stage"], cell["term"]) for cell in diagram["cells"]]
-    if (None, None) in binding:  # a law without noises
-        return
-    kinds = sorted(set(binding))
-    codes = np.array([kinds.index(kind) for kind in binding]).reshape(_shape(diagram))
+    kinds = _noises(diagram)
+    number = {kind: code for code, kind in enumerate(kinds)}
+    codes = np.array([number.get(_binding(cell), _NO_NOISE) for cell in diagram["cells"]])
+    codes = codes.reshape(_shape(diagram))
+    across = (np.diff(codes, axis=1) != 0) & (codes[:, 1:] >= 0) & (codes[:, :-1] >= 0)
+    along = (np.diff(codes, axis=0) != 0) & (codes[1:] >= 0) & (codes[:-1] >= 0)
     upright = [
         [(x_edges[j + 1], y_edges[i]), (x_edges[j + 1], y_edges[i + 1])]
-        for i, j in zip(*np.nonzero(np.diff(codes, axis=1)), strict=True)
+        for i, j in zip(*np.nonzero(across), strict=True)
     ]
     level = [
         [(x_edges[j], y_edges[i + 1]), (x_edges[j + 1], y_edges[i + 1])]
-        for i, j in zip(*np.nonzero(np.diff(codes, axis=0)), strict=True)
+        for i, j in zip(*np.nonzero(along), strict=True)
     ]
     axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
     predicted = _predicted(diagram)
@@ -183,6 +205,15 @@ def _draw_regions(
             path_effects=[withStroke(linewidth=1.6, foreground="black")],
             zorder=6,
         )
+
+
+def _binding(cell: Mapping[str, Any]) -> tuple[str, str]:
+    return cell["stage"] or "", cell["term"] or ""
+
+
+def _noises(diagram: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The stages and noises that bind somewhere; none if the law has no noises."""
+    return sorted(set(map(_binding, diagram["cells"])) - {("", "")})
 
 
 def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
@@ -262,20 +293,24 @@ def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
     )
 
 
-def _handles(diagram: Mapping[str, Any]) -> list[Line2D]:
-    along, look = letter(diagram["y"]["name"]), {"marker": "o", "linewidth": 1}
-    measured = f"{along} of accuracy {diagram['target']:g}, measured"
-    handles = [handle(measured, color=_MEASURED, **look)]
-    if _without_theory(diagram):
-        return handles
-    stroke = [withStroke(linewidth=2, foreground="0.6")]
-    border = "border between noises that dominate"
-    return [
-        *handles,
-        handle("the same by theory, nothing fitted", color=_THEORY, linewidth=1.4),
-        handle(border, color=_REGIONS, linewidth=1, path_effects=stroke),
-        handle(_off(diagram), color="black", marker="x", linestyle=""),
-    ]
+def _handles(diagrams: Sequence[Mapping[str, Any]]) -> list[Line2D]:
+    """Of what is drawn in one diagram at least."""
+    handles = []
+    crossed = [diagram for diagram in diagrams if not diagram.get("no_boundary")]
+    predicted = [diagram for diagram in diagrams if not _without_theory(diagram)]
+    if crossed:
+        along, look = letter(crossed[0]["y"]["name"]), {"marker": "o", "linewidth": 1}
+        measured = f"{along} of accuracy {crossed[0]['target']:g}, measured"
+        handles.append(handle(measured, color=_MEASURED, **look))
+    if lined := dict.fromkeys(_law(diagram) for diagram in predicted if diagram in crossed):
+        handles.append(handle(f"the same by {' or '.join(lined)}", color=_THEORY, linewidth=1.4))
+    if any(len(_noises(diagram)) > 1 for diagram in predicted):
+        stroke = [withStroke(linewidth=2, foreground="0.6")]
+        border = "border between noises that dominate"
+        handles.append(handle(border, color=_REGIONS, linewidth=1, path_effects=stroke))
+    if predicted:
+        handles.append(handle(_off(predicted[0]), color="black", marker="x", linestyle=""))
+    return handles
 
 
 def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:

@@ -51,6 +51,7 @@ def phase_map_figure(
 
             - `x` and `y`: the `name` of a size and its `values`;
             - `accuracy`: the name of the one predicted;
+            - `origin`: a sentence on where the law comes from; not needed;
             - `cells`: rows of `predicted`, `stage` and `term`, along x first, then along y.
         title: a line above the panel.
         width: of the whole figure, in inches.
@@ -78,6 +79,7 @@ def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
 def phase_map_caption(plane: Mapping[str, Any]) -> str:
     """What is seen, in a paragraph."""
     lines = f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy."
+    lines = f"{lines} {plane.get('origin') or ''}".rstrip()
     binding = set(_binding(plane)) - {_NOTHING}
     if not binding:
         return lines

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
+from recallscope.common.plain import Plain
 from recallscope.common.table_files import arrow_table, told_once
 from recallscope.plotting.panels import Picture
 from recallscope.problem import ProblemError
@@ -46,7 +47,7 @@ def picture_drawing(picture: Picture) -> Drawing:
     return Drawing(picture, figure, draw_picture, lambda data: data.caption)
 
 
-class Result:
+class Result(Plain):
     """The base of all results: subclasses say what their rows, their drawing and their words are.
 
     >>> from recallscope import Problem, solve
@@ -56,10 +57,6 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, as plain rows that all have the same columns."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, fit for JSON; `from_dict` makes the same of it again."""
         raise NotImplementedError
 
     def _drawing(self) -> Drawing:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)
 
 from recallscope.common.formatting import format_number
 
@@ -15,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _FEWEST, _MOST = 3, 7
-_TEXT = 7  # the size of labels, in points
-_LETTER, _GAP = 0.62 * _TEXT, 0.7 * _TEXT  # the width of a digit, and what lies between labels
-_ROUND = [1, 2, 2.5, 5, 10]
+_LINEAR = [MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]) for most in (5, 4, 3, 2, 6, 8, 12)]
+# By the least ratio of limits between which LogLocator surely finds two, and does not give up.
+_FRONTS = {10.0: (1.0, 3.0), 5.0: (1.0, 2.0, 5.0), 2.5: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)}
 
 
 def set_ticks(axis: Axis, chosen: Sequence[float] = (), base: int = 10) -> None:
@@ -32,10 +38,14 @@ def set_ticks(axis: Axis, chosen: Sequence[float] = (), base: int = 10) -> None:
 
 
 class _RoundNumbers(Locator):
-    """Looks again whenever the limits or the size of the axes change."""
+    """The first of several locators whose labels fit: matplotlib's own label too few, or touch."""
 
     def __init__(self, chosen: Sequence[float], base: int) -> None:
-        self._chosen, self._base = sorted(set(chosen)), base
+        self._log = [
+            *([(1, FixedLocator(sorted(set(chosen))))] if chosen else []),
+            *((base**2, LogLocator(base, numticks=most)) for most in range(_MOST, _FEWEST - 1, -1)),
+            *((ratio, LogLocator(10, fronts)) for ratio, fronts in _FRONTS.items()),
+        ]
 
     def __call__(self) -> list[float]:
         low, high = cast("Axis", self.axis).get_view_interval()
@@ -44,46 +54,22 @@ class _RoundNumbers(Locator):
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         low, high = sorted((vmin, vmax))
         log = cast("Axis", self.axis).get_scale() == "log"
-        many = _of_log_axis(low, high, self._chosen, self._base) if log else _of_axis(low, high)
-        fewest: list[float] = []
-        for ticks in many:
-            if len(ticks) < _FEWEST:
-                continue
-            if len(ticks) <= _MOST and self._fits(ticks, low, high, log):
-                return ticks
-            fewest = ticks if not fewest or len(ticks) < len(fewest) else fewest
-        return fewest
+        of_log = [each for ratio, each in self._log if log and high >= ratio * low]
+        many = []
+        for locator in [*of_log, *_LINEAR]:
+            found = np.asarray(locator.tick_values(low, high))
+            spare = 1e-9 * (high - low)
+            ticks = found[(low - spare <= found) & (found <= high + spare)].tolist()
+            if len(ticks) >= _FEWEST:
+                many.append(ticks)
+        fit = (ticks for ticks in many if len(ticks) <= _MOST and self._fits(ticks, low, high))
+        return next(fit, min(many, key=len, default=[]))
 
-    def _fits(self, ticks: Sequence[float], low: float, high: float, log: bool) -> bool:
+    def _fits(self, ticks: Sequence[float], low: float, high: float) -> bool:
+        """By the space that matplotlib gives a label: two letters high, three wide."""
         axis = cast("Axis", self.axis)
-        across = axis is axis.axes.xaxis
-        box = axis.axes.bbox
-        length = (box.width if across else box.height) * 72 / axis.axes.figure.dpi
-        places = np.array([low, *ticks, high])
-        places = np.log(places) if log else places
-        places = (places[1:-1] - places[0]) / (places[-1] - places[0]) * length
-        sizes = np.array([_LETTER * len(format_number(t, 6)) if across else _TEXT for t in ticks])
-        return bool(np.all(np.diff(places) >= (sizes[1:] + sizes[:-1]) / 2 + _GAP))
-
-
-def _of_log_axis(
-    low: float, high: float, chosen: Sequence[float], base: int
-) -> Iterator[list[float]]:
-    """Sets of ticks, those that are to be taken if they fit first."""
-    yield [size for size in chosen if low <= size <= high]
-    first, last = math.ceil(math.log(low, base)), math.floor(math.log(high, base) + 1e-9)
-    for stride in range(1, 1 + max(last - first, 0) // (_FEWEST - 1)):
-        start = -(-first // stride) * stride
-        yield [float(base) ** power for power in range(start, last + 1, stride)]
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for fronts in ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
-        ticks = [front * 10.0**decade for decade in decades for front in fronts]
-        yield [tick for tick in ticks if low <= tick <= high]
-    yield from _of_axis(low, high)
-
-
-def _of_axis(low: float, high: float) -> Iterator[list[float]]:
-    spare = 1e-9 * (high - low)
-    for most in (5, 4, 3, 2, 6, 8, 12):
-        ticks = MaxNLocator(most, steps=_ROUND).tick_values(low, high)
-        yield [float(tick) for tick in ticks if low - spare <= tick <= high + spare]
+        places = axis.get_transform().transform(np.array([low, *ticks, high]))
+        gaps = np.diff(places[1:-1]) / (places[-1] - places[0]) * axis.get_tick_space()
+        wide = np.array([len(format_number(tick, 6)) for tick in ticks])
+        needed = (0.31 * (wide[1:] + wide[:-1]) + 0.7) / 3 if axis is axis.axes.xaxis else 0.85
+        return bool(np.all(gaps >= needed))

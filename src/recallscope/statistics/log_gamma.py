@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)  # of ln Γ(x), by powers of 1/x: 1, 3, 5, 7
 _SHIFT = 6  # from here on four terms are enough; Γ(x) = Γ(x + 6) / (x (x + 1) … (x + 5))
-_NONE = np.zeros((1, 1, 1))
 _TWO_TERMS, _ONE_TERM = 40, 700  # from here on so many are enough
 
 
@@ -26,8 +25,9 @@ def add_log_gamma(
     """Add times · (ln Γ(x) + x − ln √2π) to the total, for x = known + count.
 
     The likelihood of a Beta-binomial law takes three for each outcome and three without, in which
-    what is added beside ln Γ cancels. Of Stirling's series only the terms above 1e-10 are used, and
-    hardly an array is made: it takes a fourth of the time of `gammaln`.
+    what is added to ln Γ cancels. Of Stirling's series only the terms above 1e-10 are used, and
+    hardly an array is made. The posterior of 4, 16 and 64 seeds takes 1.8, 2.2 and 2.4 times as
+    long with `gammaln`.
 
     Args:
         total: what is added to, in place.
@@ -69,38 +69,6 @@ def add_log_gamma(
     if times != 1:
         result *= times
     total += result
-
-
-def log_gamma(
-    known: Float[np.ndarray, " *n"], count: Float[np.ndarray, " *m"] = _NONE
-) -> Float[np.ndarray, " *k"]:
-    """The value of ln Γ(x) + x − ln √2π for x = known + count.
-
-    What is added to ln Γ cancels in a Beta-binomial law.
-
-    >>> from scipy.special import gammaln
-    >>> known, count = np.array([1e-7, 3.0, 1e5]), np.array([[0.0], [7.0]])
-    >>> x = known + count
-    >>> bool(np.allclose(log_gamma(known, count), gammaln(x) + x - np.log(2 * np.pi) / 2))
-    True
-    """
-    few = count < _SHIFT
-    y = known + (count + _SHIFT * few)
-    inverse = 1 / y
-    square = inverse * inverse
-    series = square * _STIRLING[3]
-    for term in _STIRLING[2:0:-1]:
-        series += term
-        series *= square
-    series += _STIRLING[0]
-    series *= inverse
-    found: Float[np.ndarray, " *k"] = np.log(y)
-    found *= y - 0.5
-    found += series
-    if few.any():
-        here = few.ravel()
-        found[here] -= np.log(_rising(known + count[here])) + _SHIFT
-    return found
 
 
 def _rising(x: Float[np.ndarray, " *grid"]) -> Float[np.ndarray, " *grid"]:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.special import expit, logit  # type: ignore[import-untyped]
-
-from recallscope.statistics.log_gamma import log_gamma
+from scipy.special import expit, gammaln, logit  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -97,10 +95,10 @@ class OutcomeTables:
         a = mean * both
         b = both - a
         right, tests = self._right[:, None, None], self._tests[:, None, None]
-        found = log_gamma(a, right) + log_gamma(b, tests - right)
+        found = gammaln(a + right) + gammaln(b + tests - right)
         counts, which = np.unique(self._tests, return_inverse=True)  # most often all the same
-        found -= log_gamma(both, counts[:, None, None])[which]
-        found += log_gamma(both) - log_gamma(a) - log_gamma(b)
+        found -= gammaln(both + counts[:, None, None])[which]
+        found += gammaln(both) - gammaln(a) - gammaln(b)
         found *= self._times[:, None, None]
         by_size: Float[np.ndarray, "sizes r k"] = np.add.reduceat(found, self._first, axis=0)
         return by_size

@@ -20,6 +20,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.plain import finite, plain
 from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
 
@@ -117,29 +118,10 @@ class PowerLaw:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        rival = self.separable
-        return {
-            "status": str(self.status),
-            "advice": self.status.advice,
-            "exponents": {
-                name: {end: _finite(value) for end, value in power._asdict().items()}
-                for name, power in self.exponents.items()
-            },
-            "constant": _finite(self.constant),
-            "scatter": _finite(self.scatter),
-            "goodness": {
-                "p_value": _finite(self.p_value),
-                "reached": self.reached,
-                "bounds": self.bounds,
-            },
-            "separable": None
-            if rival is None
-            else {"names": rival.names, "p_value": rival.p_value, "rejected": rival.rejected},
-        }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+        fields = finite(plain(vars(self)))
+        goodness = {name: fields.pop(name) for name in ("p_value", "reached", "bounds")}
+        last = {"goodness": goodness, "separable": fields.pop("separable")}
+        return {"status": fields.pop("status"), "advice": self.status.advice, **fields, **last}
 
 
 def _is_finite(value: object) -> bool:

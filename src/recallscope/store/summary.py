@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from recallscope.common.plain import plain
 from recallscope.measurement.summary import summarise
 from recallscope.problem import Problem
 from recallscope.store.schema import by_problem, to_records
@@ -47,9 +48,7 @@ class StoreSummary(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """One object fit for JSON."""
         shown = [
-            listed.fields()
-            | {"by_status": listed.by_status}
-            | {name: mean._asdict() for name, mean in listed.means.items()}
+            listed.fields() | {"by_status": listed.by_status} | plain(listed.means)
             for listed in self.shown
         ]
         return self._asdict() | {"shown": shown}

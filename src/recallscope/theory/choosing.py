@@ -45,6 +45,18 @@ def law_named(given: Any) -> Law:
     return law
 
 
+def law_in_words(name: str | None) -> dict[str, str | None]:
+    """A law's name, its kind and where it comes from, as plain values that figures tell.
+
+    >>> law_in_words("three-step")
+    {'law': 'three-step', 'kind': 'derived', 'origin': 'Closed forms, nothing fitted.'}
+    """
+    if name is None:
+        return dict.fromkeys(("law", "kind", "origin"))
+    law = law_named(name)
+    return {"law": name, "kind": str(law.kind), "origin": law.origin}
+
+
 @cache
 def _by_priority(registered: tuple[str, ...]) -> list[list[str]]:
     """The names of laws, those of one priority together, the highest first."""
@@ -70,7 +82,7 @@ def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
         reasons = [applies(each) for each in (problem, *others)]
         return Choice(name) if None in reasons else Choice(None, reasons[0])
     found = _applying(problem, *others)
-    return Choice(found) if found is not None else _refusal(problem)
+    return Choice(found) if found is not None else _refusal(problem, *others)
 
 
 def _applying(*problems: Problem) -> str | None:
@@ -90,20 +102,23 @@ def _applying(*problems: Problem) -> str | None:
     return None
 
 
-def _refusal(problem: Problem) -> Choice:
+def _refusal(problem: Problem, *others: Problem) -> Choice:
     """The nearest problem that a law answers, and that law's reason for not answering this one."""
     for near in _nearby(problem):
         if (name := _applying(near)) is not None:
-            return Choice(None, law_named(name).applies(problem), near)
+            reasons = [law_named(name).applies(each) for each in (problem, *others)]
+            # Of a size that is sought nothing is said: some of its values would do.
+            return Choice(None, min(map(str, reasons), key=len), near)
     every = [name for together in _by_priority((*names("law"),)) for name in together]
     return Choice(None, law_named(every[-1]).applies(problem))
 
 
 def _nearby(problem: Problem) -> Iterator[Problem]:
-    """Problems that differ in sizes alone, then in one option, then in two, set to defaults."""
-    for name in names("law"):
-        with suppress(ProblemError):
-            yield clipped(problem, law_named(name).tested)
+    """Problems with none, one or two options at their defaults, and sizes that were tested.
+
+    Those with the same parts come first, and those with another learner last: who trains is not
+    asked to take three steps instead.
+    """
     defaults = {"regime": "limit", "width": None, "activation": None, "trigger_in_values": False}
     defaults |= {name: value for name, value in PARTS.items() if name != "metrics"}
     declared = {
@@ -113,11 +128,23 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
     }
     plain = declared | defaults
     differing = [name for name in plain if getattr(problem, name) != plain[name]]
-    for count in range(1, _MOST_CHANGES + 1):
-        for some in itertools.combinations(differing, count):
-            changes = {name: plain[name] for name in some}
-            with suppress(ProblemError):
-                yield problem.replace(**changes)
+    every = [
+        some
+        for count in range(_MOST_CHANGES + 1)
+        for some in itertools.combinations(differing, count)
+    ]
+    for some in sorted(
+        every, key=lambda some: ("learner" in some, not PARTS.keys().isdisjoint(some))
+    ):
+        changes = {name: plain[name] for name in some}
+        if "width" in changes:
+            changes["activation"] = None  # which an MLP alone has
+        with suppress(ProblemError):
+            near = problem.replace(**changes)
+            yield near
+            for name in names("law"):
+                with suppress(ProblemError):
+                    yield clipped(near, law_named(name).tested)
 
 
 def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:

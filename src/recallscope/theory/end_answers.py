@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
-
-import numpy as np
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
@@ -24,6 +19,7 @@ MEASURED: Ranges = {
 }
 """Where the law of gd, adam and muon was found and judged, with d below V."""
 
+_SIZES = ("vocab", "samples", "dim", "length")
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
     "choose a dim further from the edge, or more even sizes"
@@ -69,7 +65,7 @@ def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 
 def _answer(problem: Problem) -> Answer:
-    measured = not outside(problem, MEASURED)
+    measured = not outside(problem, MEASURED) and problem.width is None
     end = end_of_training(problem, measured)
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
@@ -92,26 +88,6 @@ def _answer(problem: Problem) -> Answer:
         },
         quantities=quantities,
     )
-
-
-@cache
-def recorded(name: str) -> dict[str, np.ndarray]:
-    """The columns of a table of runs that a law was compared with; text where it is not a number.
-
-    >>> sorted(set(recorded("trained.csv")["learner"].tolist()))
-    ['adam', 'gd', 'muon']
-    """
-    with files("recallscope.theory").joinpath(name).open() as file:
-        rows = list(csv.DictReader(file))
-
-    def column(name: str) -> np.ndarray:
-        values = [row[name] for row in rows]
-        try:
-            return np.array(values, dtype=float)
-        except ValueError:
-            return np.array(values)
-
-    return {each: column(each) for each in rows[0]}
 
 
 def explain_end(problem: Problem, answer: Answer) -> str:

@@ -1,24 +1,25 @@
 """The law of the end: what recall comes to if the model is trained until it learns no more.
 
 Recall = attention × facts seen × memory. The memory is derived (`memory_recall`); how often
-attention finds the mark is measured, as a function of how clearly the first steps point to it.
+attention finds the mark is fitted, as a function of how clearly the first steps point to it.
 docs/end-of-training.md has both, and how they were judged.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from recallscope.parts.naming import find_part
+from recallscope.parts.naming import PARTS, find_part
 from recallscope.problem import Problem
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
-from recallscope.theory.problem_arrays import problem_arrays
+from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.readout import means
 
 FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
@@ -31,7 +32,7 @@ BLUR = 2.5
 
 
 CLEAR = 8.0
-"""Signal-to-noise ratio of the first steps from which on trainings find the trigger, of any size."""
+"""Signal-to-noise ratio of the first steps from which on trainings of any size find the trigger."""
 
 _LOCK_IF_CLEAR = 0.95  # at least
 
@@ -63,12 +64,12 @@ def trigger_snr(problem: Problem) -> float:
     >>> round(trigger_snr(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
     3.4
     """
-    sizes = ("vocab", "samples", "dim", "length")
-    s = problem_arrays(**{name: getattr(problem, name) for name in sizes})
+    s = arrays_of(problem.replace(learner=PARTS["learner"]))
     scores = locking(s, means(s))
     return float(scores.signal[0] / np.sqrt(scores.trigger_variance[0]))
 
 
+@lru_cache(maxsize=64)
 def end_of_training(problem: Problem, measured: bool = True) -> End:
     """The law for one problem; beyond what was `measured`, a clear trigger is found.
 

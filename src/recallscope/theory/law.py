@@ -14,7 +14,7 @@ from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
-    from recallscope.theory.recorded_error import RecordedError
+    from recallscope.theory.recorded_error import ComparedProblem, RecordedError
 
 
 class LawKind(StrEnum):
@@ -109,6 +109,7 @@ class Law:
         tested: the smallest and the largest sizes at which it was compared with experiments.
         untested: what else of a problem it was not compared at.
         recorded_error: how far off it was near a problem, given an accuracy and its prediction.
+        comparisons: the problems of experiments that it was compared with, and what both came to.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
         solved: the sizes that `solve` may look at, given a problem and the size sought.
         facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
@@ -135,8 +136,12 @@ class Law:
     recorded_error: Callable[[Problem, str, float], RecordedError | None] = (
         lambda problem, accuracy, predicted: None
     )
+    comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
     widens: float = 1.0
-    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (1, math.inf)
+    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (
+        -math.inf,
+        math.inf,
+    )
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0

@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
+from recallscope.common.plain import with_inf
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
@@ -259,23 +260,13 @@ class Bound(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what is infinite is written 'inf'."""
-        numbers = {
-            name: "inf" if value == math.inf else value
-            for name, value in vars(self).items()
-            if name != "problem"
-        }
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
-            "bound": numbers,
-        }
+        fields = super().to_dict()
+        return {"problem": fields.pop("problem"), "bound": with_inf(fields)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Bound:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        numbers: dict[str, Any] = {
-            name: math.inf if value == "inf" else value for name, value in told["bound"].items()
-        }
-        return cls(problem=Problem.from_dict(told["problem"]), **numbers)
+        return super().from_dict({"problem": told["problem"], **told["bound"]})
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each bound on the samples."""

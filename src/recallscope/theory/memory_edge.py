@@ -15,11 +15,6 @@ from scipy.special import ndtr  # type: ignore[import-untyped]
 from recallscope.theory.label_pool import pool
 from recallscope.theory.output_cone import cone
 
-_SQUARE, _WIDER = 0.98, 0.02
-"""Fitted (studies/memory_plane.py): what is left to explain, of square memories and for each factor
-of e of inputs to outputs."""
-_FEWEST, _MOST = 0.93, 1.04  # as far as it was seen
-
 
 class Edge(NamedTuple):
     """Parameters with which half of all memories hold every fact, and the spread around it.
@@ -43,15 +38,13 @@ class Edge(NamedTuple):
 def edge(vocab: float, facts: float, dim: float) -> Edge:
     """Where a memory of some facts is full, each of which is to be told from V labels in R^d.
 
-    >>> round(edge(4096, 4096, 204).parameters ** 0.5), round(edge(4096, 2048, 144).parameters ** 0.5)
-    (204, 144)
+    >>> [round(edge(4096, facts, 200).parameters / 200) for facts in (4096, 2048)]
+    [204, 101]
     """
     mean, variance = pool(vocab)
     lacking = cone(vocab, dim)
-    inputs = facts * lacking / dim
-    left = min(max(_SQUARE + _WIDER * math.log(inputs / dim), _FEWEST), _MOST)
     return Edge(
-        parameters=facts * lacking * left,
+        parameters=facts * lacking,
         spread=lacking / mean * math.sqrt(facts * variance),
         independent=facts * mean,
     )

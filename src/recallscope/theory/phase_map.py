@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.formatting import format_duration
-from recallscope.parts.axes import axis_field
+from recallscope.parts.axes import SIZES, axis_field
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
 from recallscope.theory.capacity import between, check_has, ladder, resized
-from recallscope.theory.choosing import choose
+from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
 _AT_ONCE = 4096
+_CELL = ("x", "y", "predicted", "stage", "term")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PhaseMap(Result):
     """A plane of two sizes: the accuracy predicted at each point, and the noise that binds there.
 
-    `stage` and `term` are names, as is `accuracy_name`; rows follow `y`, columns follow `x`.
+    `stage` and `term` are names, as are `accuracy_name` and `law`; rows follow `y`, columns `x`.
     """
 
     problem: Problem
@@ -40,12 +41,14 @@ class PhaseMap(Result):
     stage: list[list[str | None]]
     term: list[list[str | None]]
     accuracy_name: str = "recall_accuracy"
+    law: str | None = None
 
     @property
     def problems(self) -> list[Problem]:
         """The problem of each point; sizes that are not whole are cut."""
-        (x_name, xs), (y_name, ys) = self.x, self.y
-        return [self.problem.replace(**{x_name: int(x), y_name: int(y)}) for y in ys for x in xs]
+        x_name, y_name = self.x[0], self.y[0]
+        columns, rows = (_as_fields(self.problem, *axis) for axis in (self.x, self.y))
+        return [self.problem.replace(**{x_name: x, y_name: y}) for y in rows for x in columns]
 
     def known(self, row: int, column: int) -> float | None:
         """The accuracy at a point; None where no law gives it."""
@@ -71,8 +74,10 @@ class PhaseMap(Result):
         (x, xs), (y, ys) = self.x, self.y
         terms = sorted({term.replace("_", " ") for row in self.term for term in row if term})
         bound = f", bound by {', '.join(terms)}" if terms else ""
+        kind = law_in_words(self.law)["kind"]
+        law = "theory" if self.law is None else f"the {kind} law {self.law}"
         return (
-            f"closed forms over {len(xs)} × {len(ys)} values of {x} and {y}: "
+            f"{law} over {len(xs)} × {len(ys)} values of {x} and {y}: "
             f"{self.accuracy_name.replace('_', ' ')} from {np.nanmin(self.accuracy):.4f} to "
             f"{np.nanmax(self.accuracy):.4f}{bound}"
         )
@@ -86,21 +91,24 @@ class PhaseMap(Result):
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> PhaseMap:
         """The inverse of `to_dict`."""
-        shape = len(told["y"]["values"]), len(told["x"]["values"])
+        x, y = ((told[axis]["name"], list(told[axis]["values"])) for axis in ("x", "y"))
+        shape = len(y[1]), len(x[1])
 
         def plane(name: str) -> list[list[Any]]:
             every = [cell[name] for cell in told["cells"]]
             return [every[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
 
-        some = {told[axis]["name"]: int(told[axis]["values"][-1]) for axis in ("x", "y")}
+        some = {name: values[-1] for name, values in (x, y)}
+        whole = {name: int(value) for name, value in some.items() if name in SIZES}
         return cls(
-            problem=Problem.from_dict({**told["problem"], **some}),
-            x=(told["x"]["name"], list(told["x"]["values"])),
-            y=(told["y"]["name"], list(told["y"]["values"])),
+            problem=Problem.from_dict({**told["problem"], **some, **whole}),
+            x=x,
+            y=y,
             accuracy=np.array(plane("predicted"), dtype=float),
             stage=plane("stage"),
             term=plane("term"),
             accuracy_name=told["accuracy"],
+            law=told.get("law"),  # not in those of 0.2
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,8 +119,8 @@ class PhaseMap(Result):
         """What `phase_map_figure` draws, as plain values.
 
         `x` and `y` have the `name` of a size and its `values`, `accuracy` is the name of the one
-        predicted, and `cells` has a row of `x`, `y`, `predicted`, `stage` and `term` for each
-        point, along x first.
+        predicted, and `law`, `kind` and `origin` say by which law. `cells` has a row of `x`, `y`,
+        `predicted`, `stage` and `term` for each point, along x first.
         """
         (x_name, xs), (y_name, ys) = self.x, self.y
         fields = self.problem.to_dict()
@@ -123,16 +131,8 @@ class PhaseMap(Result):
             "x": {"name": x_name, "values": xs},
             "y": {"name": y_name, "values": ys},
             "accuracy": self.accuracy_name,
-            "cells": [
-                {
-                    "x": row[x_name],
-                    "y": row[y_name],
-                    "predicted": row[self.accuracy_name],
-                    "stage": row["stage"],
-                    "term": row["term"],
-                }
-                for row in self.rows()
-            ],
+            **law_in_words(self.law),
+            "cells": [dict(zip(_CELL, row.values(), strict=True)) for row in self.rows()],
         }
 
 
@@ -185,7 +185,13 @@ def phase_map(
         stage=np.array([stage for stage, _ in binding], dtype=object).reshape(shape).tolist(),
         term=np.array([term for _, term in binding], dtype=object).reshape(shape).tolist(),
         accuracy_name=accuracy,
+        law=choose(*cells).name,
     )
+
+
+def _as_fields(problem: Problem, name: str, values: Sequence[float]) -> list[float]:
+    whole = type(axis_field(name, problem.parts()).default) is int
+    return [int(value) if whole else value for value in values]
 
 
 def no_phase_map(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from recallscope.common.plain import finite, plain
 from recallscope.parts.registry import part
 from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
-from recallscope.theory.law import Answer, Factor, Law
+from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope
 
@@ -65,6 +65,7 @@ class Prediction(Result, Answer):
     extrapolated: list[str] = field(default_factory=list)
     recorded_error: Mapping[str, RecordedError] = field(default_factory=dict)
     nearest: Problem | None = None
+    _in_json = ("problem", "law", "kind", "status")
 
     @property
     def recall_accuracy(self) -> float | None:
@@ -118,8 +119,7 @@ class Prediction(Result, Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: what is empty is left out."""
-        told: dict[str, Any] = {"problem": self.problem.to_dict() | {"key": self.problem.key}}
-        told |= {"law": self.law, "kind": self.kind and str(self.kind), "status": str(self.status)}
+        told = super().to_dict()
         if self.law is None:
             nearest = self.nearest and self.nearest.to_dict()
             return told | {"prediction": None, "reason": self.reason, "nearest": nearest}
@@ -127,10 +127,10 @@ class Prediction(Result, Answer):
             "distance": self.distance,
             "prediction": dict(self.accuracies),
             "intervals": {
-                name: {"low": each.low, "high": each.high, "median_error": each.median_error}
+                name: dict(zip(each._fields[1:], each[1:], strict=True))
                 for name, each in self.estimates.items()
             },
-            "factors": {name: each._asdict() for name, each in self.factors.items()},
+            "factors": plain(self.factors),
             "noise": {
                 stage: {
                     name: {"variance": variance, "share": variance / (sum(terms.values()) or 1.0)}
@@ -144,42 +144,29 @@ class Prediction(Result, Answer):
             "quantities": dict(self.quantities),
             "errors": dict(self.errors),
             "scope": scope(self.problem),
-            "exposures_per_fact": _finite(self.problem.samples / self.problem.vocab),
+            "exposures_per_fact": finite(self.problem.samples / self.problem.vocab),
             "tested_range": self.in_tested_range,
             "extrapolated": self.extrapolated,
-            "recorded_error": {name: each._asdict() for name, each in self.recorded_error.items()},
+            "recorded_error": plain(self.recorded_error),
         }
         return {name: value for name, value in told.items() if value not in ({}, None)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Prediction:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        problem = Problem.from_dict(told["problem"])
-        if told["prediction"] is None:
-            nearest = told.get("nearest")
-            nearest = nearest and Problem.from_dict(nearest)
-            return cls(problem=problem, reason=told["reason"], nearest=nearest)
-        same = [each.name for each in fields(cls) if each.name in told]
-        known: dict[str, Any] = {name: told[name] for name in same} | {
-            "problem": problem,
-            "status": Standing(told["status"]),
-            "accuracies": told["prediction"],
-            "intervals": {
-                name: (each["low"], each["high"])
-                for name, each in told.get("intervals", {}).items()
-                if each["low"] is not None
-            },
-            "factors": {name: Factor(**each) for name, each in told.get("factors", {}).items()},
-            "noise": {
-                stage: {name: term["variance"] for name, term in terms.items()}
-                for stage, terms in told.get("noise", {}).items()
-            },
-            "dominant": tuple(told["dominant"].values()) if "dominant" in told else None,
-            "recorded_error": {
-                name: RecordedError(**each) for name, each in told.get("recorded_error", {}).items()
-            },
+        noise = {
+            stage: {name: term["variance"] for name, term in terms.items()}
+            for stage, terms in told.get("noise", {}).items()
         }
-        return cls(**known)
+        intervals = {
+            name: (each["low"], each["high"])
+            for name, each in told.get("intervals", {}).items()
+            if each["low"] is not None
+        }
+        dominant = tuple((told.get("dominant") or {}).values()) or None
+        numbers = {"accuracies": told["prediction"] or {}, "noise": noise, "dominant": dominant}
+        numbers["intervals"] = intervals
+        return super().from_dict({**told, **numbers})
 
     def _words(self) -> str:
         if self.law is None:
@@ -243,7 +230,3 @@ class Prediction(Result, Answer):
         if noises:
             caption += " Noise: variances in units of the squared signal."
         return Picture(caption=caption, panels=panels)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.plain import with_inf
 from recallscope.plotting.panels import Kind, Picture
 from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ACTIVATIONS, Problem
@@ -58,12 +59,7 @@ class Predictions(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: a row for each problem."""
-        return {
-            "predictions": [
-                row | {"samples": "inf" if row["samples"] == math.inf else row["samples"]}
-                for row in self.rows()
-            ]
-        }
+        return {"predictions": [with_inf(row) for row in self.rows()]}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Predictions:

@@ -6,11 +6,16 @@ cannot be far off, and would make those between look better than they are.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from recallscope.problem import Problem
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -37,6 +42,14 @@ class RecordedError(NamedTuple):
         return self._replace(
             mean=factor * self.mean, most=factor * self.most, median=factor * self.median
         )
+
+
+class ComparedProblem(NamedTuple):
+    """A problem at which a law was compared with an experiment, and the accuracies of both."""
+
+    problem: Problem
+    predicted: Mapping[str, float]
+    measured: Mapping[str, float]
 
 
 def error_near(
@@ -72,3 +85,23 @@ def error_near(
 def _unit(accuracy: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     inside = np.clip(accuracy, 0, 1)
     return np.sqrt(inside * (1 - inside) + _LEAST**2)
+
+
+@cache
+def recorded(name: str) -> dict[str, np.ndarray]:
+    """The columns of a table of runs that a law was compared with; text where it is not a number.
+
+    >>> sorted(set(recorded("trained.csv")["learner"].tolist()))
+    ['adam', 'gd', 'muon']
+    """
+    with files("recallscope.theory").joinpath(name).open() as file:
+        rows = list(csv.DictReader(file))
+
+    def column(name: str) -> np.ndarray:
+        values = [row[name] for row in rows]
+        try:
+            return np.array(values, dtype=float)
+        except ValueError:
+            return np.array(values)
+
+    return {each: column(each) for each in rows[0]}

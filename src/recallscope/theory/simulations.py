@@ -12,7 +12,7 @@ import numpy as np
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
-from recallscope.theory.recorded_error import RecordedError, error_near
+from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -45,11 +45,35 @@ def recorded_error(
     )
 
 
+def simulated_comparisons() -> list[ComparedProblem]:
+    """The simulated problems, each with what is predicted today."""
+    _, simulated, predicted = simulations()
+    return [
+        ComparedProblem(
+            Problem.from_dict(
+                {name: int(row[name]) for name in _SIZES if row[name]}
+                | {"activation": row["activation"] or None, "embedding": row["embedding"]}
+                | {"trigger_in_values": row["trigger_in_values"] == "True"}
+            ),
+            *(
+                {name: float(column[place]) for name, column in each._asdict().items()}
+                for each in (predicted, simulated)
+            ),
+        )
+        for place, row in enumerate(_rows())
+    ]
+
+
+@cache
+def _rows() -> list[dict[str, str]]:
+    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
 @cache
 def simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
     """The simulated problems, what was simulated, and what is predicted today."""
-    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = _rows()
 
     def column(name: str) -> Float[np.ndarray, " n"]:
         return np.array([float(row[name]) if row[name] else np.inf for row in rows])

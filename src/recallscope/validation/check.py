@@ -77,17 +77,6 @@ class CheckReport(Result):
         wrong = [c for c in self.comparisons if c.verdict is CheckOutcome.FAIL]
         return list(dict.fromkeys((c.stage, c.term) for c in wrong))
 
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> CheckReport:
-        """The inverse of `to_dict`."""
-        comparisons = [
-            TermComparison(**each | {"verdict": CheckOutcome(each["verdict"])})
-            for each in told["comparisons"]
-        ]
-        return cls(
-            problem=Problem.from_dict(told["problem"]), seeds=told["seeds"], comparisons=comparisons
-        )
-
     def rows(self) -> list[dict[str, Any]]:
         """A row for each noise at each size."""
         lists = ("values", "measured", "errors", "predicted")
@@ -113,13 +102,10 @@ class CheckReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return {
-            "problem": self.problem.to_dict() | {"key": self.problem.key},
-            "seeds": self.seeds,
-            "passed": not self.failed,
-            "failed": [{"stage": stage, "term": term} for stage, term in self.failed],
-            "comparisons": [asdict(c) | {"verdict": str(c.verdict)} for c in self.comparisons],
-        }
+        told = super().to_dict()
+        comparisons = told.pop("comparisons")
+        failed = [{"stage": stage, "term": term} for stage, term in self.failed]
+        return told | {"passed": not failed, "failed": failed, "comparisons": comparisons}
 
 
 def check(

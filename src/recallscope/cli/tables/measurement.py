@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recallscope.cli.tables.output import print_problem, print_table
+from recallscope.cli.tables.output import capital, print_problem, print_table, say
 from recallscope.cli.tables.theory import print_extrapolated
+from recallscope.parts.axes import axis_field
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
@@ -13,38 +14,45 @@ if TYPE_CHECKING:
     from recallscope.measurement.critical_size import CriticalSize
     from recallscope.measurement.phase_diagram import PhaseDiagram, PhaseDiagrams
     from recallscope.measurement.scaling import Scaling
+    from recallscope.statistics.expected_law import ExpectedLaw
+    from recallscope.statistics.power_law import Separable
     from recallscope.theory.phase_map import PhaseMap
 
 
 def print_critical(found: CriticalSize) -> None:
     print_problem(found.problem, found.quantity)
-    print(scope(found.problem))
-    kind = found.accuracy.replace("_", " ")
     if found.value is None:
-        print(f"{found.status}: {found.reason}.")
+        result = f"{found.status}: {found.reason}."
     else:
         low, high = (
-            f"{word} {end}" if end is not None else f"{word} outside of the range"
-            for word, end in (("from", found.low), ("to", found.high))
+            "outside of the range" if end is None else end for end in (found.low, found.high)
         )
-        print(
-            f"{found.quantity} = {found.value}, where {kind} crosses {found.target:g} "
-            f"(95 % interval {low} {high}); "
+        result = (
+            f"{found.quantity} = {found.value}, where {found.accuracy.replace('_', ' ')} crosses "
+            f"{found.target:g} (95 % interval from {low} to {high}); "
             f"{exposures(found.problem.replace(**{found.quantity: found.value}))}"
         )
-    if found.without_theory:
-        print(f"{found.without_theory[0].upper()}{found.without_theory[1:]}.")
-    else:
-        said = "not at any size" if found.theory is None else found.theory
-        print(f"Predicted by closed forms: {said}.")
+    predicted = "not at any size" if found.theory is None else found.theory
+    say(
+        scope(found.problem),
+        result,
+        f"{capital(found.without_theory)}."
+        if found.without_theory
+        else f"Predicted by closed forms: {predicted}.",
+    )
+    if not found.without_theory:
         print_extrapolated(found.predicted_at)
     ends = "" if found.ended is None else f": {found.ended}"
-    print(f"From {found.evaluations} runs, each with a seed of its own{ends}.")
-    if found.failures or found.infeasible:
-        print(
-            f"{found.failures} of them failed and {found.infeasible} were infeasible; "
-            "they are left out."
-        )
+    say(
+        f"From {found.evaluations} runs, each with a seed of its own{ends}.",
+        (found.failures or found.infeasible)
+        and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+        "they are left out.",
+    )
+
+
+def _end(size: float | None) -> str:
+    return "outside of the range" if size is None else str(size)
 
 
 def print_searches(found: list[CriticalSize]) -> None:
@@ -58,9 +66,7 @@ def print_searches(found: list[CriticalSize]) -> None:
     ]
     rows = []
     for each in found:
-        ends = [
-            "outside of the range" if end is None else str(end) for end in (each.low, each.high)
-        ]
+        ends = map(_end, (each.low, each.high))
         measured = each.status if each.value is None else each.value
         theory = "–" if each.theory is None else each.theory
         sizes = (getattr(each.problem, name) for name in names)
@@ -89,42 +95,41 @@ def print_law(found: Scaling) -> None:
         f"from {law.reached} critical sizes and {law.bounds} bounds:"
     )
     print_table(("size", "exponent", "95 % interval", "closed forms"), rows)
-    print(f"{law.status}: {law.status.advice}")
     lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
-    if lost:
-        print(f"{lost} searches failed or were infeasible and are left out.")
-    if fitted:
-        print(
-            f"Goodness of fit: p = {law.p_value:.2g}; "
-            f"scatter beyond their errors: {law.scatter:.1%}."
-        )
-    if found.expected is not None:
-        verdict = "rejected" if found.expected.rejected else "not rejected"
-        told = ", ".join(f"{name} {power:g}" for name, power in found.expected.exponents.items())
-        print(
-            f"Expected exponents, {told}: {verdict} (joint test, p = {found.expected.p_value:.2g})."
-        )
-    if law.separable is not None:
-        verdict = "rejected" if law.separable.rejected else "not rejected"
-        print(
-            f"That {found.quantity} depends on none of these: {verdict} "
-            f"(p = {law.separable.p_value:.2g})."
-        )
+    say(
+        f"{law.status}: {law.status.advice}",
+        lost and f"{lost} searches failed or were infeasible and are left out.",
+        fitted
+        and f"Goodness of fit: p = {law.p_value:.2g}; "
+        f"scatter beyond their errors: {law.scatter:.1%}.",
+    )
+    if (test := found.expected) is not None:
+        told = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
+        say(f"Expected exponents, {told}: {_verdict(test)} (joint test, p = {test.p_value:.2g}).")
+    if (rival := law.separable) is not None:
+        depends = f"That {found.quantity} depends on none of these"
+        say(f"{depends}: {_verdict(rival)} (p = {rival.p_value:.2g}).")
     if found.collapse is not None:
         raw, by_law, own, seeds = found.collapse
-        print(
+        say(
             f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
             f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
             f"size; {seeds:.3f} about each one's own curve."
         )
 
 
+def _verdict(test: ExpectedLaw | Separable) -> str:
+    return "rejected" if test.rejected else "not rejected"
+
+
 def print_phase_map(found: PhaseMap) -> None:
     """The noises that bind, and where: the plane itself is in the figure and the table."""
     print(f"{found!r}.")
-    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in found.rows()]
+    bound = [row for row in found.rows() if row["term"] is not None]
+    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
     counted = [(name, str(named.count(name))) for name in sorted(set(named), key=named.count)]
-    print_table(("what binds", "points"), counted[::-1])
+    if counted:  # a law may have no noises
+        print_table(("what binds", "points"), counted[::-1])
     print_extrapolated(found.problems)
 
 
@@ -137,41 +142,48 @@ def _print_phase(diagram: PhaseDiagram) -> None:
     from recallscope.measurement.phase_diagram import TOLERANCE
 
     print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
+    if diagram.no_boundary:
+        say(f"{capital(diagram.no_boundary)}.")
+    else:
+        _print_boundary(diagram)
+    if diagram.without_theory:
+        cells = f"{diagram.known} cells were measured, of {diagram.seeds} seeds each."
+        say(f"{capital(diagram.without_theory)}. {cells}")
+    else:
+        share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
+        say(
+            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
+            "each."
+        )
+        print_extrapolated(diagram.problems)
+    lost = diagram.failed or diagram.infeasible
+    said = f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible"
+    say(lost and f"{said}; they are left out.")
+
+
+def _print_boundary(diagram: PhaseDiagram) -> None:
+    field = axis_field(diagram.y.name, diagram.problem.parts())
+    digits = ".0f" if type(field.default) is int else ".3g"
     kind = diagram.accuracy.replace("_", " ")
     rows = []
     first, last = diagram.y.values[0], diagram.y.values[-1]
     for x, found, predicted in zip(
         diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
     ):
-        low = f"under {first}" if found.low is None else f"{found.low:.0f}"
-        high = f"over {last}" if found.high is None else f"{found.high:.0f}"
-        measured = str(found.status) if found.value is None else f"{found.value:.0f}"
+        low = f"under {first}" if found.low is None else f"{found.low:{digits}}"
+        high = f"over {last}" if found.high is None else f"{found.high:{digits}}"
+        measured = str(found.status) if found.value is None else f"{found.value:{digits}}"
         ends = f"{low} to {high}"
         if found.low is None and found.high is None:
             ends = "unknown"
         elif found.value is None:
-            ends = f"over {found.low:.0f}" if found.high is None else f"under {found.high:.0f}"
+            ends = f"over {low}" if found.high is None else f"under {high}"
         theory = "none" if predicted is None else str(predicted)
         rows.append((str(x), measured, ends, "–" if diagram.without_theory else theory))
     head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
     print_table(head, rows, right=slice(None))
     print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")
-    share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
-    if diagram.without_theory:
-        said = f"{diagram.without_theory[0].upper()}{diagram.without_theory[1:]}"
-        print(f"{said}. {diagram.known} cells were measured, of {diagram.seeds} seeds each.")
-    else:
-        print(
-            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
-            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
-            "each."
-        )
-        print_extrapolated(diagram.problems)
-    if diagram.failed or diagram.infeasible:
-        print(
-            f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible; "
-            "they are left out."
-        )
 
 
 def print_ablations(ablations: Ablations) -> None:
@@ -188,17 +200,15 @@ def print_ablations(ablations: Ablations) -> None:
         rows.append((f"{name}\n{a.label} → {b.label}", *means, seen, str(each.verdict)))
     print_table(("ablation", "A", "B", "B − A, 95 % interval", "verdict"), rows, slice(1, 4))
     for each in found:
-        if each.ablation.note:
-            print(f"{each.ablation.name}: {each.ablation.note}.")
-        if str(each.verdict) == "no difference seen":
-            print(
-                f"{each.ablation.name}: a difference of up to {each.largest:.3f} is not excluded."
-            )
-        if each.failed or each.infeasible:
-            print(
-                f"{each.ablation.name}: {each.failed} pairs with a failed and {each.infeasible} "
-                "with an infeasible run are left out."
-            )
+        name = each.ablation.name
+        say(
+            each.ablation.note and f"{name}: {each.ablation.note}.",
+            str(each.verdict) == "no difference seen"
+            and f"{name}: a difference of up to {each.largest:.3f} is not excluded.",
+            (each.failed or each.infeasible)
+            and f"{name}: {each.failed} pairs with a failed and {each.infeasible} with an "
+            "infeasible run are left out.",
+        )
     print(
         f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
         f"{max(each.tests for each in found)} fresh samples each."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recallscope.cli.terminal import console, printable_lines
+from recallscope.common.plain import finite
 from recallscope.problem import Problem
 
 
@@ -16,7 +16,7 @@ def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
     try:
         print(json.dumps(document, indent=2, allow_nan=False))
     except ValueError:  # seldom, so that the document is gone through only then
-        print(json.dumps(_finite(document), indent=2, allow_nan=False))
+        print(json.dumps(finite(document), indent=2, allow_nan=False))
 
 
 def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *found: Any) -> None:
@@ -27,12 +27,16 @@ def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *f
         print_it(*found)
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def say(*sentences: object) -> None:
+    """Print each sentence that there is; `lost and f"{lost} are lost."` is none if none is lost."""
+    for each in sentences:
+        if each:
+            print(each)
+
+
+def capital(sentence: str) -> str:
+    """With a capital letter, the others as they are."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def print_problem(problem: Problem, sought: str | None = None) -> None:

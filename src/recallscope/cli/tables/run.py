@@ -1,4 +1,4 @@
-"""Runs and timings, as tables."""
+"""Runs, as tables."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from recallscope.common.formatting import printable
 from recallscope.learning.training.ended import how_many_ended
 
 if TYPE_CHECKING:
-    from recallscope.experiment.bench import BenchResult
     from recallscope.experiment.training_curve import TrainingCurve
     from recallscope.measurement.run_result import RunResult
     from recallscope.record import Record
+
+
+_COLUMNS = {
+    "lock": "lock_accuracy",
+    "recall": "recall_accuracy",
+    "one step": "one_step_accuracy",
+    "signal": "score_signal",
+    "noise": "score_noise",
+    "cos(α, t)": "trigger_cosine",
+}
 
 
 def print_run(found: RunResult) -> None:
@@ -27,18 +36,10 @@ def print_run(found: RunResult) -> None:
     )
     rows = []
     for record in records:
-        cells = [
-            record.lock_accuracy,
-            record.recall_accuracy,
-            record.one_step_accuracy,
-            record.score_signal,
-            record.score_noise,
-            record.trigger_cosine,
-        ]
+        cells = (getattr(record, name) for name in _COLUMNS.values())
         shown = ["–" if cell is None else f"{cell:.3f}" for cell in cells]
         rows.append([str(record.seed), str(record.status), *shown])
-    head = ("seed", "status", "lock", "recall", "one step", "signal", "noise", "cos(α, t)")
-    print_table(head, rows, right=slice(2, None))
+    print_table(("seed", "status", *_COLUMNS), rows, right=slice(2, None))
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
@@ -82,42 +83,3 @@ def print_training(found: TrainingCurve) -> None:
             f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
             f"lock {found.early.lock_accuracy:.4f}."
         )
-
-
-def print_bench(result: BenchResult) -> None:
-    """Times and ratios, with why a ratio is not told."""
-    problem, seconds = result.problem, result.seconds
-    load = "unknown load" if result.load_at_start is None else f"load {result.load_at_start:.1f}"
-    print(
-        f"V={problem.vocab} N={problem.samples} d={problem.dim} L={problem.length}, "
-        f"{result.dtype} on {result.device}; {result.cores} cores, {load} at the start.\n"
-        f"Medians of {result.turns} turns, {result.clock}, {result.threads} thread each."
-    )
-    timed = (
-        (f"{result.engine} engine", "engine", "speedup_over_autograd", "autograd's speed"),
-        ("its bare torch operations", "bare", "fraction_of_bare", "reached by the engine"),
-        ("literal engine", "literal", "literal_speedup_over_autograd", "autograd's speed"),
-        (
-            "its bare matrix products",
-            "literal_bare",
-            "literal_fraction_of_bare",
-            "reached by the engine",
-        ),
-    )
-    rows = []
-    for label, time, name, of in timed:
-        ratio = result.ratios[name]
-        told = "–" if ratio.median is None else f"{ratio.median:.2f}"
-        interval = f"{ratio.low:.2f} to {ratio.high:.2f}"
-        rows.append((label, f"{seconds[time]:.3f}", told, interval, of))
-    rows.append(("autograd", f"{seconds['autograd']:.3f}", "", "", ""))
-    head = ("three steps by", "seconds", "ratio", "90 % interval", "of")
-    print_table(head, rows, right=slice(1, 4))
-    if result.autograd_samples < problem.samples:
-        print(
-            f"Autograd was timed on {result.autograd_samples} of {problem.samples} samples, and "
-            "its time scaled."
-        )
-    for name, ratio in result.ratios.items():
-        if ratio.reason:
-            print(f"{name.replace('_', ' ')}: {ratio.reason}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recallscope.cli.tables.output import print_table
+from recallscope.cli.tables.output import print_table, say
 from recallscope.common.formatting import printable
 
 if TYPE_CHECKING:
@@ -58,19 +58,15 @@ def _mean(mean: Any) -> str:
 
 
 def print_store_check(place: str, found: StoreCheck) -> None:
-    print(f"{place}: {found.records} records in {found.shards} shards.")
-    for shard, why in found.left_out.items():
-        print(f"cannot be used: {shard} ({why})")
-    if found.duplicated:
-        print(f"{found.duplicated} records are there more than once.")
-    if found.wrong_keys:
-        print(f"{found.wrong_keys} records are not under their own key.")
-    for name in found.set_aside:
-        print(f"put aside by repair: {printable(name)}")
-    for name in found.strange:
-        print(f"not a shard, and left alone: {printable(name)}")
-    if found.bad_marker:
-        print(printable(found.bad_marker))
-    if not found.marked:
-        print("Not marked as a store, so that nothing can be added: see upgrade.")
-    print("Store OK." if found.sound else "Store NOT OK.")
+    twice, wrong = found.duplicated, found.wrong_keys
+    say(
+        f"{place}: {found.records} records in {found.shards} shards.",
+        *(f"cannot be used: {shard} ({why})" for shard, why in found.left_out.items()),
+        twice and f"{twice} records are there more than once.",
+        wrong and f"{wrong} records are not under their own key.",
+        *(f"put aside by repair: {printable(name)}" for name in found.set_aside),
+        *(f"not a shard, and left alone: {printable(name)}" for name in found.strange),
+        found.bad_marker and printable(found.bad_marker),
+        not found.marked and "Not marked as a store, so that nothing can be added: see upgrade.",
+        "Store OK." if found.sound else "Store NOT OK.",
+    )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from recallscope.cli.tables.output import print_problem, print_table
+from recallscope.cli.tables.output import capital, print_problem, print_table, say
 from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem
 from recallscope.theory.choosing import law_named, say_extrapolated
@@ -37,7 +37,7 @@ def print_prediction(found: Prediction) -> None:
     known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
         [
-            name.removesuffix("_accuracy").replace("_", " "),
+            _spelt(name),
             f"{value:.4f}",
             *(f"{each[name]:.4f}" if name in each else "–" for each in known.values()),
         ]
@@ -125,7 +125,7 @@ def print_solution(found: Solution) -> None:
         f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {predicted})"
     )
     if found.reason:
-        print(f"{found.reason[0].upper()}{found.reason[1:]}.")
+        print(f"{capital(found.reason)}.")
     if found.prediction.recorded_error:
         ends = ["none" if end is None else str(end) for end in found.range]
         print(
@@ -173,10 +173,9 @@ def print_check(report: CheckReport) -> None:
         f"means over {report.seeds} instances; beside it the theory's."
     )
     unclear = sum(str(c.verdict) == "unclear" for c in report.comparisons)
-    if unclear:
-        print(f"{unclear} of {len(report.comparisons)} comparisons are unclear: take more seeds.")
-    if report.failed:
-        names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
-        print(f"FAILED: {names.replace('_', ' ')}.")
-    else:
-        print("No closed form failed.")
+    names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
+    say(
+        unclear
+        and f"{unclear} of {len(report.comparisons)} comparisons are unclear: take more seeds.",
+        f"FAILED: {names.replace('_', ' ')}." if names else "No closed form failed.",
+    )

@@ -12,13 +12,13 @@ from torch import Tensor
 
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Outcome, Setup
-from recallscope.learning.learners.adam import optimiser
 from recallscope.learning.ops import attend, features, key_scores, token_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import early_attention
 from recallscope.learning.training.convex import minimum
 from recallscope.learning.training.loop import Training
 from recallscope.learning.training.model import TrainedTransformer
+from recallscope.learning.training.optimisers import adam
 from recallscope.learning.training.rates import adam_rate
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ def _counted(
 def _softly(setup: Setup) -> tuple[Read, _Stored]:
     """Attention as Adam leaves it, which reads a mixture of its own in every sample."""
     problem = setup.problem.replace(learner="adam")
-    training = Training(
-        [dataclasses.replace(setup, problem=problem)], optimiser, adam_rate(problem)
-    )
+    training = Training([dataclasses.replace(setup, problem=problem)], adam, adam_rate(problem))
     (outcome,) = training.run()
     if isinstance(outcome, OverflowError):
         raise outcome

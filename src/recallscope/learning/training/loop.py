@@ -216,6 +216,7 @@ class Training:
 
 def share_of_rate(problem: Problem, step: int) -> float:
     """The learning rate at a step, as a share of the one that was given."""
+    # The schedulers of torch multiply from step to step, and round to other bits (1e-15).
     if problem["schedule"] == "cosine":
         return 0.5 * (1 + math.cos(math.pi * step / float(problem["steps"])))
     if problem["schedule"] == "warmup":

@@ -6,9 +6,9 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import explain_end, predict_end, recorded, refusal, untested
+from recallscope.theory.end_answers import explain_end, predict_end, refusal, untested
 from recallscope.theory.law import Law, LawKind
-from recallscope.theory.recorded_error import RecordedError, error_near
+from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
 
 
@@ -45,6 +45,7 @@ PART = Law(
     tested={"vocab": (64, 16_384), "dim": (3, 256), "width per dim": (0.5, 16)},
     untested=untested,
     recorded_error=_recorded_error,
+    widens=0.25,
     facts={"trained": trained_facts},
     seconds=lambda problem: 0.5,
     about="predicted after training",

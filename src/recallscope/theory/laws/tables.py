@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -10,6 +11,7 @@ import numpy as np
 from recallscope.parts.naming import ARRAYS, find_part
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import one_step_facts
 from recallscope.theory.table_prediction import (
     Table,
@@ -69,7 +71,7 @@ def _seconds(problem: Problem) -> float:
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
     """The sizes whose tables can be drawn, and fit into memory."""
-    least, most = _FARTHEST.get(size, (1.0, float(LARGEST_SIZE)))
+    least, most = _FARTHEST.get(size, (-math.inf, float(LARGEST_SIZE)))
     if size == "samples":
         most = _MOST_PER_FACT * problem.vocab
     if size == "dim":
@@ -79,6 +81,19 @@ def _solved(problem: Problem, size: str) -> tuple[float, float]:
             break
         most = max(most // 2, least)
     return least, most
+
+
+def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
+    """At structured families of nearest sizes and prediction."""
+    rows = recorded("structured.csv")
+    name = accuracy.removesuffix("_accuracy")
+    return error_near(
+        {size: float(getattr(problem, size)) for size in ("vocab", "samples", "dim", "length")},
+        expected,
+        rows,
+        rows[f"predicted_{name}"],
+        rows[f"measured_{name}"],
+    )
 
 
 PART = Law(
@@ -92,6 +107,8 @@ PART = Law(
         "length": (2, 123),
         "samples per fact": (1, 32),
     },
+    recorded_error=_recorded_error,
+    widens=1.0,
     facts={"one_step": one_step_facts},
     solved=_solved,
     seconds=_seconds,

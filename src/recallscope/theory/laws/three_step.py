@@ -11,7 +11,7 @@ from recallscope.theory.accuracy import Accuracies, analyse
 from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.noise import budget, dominant
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
-from recallscope.theory.simulations import recorded_error
+from recallscope.theory.simulations import recorded_error, simulated_comparisons
 from recallscope.theory.sizes import SIZES
 
 OVERFLOW = (
@@ -150,6 +150,8 @@ PART = Law(
     },
     untested=_untested,
     recorded_error=recorded_error,
+    widens=1.0,
+    comparisons=simulated_comparisons,
     binds=_binds,
     step=1.096,
     about="predicted accuracies",

@@ -1,7 +1,7 @@
 // The law of the end: what recall comes to if the model is trained until it learns no more.
 //
 // Recall = attention × facts seen × memory. The memory is derived (memory_recall.js); how often
-// attention finds the mark is measured, as a function of how clearly the first steps point to it.
+// attention finds the mark is fitted, as a function of how clearly the first steps point to it.
 
 import { locking } from "./locking.js";
 import { edge } from "./memory_edge.js";

@@ -4,28 +4,22 @@ import { endOfTraining, TRAINED } from "./end_law.js";
 import { errorNear } from "./recorded_error.js";
 import { outside } from "./tested_range.js";
 
-/** Where the law of gd, adam and muon was found and judged, with d below V. */
-const MEASURED = { vocab: [64, 512], dim: [5, 125], length: [2, 128], "samples per fact": [0.25, 32] };
-
-/** Where the minimum was, of facts that are all seen. */
-const MEMORY = { vocab: [64, 4096], dim: [5, 512], "width per dim": [0.8, 9] };
-
 /** Recall at the end of training and what it is the product of; or a reason why not. */
 export function predictEnd(problem, tables) {
-  const reason = noLaw(problem);
+  const reason = noLaw(problem, tables.tested);
   return reason ? { reason } : { reason: null, ...endOfTraining(problem, tables) };
 }
 
-/** Why the law says nothing of a problem; null if it does. */
-export function noLaw(problem) {
+/** Why the law says nothing of a problem, given the ranges of each law; null if it does. */
+export function noLaw(problem, tested) {
   if (!TRAINED.includes(problem.learner)) {
     return `no law of training for the learner ${problem.learner}`;
   }
-  const other = [...otherSizes(problem), ...otherOptions(problem)];
+  const other = [...otherSizes(problem, tested), ...otherOptions(problem)];
   return other.length ? `no law of training at ${other.join("; ")}` : null;
 }
 
-function otherSizes(problem) {
+function otherSizes(problem, { trained, converged }) {
   const { vocab, samples, dim, length, width } = problem;
   const sizes = {
     vocab,
@@ -34,9 +28,9 @@ function otherSizes(problem) {
     "samples per fact": samples / vocab,
     "width per dim": (width ?? dim) / dim,
   };
-  let ranges = MEASURED;
+  let ranges = trained;
   if (problem.learner === "converged") {
-    ranges = { ...MEMORY, vocab: MEASURED.vocab, "samples per fact": [0.25, Infinity] };
+    ranges = { ...converged, vocab: trained.vocab, "samples per fact": [0.25, Infinity] };
   }
   const found = outside(sizes, ranges);
   if (dim >= vocab) found.push(`dim ${dim} >= vocab ${vocab}`);
@@ -56,7 +50,7 @@ function otherOptions(problem) {
 }
 
 /** How far off the law was at the trainings by the same learner that are nearest. */
-export function endError(problem, expected, trained) {
+export function endError(problem, expected, { trained }) {
   const rows = trained.filter((row) => row.learner === problem.learner);
   if (!rows.length) return null;
   const here = [problem.vocab, problem.samples, problem.dim, problem.length];

@@ -6,9 +6,6 @@
 
 import { ndtr } from "./special.js";
 
-// Fitted: what is left to explain, of square memories and for each factor of e of inputs to outputs.
-const [SQUARE, WIDER, FEWEST, MOST] = [0.98, 0.02, 0.93, 1.04];
-
 /** How many rivals a label has to be raised against: mean and variance. */
 export function pool(vocab, table) {
   const [low, high] = table.range.map(Math.log);
@@ -49,10 +46,8 @@ function interpolated(x, at, values) {
 export function edge(vocab, facts, dim, tables) {
   const { mean, variance } = pool(vocab, tables.pool);
   const lacking = cone(vocab, dim, mean, tables.cones);
-  const inputs = (facts * lacking) / dim;
-  const left = Math.min(Math.max(SQUARE + WIDER * Math.log(inputs / dim), FEWEST), MOST);
   return {
-    parameters: facts * lacking * left,
+    parameters: facts * lacking,
     spread: (lacking / mean) * Math.sqrt(facts * variance),
     independent: facts * mean, // where it would be if all scores were
   };

@@ -1,19 +1,12 @@
 // The sizes at which closed forms were compared with simulation, and what lies outside of them.
 
-export const TESTED = {
-  vocab: [256, 4096],
-  dim: [16, 512],
-  length: [2, 256],
-  "samples per fact": [0, 100],
-  width: [64, 4096],
-};
 const EMBEDDINGS = ["sphere", "gaussian"];
 
-/** What of a problem lies outside of what was tested; nothing, for most. */
-export function extrapolated(problem) {
+/** What of a problem lies outside of the ranges that were tested; nothing, for most. */
+export function extrapolated(problem, tested) {
   const { vocab, dim, length, width, activation, embedding } = problem;
   const sizes = { vocab, dim, length, "samples per fact": problem.samples / vocab, width };
-  const found = outside(sizes, TESTED);
+  const found = outside(sizes, tested);
   if (!EMBEDDINGS.includes(embedding)) found.push(`embedding ${embedding}`);
   else if (dim >= vocab) found.push(`dim ${short(dim)} >= vocab ${short(vocab)}`);
   if (width !== null && activation === "identity") found.push("activation identity");

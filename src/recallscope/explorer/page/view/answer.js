@@ -21,7 +21,7 @@ export function startAnswer(data) {
   const end = later(60, (problem) => showEnd(problem, data));
   return (problem, found) => {
     const warning = find("warning");
-    const outside = found.reason ? [] : extrapolated(problem);
+    const outside = found.reason ? [] : extrapolated(problem, data.tested["three-step"]);
     warning.hidden = !found.reason && !outside.length;
     warning.textContent = found.reason
       ? `There is ${found.reason.replace(/^no closed form: /, "no closed form here: ")}.`
@@ -84,7 +84,7 @@ function showEnd(problem, data) {
     said.textContent = `There is ${found.reason}, on this page; recallscope predict may have one.`;
     return;
   }
-  const error = endError(problem, found.recall_accuracy, data.trained);
+  const error = endError(problem, found.recall_accuracy, data);
   const room = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =

@@ -8,6 +8,7 @@ says whether there is anything to report.
 from __future__ import annotations
 
 import math
+import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,3 +88,11 @@ def _left_out(turns: int) -> int:
         if beyond > 0.05 * 2**turns:
             return count
         count += 1
+
+
+def load_average() -> float | None:
+    """How many processes ran or waited for a core, on average over the last minute, if known."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None

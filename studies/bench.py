@@ -1,5 +1,7 @@
 """Speed, as ratios of things measured side by side in one run.
 
+    python studies/bench.py [--vocab V --samples N --dim D --length L] [--json]
+
 Three yardsticks: autograd over the literal loss; the torch operations that an engine cannot do
 without, bare, on samples already in memory; and for the literal engine its matrix products alone,
 dense and sparse, without the softmax between them. Drawing the samples counts against the engines.
@@ -11,35 +13,37 @@ would be one of ways to use threads.
 
 from __future__ import annotations
 
-import math
+import argparse
+import json
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from turns import FEWEST_TURNS, Ratio, load_average, take_turns
 
+from recallscope import Instance, Problem, ProblemError, Threads, learn, predict_cost
+from recallscope.cli.tables.output import print_table
+from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes
-from recallscope.common.machine import available_cores, load_average, machine_memory
+from recallscope.common.machine import available_cores, machine_memory
+from recallscope.common.progress_bar import shown_progress
 from recallscope.experiment.run import check_memory, check_run
-from recallscope.experiment.turns import FEWEST_TURNS, Ratio, take_turns
 from recallscope.learning.batch import Tile, large_zeros, tile_size
-from recallscope.learning.cost import choose_engine, predict_cost
+from recallscope.learning.cost import choose_engine
 from recallscope.learning.ops import incidence
-from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import Learned, learn
-from recallscope.models.instance import Instance
+from recallscope.learning.three_step import Learned
 from recallscope.models.transformer import Transformer
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
-from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.problem import whole_number
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+SIZES = {"vocab": 4096, "samples": 65536, "dim": 128, "length": 64}
 STEP_SIZES = {"eta": 1e-3, "gamma": 1e9}
 """Of the literal steps that are timed; speed does not depend on them."""
 
@@ -61,92 +65,6 @@ _RATIOS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class BenchResult(Result):
-    """How long three-step learning takes, every way there is.
-
-    Attributes:
-        problem: what was learned.
-        engine: which engine the limit regime chose.
-        dtype: the kind of numbers.
-        device: where torch computed.
-        threads: how many every way had.
-        clock: whether seconds are of CPU time, as on a CPU, or of wall time.
-        cores: how many cores this process may use.
-        load_at_start: how many processes wanted a core over the last minute; None if unknown.
-        turns: how often each way was timed.
-        autograd_samples: the samples autograd was timed on; its seconds are scaled to the batch.
-        seconds: of each way, the median over turns.
-        predicted_seconds_on_one_thread: of the engine, by counting its work.
-        ratios: of times in the same turn.
-    """
-
-    problem: Problem
-    engine: str
-    dtype: str
-    device: str
-    threads: int
-    clock: str
-    cores: int
-    load_at_start: float | None
-    turns: int
-    autograd_samples: int
-    seconds: dict[str, float]
-    predicted_seconds_on_one_thread: float
-    ratios: dict[str, Ratio]
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> BenchResult:
-        """The inverse of `to_dict`."""
-        ratios = {name: Ratio(**ratio) for name, ratio in told["ratios"].items()}
-        return cls(**{**told, "problem": Problem.from_dict(told["problem"]), "ratios": ratios})
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each ratio of times."""
-        return [
-            {"ratio": name, **asdict(ratio)}
-            | {"seconds_over": self.seconds[over], "seconds_under": self.seconds[under]}
-            for name, ratio in self.ratios.items()
-            for over, under in [_RATIOS[name]]
-        ]
-
-    def _words(self) -> str:
-        told = ", ".join(
-            f"{name.replace('_', ' ')} "
-            + ("too noisy to say" if each.median is None else f"{each.median:.2f}")
-            + f" ({each.low:.2f} to {each.high:.2f})"
-            for name, each in self.ratios.items()
-        )
-        return f"{self.turns} turns on {self.threads} thread: {told}"
-
-    def _drawing(self) -> Drawing:
-        names = [name.replace("_", " ") for name in self.ratios]
-        ratios = list(self.ratios.values())
-        series = Series(
-            label="median of turns; bars: 90 % intervals",
-            kind=Kind.MEASURED,
-            x=names,
-            y=[
-                math.sqrt(each.low * each.high) if each.median is None else each.median
-                for each in ratios
-            ],
-            low=[each.low for each in ratios],
-            high=[each.high for each in ratios],
-        )
-        problem = self.problem
-        caption = (
-            f"Ratios of times at V={problem.vocab}, N={problem.samples}, d={problem.dim}, "
-            f"L={problem.length}, {self.dtype} on {self.device}, {self.threads} thread, "
-            f"{self.clock}."
-        )
-        panel = Panel(title="", x="", y="ratio", series=[series], log_y=True)
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"problem": self.problem.to_dict() | {"key": self.problem.key}}
-
-
 def bench(
     problem: Problem,
     *,
@@ -154,16 +72,10 @@ def bench(
     device: str = "cpu",
     repeats: int = FEWEST_TURNS,
     progress: Callable[[float, float], None] = lambda done, total: None,
-) -> BenchResult:
-    """Time three-step learning of one problem, every way there is, on one thread and in turns.
-
-    >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
-    >>> result = bench(problem)
-    >>> result.threads, result.seconds["autograd"] > 0, list(result.ratios)[:2]
-    (1, True, ['speedup_over_autograd', 'fraction_of_bare'])
-    """
+) -> dict[str, Any]:
+    """Time three-step learning of one problem, every way there is, on one thread and in turns."""
     turns = whole_number("repeats", repeats, FEWEST_TURNS, 1000)
-    if problem.width is not None or problem.regime != "limit" or problem.samples == float("inf"):
+    if problem.samples == float("inf"):
         raise ProblemError("bench times attention alone, in the limit regime, on a finite batch")
     steps = problem.replace(regime="literal", **STEP_SIZES)
     for each in (problem, steps):
@@ -176,7 +88,7 @@ def bench(
     with _one_thread():
         instance = Instance.make(problem, seed=0, dtype=dtype, device=device)
         literal_instance = Instance.make(steps, seed=0, dtype=dtype, device=device)
-        tile = _whole_batch(instance)
+        tile = Tile.of(instance.task.draw(0, int(problem.samples)), instance.tokens.device)
         part = Tile(*(tensor[:AUTOGRAD_SAMPLES] for tensor in tile))
         ways: dict[str, Callable[[], object]] = {
             "engine": lambda: _learn(instance, engine),
@@ -188,24 +100,26 @@ def bench(
         seconds = take_turns(ways, turns, _CLOCKS[clock], progress)
     scale = len(tile.label) / len(part.label)
     seconds["autograd"] = [scale * each for each in seconds["autograd"]]
-    return BenchResult(
-        problem=problem,
-        engine=engine,
-        dtype=dtype,
-        device=device,
-        threads=1,
-        clock=clock,
-        cores=available_cores(),
-        load_at_start=load,
-        turns=turns,
-        autograd_samples=len(part.label),
-        seconds={name: statistics.median(each) for name, each in seconds.items()},
-        predicted_seconds_on_one_thread=predict_cost(problem, dtype=dtype, test_samples=1).seconds,
-        ratios={
-            name: Ratio.of_turns(seconds[over], seconds[under])
+    return {
+        "problem": problem.to_dict() | {"key": problem.key},
+        "engine": engine,
+        "dtype": dtype,
+        "device": device,
+        "threads": 1,
+        "clock": clock,
+        "cores": available_cores(),
+        "load_at_start": load,
+        "turns": turns,
+        "autograd_samples": len(part.label),
+        "seconds": {name: statistics.median(each) for name, each in seconds.items()},
+        "predicted_seconds_on_one_thread": predict_cost(
+            problem, dtype=dtype, test_samples=1
+        ).seconds,
+        "ratios": {
+            name: asdict(Ratio.of_turns(seconds[over], seconds[under]))
             for name, (over, under) in _RATIOS.items()
         },
-    )
+    }
 
 
 # On one thread the processor's time is what a machine with nothing else to do would take.
@@ -274,10 +188,6 @@ def three_steps_by_autograd(instance: Instance, tile: Tile) -> Learned:
 def _learn(instance: Instance, engine: str) -> Learned:
     with Threads() as threads:
         return learn(instance, threads, engine=engine)
-
-
-def _whole_batch(instance: Instance) -> Tile:
-    return Tile.of(instance.task.draw(0, int(instance.problem.samples)), instance.tokens.device)
 
 
 def _chunks(tile: Tile, size: int) -> Iterator[Tile]:
@@ -368,3 +278,66 @@ def _blocks(rows: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
 
 
 BARE = {"counts": _bare_counts, "stream": _bare_stream}
+
+
+def print_bench(found: dict[str, Any]) -> None:
+    """Times and ratios, and why a ratio is not reported."""
+    problem, seconds, load = found["problem"], found["seconds"], found["load_at_start"]
+    print(
+        f"V={problem['vocab']} N={problem['samples']} d={problem['dim']} L={problem['length']}, "
+        f"{found['dtype']} on {found['device']}; {found['cores']} cores, "
+        f"{'unknown load' if load is None else f'load {load:.1f}'} at the start.\n"
+        f"Medians of {found['turns']} turns, {found['clock']}, {found['threads']} thread each."
+    )
+    ways = {
+        "speedup_over_autograd": ("engine", f"{found['engine']} engine", "autograd's speed"),
+        "fraction_of_bare": ("bare", "its bare torch operations", "reached by the engine"),
+        "literal_speedup_over_autograd": ("literal", "literal engine", "autograd's speed"),
+        "literal_fraction_of_bare": (
+            *("literal_bare", "its bare matrix products", "reached by the engine"),
+        ),
+    }
+    rows = []
+    for name, (way, label, of) in ways.items():
+        ratio = found["ratios"][name]
+        median = "–" if ratio["median"] is None else f"{ratio['median']:.2f}"
+        interval = f"{ratio['low']:.2f} to {ratio['high']:.2f}"
+        rows.append((label, f"{seconds[way]:.3f}", median, interval, of))
+    rows.append(("autograd", f"{seconds['autograd']:.3f}", "", "", ""))
+    head = ("three steps by", "seconds", "ratio", "90 % interval", "of")
+    print_table(head, rows, right=slice(1, 4))
+    if found["autograd_samples"] < problem["samples"]:
+        print(
+            f"Autograd was timed on {found['autograd_samples']} of {problem['samples']} samples, "
+            "and its time scaled."
+        )
+    for name, ratio in found["ratios"].items():
+        if ratio["reason"]:
+            print(f"{name.replace('_', ' ')}: {ratio['reason']}.")
+
+
+def main() -> None:
+    """Measure, and print a table or one JSON document."""
+    parser = argparse.ArgumentParser(description="Measure how fast this machine learns.")
+    for size, default in SIZES.items():
+        parser.add_argument(f"--{size}", type=number_or_text, default=default)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=number_or_text, default=FEWEST_TURNS, help="5 to 1000")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    asked = vars(parser.parse_args())
+    as_json = asked.pop("json")
+    try:
+        problem = Problem(**{size: asked.pop(size) for size in SIZES})
+        with shown_progress(True, "bench") as progress:
+            found = bench(problem, progress=progress, **asked)
+    except ProblemError as error:
+        parser.error(str(error))
+    if as_json:
+        print(json.dumps(found, indent=2, allow_nan=False))
+    else:
+        print_bench(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Values fit for JSON, made of what has fields, and made into it again by the types of the fields.
+
+A class that has a `to_dict` and a `from_dict` is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from recallscope.problem import Problem
+
+T = TypeVar("T")
+
+
+def plain(value: Any) -> Any:
+    """Fields by name, a problem with its key, the value of an enumeration.
+
+    >>> from recallscope.record import Status
+    >>> plain({"seen": (8, Status.OK)})
+    {'seen': [8, 'ok']}
+    """
+    if isinstance(value, Problem):
+        return value.to_dict() | {"key": value.key}
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        names = getattr(value, "_fields", None) or value.__dataclass_fields__
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def with_inf(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of numbers for JSON, in which an infinite one is a word, as in a problem."""
+    return {name: "inf" if value == math.inf else value for name, value in fields.items()}
+
+
+def finite(value: Any) -> Any:
+    """The same without infinity and NaN, which JSON has not: what is no number is null.
+
+    >>> finite({0.5: [8, math.inf]})
+    {'0.5': [8, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def unplain(kind: Any, value: Any) -> Any:
+    """The inverse of `plain`, for a type; null is an infinite number where there must be one.
+
+    >>> unplain(dict[float, tuple[float, ...]], {"0.5": [8, "inf"]})
+    {0.5: (8, inf)}
+    """
+    origin, of = get_origin(kind) or kind, get_args(kind)
+    if origin is UnionType:
+        (one,) = (each for each in of if each is not NoneType)
+        return None if value is None else unplain(one, value)
+    if origin is float:
+        return math.inf if value in (None, "inf") else value
+    if not isinstance(origin, type):
+        return value
+    if issubclass(origin, Mapping):
+        name_of = of[0] if of[0] in (int, float) else str
+        return {name_of(name): unplain(of[1], each) for name, each in value.items()}
+    if origin is list:
+        return [unplain(of[0], each) for each in value]
+    if origin is tuple:
+        kinds = of[:1] * len(value) if of[-1] is ... else of
+        return tuple(unplain(*each) for each in zip(kinds, value, strict=True))
+    if hasattr(origin, "from_dict"):
+        return origin.from_dict(value)
+    if is_dataclass(origin) or hasattr(origin, "_fields"):
+        return from_fields(origin, value)
+    return origin(value) if issubclass(origin, StrEnum) else value
+
+
+def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
+    """An object of a class from plain values of its fields; what is no field is passed over."""
+    kinds = get_type_hints(kind)
+    return kind(**{name: unplain(kinds[name], values[name]) for name in kinds if name in values})
+
+
+class Plain:
+    """A dataclass that goes to JSON and back."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    _in_json: ClassVar[tuple[str, ...]] = ()  # what `to_dict` has, if not just the fields
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, fit for JSON; `from_dict` makes the same of it again."""
+        names = self._in_json or self.__dataclass_fields__
+        return {name: plain(getattr(self, name)) for name in names}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return from_fields(cls, told)

@@ -1,0 +1,76 @@
+"""Learners that differ only in their optimiser: those of torch, and our exact spectral step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recallscope.learning.training import options
+from recallscope.learning.training.learner import trained_by
+from recallscope.learning.training.rates import adam_rate, descent_rate, spectral_rate
+from recallscope.problem import Problem
+
+if TYPE_CHECKING:
+    from torch import nn
+    from torch.optim import Optimizer
+
+# Functions, as hashes of learners that users make from ours have their names (`FORMER_NAMES`).
+
+
+def adam(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """Adam, as torch has it."""
+    from torch.optim import Adam
+
+    return Adam(weights, lr=rate, weight_decay=problem["weight_decay"])
+
+
+def adamw(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """Adam with decoupled weight decay, as torch has it."""
+    from torch.optim import AdamW
+
+    return AdamW(weights, lr=rate, weight_decay=problem["weight_decay"])
+
+
+def gd(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """Gradient descent on all samples at once."""
+    from torch.optim import SGD
+
+    return SGD(weights, lr=rate, **_momentum_and_decay(problem))
+
+
+def sgd(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """Stochastic gradient descent: each step on a part of the samples, or on new ones."""
+    return gd(weights, rate, problem)
+
+
+def muon(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """Muon, as torch has it: five Newton-Schulz iterations towards the spectral step."""
+    from torch.optim import Muon
+
+    options.check_matrices(weights, problem)
+    return Muon(weights, lr=rate, **_momentum_and_decay(problem))
+
+
+def polar(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+    """The exact spectral step, by a singular value decomposition."""
+    from recallscope.learning.training.polar import Polar
+
+    options.check_matrices(weights, problem)
+    return Polar(weights, lr=rate, **_momentum_and_decay(problem))
+
+
+def _momentum_and_decay(problem: Problem) -> dict[str, Any]:
+    return {name: problem[name] for name in ("momentum", "weight_decay")}
+
+
+_BATCHES, _MOMENTUM = options.BATCHES, {"momentum": options.MOMENTUM}
+_DECAY = {"weight_decay": options.DECAY}
+PARTS = {
+    "adam": trained_by(adam, adam_rate, _BATCHES, by_weight=True),
+    "adamw": trained_by(adamw, adam_rate, _BATCHES | _DECAY, by_weight=True),
+    "gd": trained_by(gd, descent_rate, _MOMENTUM, by_weight=True),
+    "sgd": trained_by(
+        sgd, descent_rate, _BATCHES | {"batch": options.PARTS} | _MOMENTUM, by_weight=True
+    ),
+    "muon": trained_by(muon, spectral_rate, _BATCHES | {"momentum": options.MOMENTUM_OF_MUON}),
+    "polar": trained_by(polar, spectral_rate, _BATCHES | _MOMENTUM),
+}
