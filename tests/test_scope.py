@@ -59,7 +59,7 @@ def test_errors_are_those_of_the_studies() -> None:
             found += [{each: row[each] for each in known[0]} for row in csv.DictReader(file)]
     assert known == found
     near = recorded_error(Problem(**USUAL))
-    assert near.problems == 30
+    assert near.problems == 40
     assert 0 < near.mean < 0.02
 
 
@@ -83,10 +83,10 @@ def test_scope_names_the_model() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"learner": "adam", "steps": 60}, "no law of training at vocab 48 < 64; steps 60"),
+        ({"learner": "adam", "steps": 60}, "no law of training at steps 60"),
         (
             {"learner": "adam", "embedding": "structured"},
-            "no law of training at vocab 48 < 64; embedding structured",
+            "no law of training at embedding structured",
         ),
         ({"embedding": "structured", "width": 16}, "leave width out"),
         ({"learner": "sgd"}, "no closed form for the learner sgd"),
@@ -104,4 +104,4 @@ def test_a_refusal_is_that_of_the_law_of_the_same_learner(changes, reason):
 def test_a_refusal_does_not_blame_the_size_that_is_sought():
     problem = Problem(vocab=48, samples=2, dim=32, length=8, learner="adam", steps=60)
     reason = no_solution(problem, "samples", "recall_accuracy")
-    assert reason == "no law of training at vocab 48 < 64; steps 60"
+    assert reason == "no law of training at steps 60"

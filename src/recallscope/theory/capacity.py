@@ -293,7 +293,7 @@ def no_solution(
         return answer.reason
     if accuracy not in answer.accuracies:
         return f"no closed form for {accuracy}"
-    seconds = len(sizes) * law_named(name).seconds(resized(problem, quantity, sizes[-1]))
+    seconds = sum(law_named(name).seconds(resized(problem, quantity, size)) for size in sizes)
     if seconds > patience:
         return f"the law {name} takes about {format_duration(seconds)}; ask solve"
     return None

@@ -9,6 +9,7 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory.end_law import CLEAR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
+from recallscope.theory.memory_edge import edge
 from recallscope.theory.tested_range import outside
 
 MEASURED: Ranges = {
@@ -64,8 +65,20 @@ def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
     return answers
 
 
+def seconds(problem: Problem) -> float:
+    """About how long an answer takes: below the edge equations are solved."""
+    outputs = min(problem.dim, problem.vocab - 1)
+    facts = min(problem.samples, problem.vocab)
+    full = edge(problem.vocab, facts, outputs)
+    return 0.01 if problem.hidden * outputs > full.parameters else 0.5
+
+
+def _measured(problem: Problem) -> bool:
+    return not outside(problem, MEASURED) and problem.width is None
+
+
 def _answer(problem: Problem) -> Answer:
-    measured = not outside(problem, MEASURED) and problem.width is None
+    measured = _measured(problem)
     end = end_of_training(problem, measured)
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
@@ -97,7 +110,8 @@ def explain_end(problem: Problem, answer: Answer) -> str:
         f"At the end of training recall is the product of the factors. The memory has {parameters} "
         f"parameters, {full} than the {edge:.0f} that hold every fact that attention finds."
     )
-    if "recall_accuracy" in answer.intervals:
+    snr = answer.quantities.get("trigger_snr", math.inf)
+    if snr <= CLEAR and not _measured(problem):
         said += (
             f" The signal-to-noise ratio of the first steps is below {CLEAR:g}: a training finds "
             f"the trigger with a probability of about {answer.accuracies['lock_accuracy']:.2f}, "

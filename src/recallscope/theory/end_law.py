@@ -97,14 +97,17 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         some = Facts(found * facts.number, facts.times)
         return memory_recall(problem.vocab, parameters, some, outputs, blur)
 
+    seen_share, held = seen / problem.vocab, memory(lock)
+    # Below the edge facts that attention does not find leave room for others.
+    ceiling = max(lock * held, memory(1.0) if snr is not None else held)
     return End(
         lock=lock,
-        facts_seen=seen / problem.vocab,
-        memory=memory(lock),
+        facts_seen=seen_share,
+        memory=held,
         parameters=parameters,
         edge=edge(problem.vocab, lock * seen, outputs),
         trigger_snr=snr,
-        ceiling=seen / problem.vocab * (memory(1.0) if snr is not None else 1.0),
+        ceiling=seen_share * ceiling,
     )
 
 

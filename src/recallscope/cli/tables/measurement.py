@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.cli.tables.output import capital, print_problem, print_table, say
-from recallscope.cli.tables.theory import print_extrapolated
+from recallscope.cli.tables.theory import print_extrapolated, print_solved_if_trained
 from recallscope.parts.axes import axis_field
 from recallscope.theory.scope import exposures, scope
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def print_critical(found: CriticalSize) -> None:
+    print_solved_if_trained(found.problem, found.quantity, found.target, found.accuracy)
     print_problem(found.problem, found.quantity)
     if found.value is None:
         result = f"{found.status}: {found.reason}."

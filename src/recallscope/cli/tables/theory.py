@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 _OF_THE_LABEL = "sampling"  # a noise of the right label alone
 
 
+_STEPS = "This is after three gradient steps."
+
+
 def print_prediction(found: Prediction) -> None:
+    _print_if_trained(found.problem)
     print_problem(found.problem)
     if found.law is None:
         print(f"There is {found.reason}.")
@@ -29,18 +33,16 @@ def print_prediction(found: Prediction) -> None:
         return
     law = law_named(found.law)
     print(f"{scope(found.problem)} Law: {found.law}, {found.kind}, {found.status}.")
+    errors = found.recorded_error
     columns = {
-        "mean error": {name: error.mean for name, error in found.recorded_error.items()},
-        "90 % within": {name: error.most for name, error in found.recorded_error.items()},
-        "numerical error": dict(found.errors),
+        "90 % interval": {name: _interval(*ends) for name, ends in found.intervals.items()},
+        "mean error": {name: f"{error.mean:.4f}" for name, error in errors.items()},
+        "median error": {name: f"{error.median:.4f}" for name, error in errors.items()},
+        "numerical error": {name: f"{error:.4f}" for name, error in found.errors.items()},
     }
     known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
-        [
-            _spelt(name),
-            f"{value:.4f}",
-            *(f"{each[name]:.4f}" if name in each else "–" for each in known.values()),
-        ]
+        [_spelt(name), f"{value:.4f}", *(each.get(name, "–") for each in known.values())]
         for name, value in found.accuracies.items()
     ]
     print_table(("accuracy", "predicted", *known), rows)
@@ -65,6 +67,45 @@ def print_prediction(found: Prediction) -> None:
         _print_noise(found.noise)
     if text := law.explain(found.problem, found):
         print(text)
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _print_if_trained(problem: Problem) -> None:
+    """Say in the first line that three steps are no training, and what training comes to."""
+    from recallscope.theory.if_trained import predict_if_trained
+
+    trained = predict_if_trained(problem)
+    if trained is None:
+        return
+    if trained.law is None:
+        print(f"{_STEPS} Trained by {trained.problem.learner}: {trained.reason}.")
+        return
+    recall = trained.estimates["recall_accuracy"]
+    between = "" if recall.low is None else f" ({_interval(recall.low, recall.high or 1.0)})"
+    print(
+        f"{_STEPS} Trained by {trained.problem.learner}: recall {recall.value:.4f}{between}, "
+        f"{trained.status}."
+    )
+
+
+def print_solved_if_trained(problem: Problem, quantity: str, target: float, accuracy: str) -> None:
+    """The same of a size that reaches a target."""
+    from recallscope.theory.if_trained import solve_if_trained, trained_instead
+
+    other = trained_instead(problem)
+    if other is None:
+        return
+    trained = solve_if_trained(problem, quantity, target, accuracy)
+    if trained is None:
+        print(f"{_STEPS} Trained: ask recallscope solve --learner {other.learner}.")
+        return
+    found = "none" if trained.value is None else f"{quantity} = {trained.value}"
+    low, high = ("none" if end is None else end for end in trained.range)
+    between = "" if trained.value is None else f" ({low} to {high})"
+    print(f"{_STEPS} Trained by {other.learner}: {found}{between}, {trained.prediction.status}.")
 
 
 def print_nearest(found: Prediction) -> None:
@@ -106,10 +147,11 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
 def print_extrapolated(problems: Iterable[Problem]) -> None:
     """Say where closed forms are used outside of what they were compared with, if anywhere."""
     if said := say_extrapolated(problems):
-        print(f"{said}. Closed forms were not compared with simulation there.")
+        print(f"{said}. The law was not compared with experiments there.")
 
 
 def print_solution(found: Solution) -> None:
+    print_solved_if_trained(found.problem, found.quantity, found.target, found.accuracy)
     print(scope(found.problem))
     if found.value is None:
         print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")

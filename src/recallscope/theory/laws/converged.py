@@ -6,7 +6,7 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import explain_end, predict_end, refusal, untested
+from recallscope.theory.end_answers import explain_end, predict_end, refusal, seconds, untested
 from recallscope.theory.law import Law, LawKind
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
@@ -47,7 +47,7 @@ PART = Law(
     recorded_error=_recorded_error,
     widens=0.25,
     facts={"trained": trained_facts},
-    seconds=lambda problem: 0.5,
+    seconds=seconds,
     about="predicted after training",
     origin="After training: the memory is derived, attention is given.",
     explain=explain_end,

@@ -12,6 +12,7 @@ from recallscope.theory.end_answers import (
     explain_end,
     predict_end,
     refusal,
+    seconds,
     untested,
 )
 from recallscope.theory.end_law import FOUND, end_of_training
@@ -79,7 +80,7 @@ PART = Law(
     recorded_error=_recorded_error,
     widens=0.25,
     comparisons=_comparisons,
-    seconds=lambda problem: 0.5,
+    seconds=seconds,
     about="predicted after training",
     origin="After training: the memory is derived, attention is a fitted law.",
     explain=explain_end,

@@ -1,0 +1,48 @@
+"""What a problem of three gradient steps comes to if it is trained instead."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.capacity import Solution, no_solution, solve
+from recallscope.theory.choosing import predict_problems
+from recallscope.theory.law import Given
+from recallscope.theory.prediction import Prediction
+
+_LEARNER = "adam"
+_PATIENCE = 10.0  # seconds
+
+
+def trained_instead(problem: Problem) -> Problem | None:
+    """The same problem, trained; None if it is that already, or cannot be.
+
+    >>> trained_instead(Problem(vocab=512, samples=8192, dim=64, length=32)).learner
+    'adam'
+    """
+    if find_part("learner", problem.learner).closed_form:
+        with suppress(ProblemError):
+            return problem.replace(learner=_LEARNER)
+    return None
+
+
+def predict_if_trained(problem: Problem) -> Prediction | None:
+    """What a law says of the problem, trained; None where there is no such problem.
+
+    >>> found = predict_if_trained(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(found.recall_accuracy, 2)
+    0.99
+    """
+    trained = trained_instead(problem)
+    return None if trained is None else predict_problems([trained], Given(details=True))[0]
+
+
+def solve_if_trained(
+    problem: Problem, quantity: str, target: float, accuracy: str
+) -> Solution | None:
+    """The size that reaches a target if the problem is trained; None if no law says it soon."""
+    trained = trained_instead(problem)
+    if trained is None or no_solution(trained, quantity, accuracy, _PATIENCE) is not None:
+        return None
+    return solve(trained, quantity, target, accuracy)
