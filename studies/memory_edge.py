@@ -58,7 +58,7 @@ def predict() -> None:
 
 
 def full_square(vocab: int) -> Edge:
-    """The edge of a memory of all facts with as many inputs as outputs."""
+    """Where a memory of all facts is full, with as many inputs as outputs."""
     dim = math.sqrt(vocab)
     for _ in range(40):
         dim = math.sqrt(edge(vocab, vocab, dim).parameters)

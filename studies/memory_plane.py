@@ -1,14 +1,14 @@
 """Memories of n facts and V labels, keys in m dimensions and outputs in d: thresholds and recall.
 
     python studies/memory_plane.py run open         # what was looked at first
-    python studies/memory_plane.py predict sealed   # memory-plane-sealed-predictions.csv, committed
-    python studies/memory_plane.py run sealed       # the memories predicted, seeds from that file
-    python studies/memory_plane.py report sealed    # and `again`: a second set, drawn later
+    python studies/memory_plane.py predict first    # memory-plane-first-predictions.csv, committed
+    python studies/memory_plane.py run first        # the memories predicted, seeds from that file
+    python studies/memory_plane.py report first     # and `again`: a second set, drawn later
     python studies/memory_plane.py table          # src/recallscope/theory/memories.csv
 
 The threshold of one draw is the smallest number m of key dimensions, or of hidden units, at which
 the certified minimum of the loss answers every fact: its units are added one by one to the same
-draw. Recall is of other draws, at a share of the predicted threshold that was drawn with them.
+draw. Recall is of other draws, at a fraction of the predicted threshold that was drawn with them.
 Labels are all different where there are enough of them, and else drawn at random.
 """
 
@@ -31,11 +31,11 @@ from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
-SEALED = {"sealed": 20261117, "again": 20261118}
+PREREGISTERED = {"first": 20261117, "again": 20261118}
 MEMORIES = HERE.parent / "src/recallscope/theory/memories.csv"
 NAMES = ("kind", "vocab", "facts", "dim", "width")
 MOST_LOOKS = 1500  # of one minimum: just below a threshold there is no end of them
-FLAT = 5e-4  # the share of the slope at zero that counts as none
+FLAT = 5e-4  # the fraction of the slope at zero that counts as none
 COUNT, FEWEST_FACTS = 40, 100
 FEWEST = 5  # dimensions: in fewer, labels are so close that minima take too long
 OPEN_RATIOS, OPEN_PER_LABEL = (0.5, 1, 4, 16), (0.25, 1, 4)
@@ -52,7 +52,7 @@ def drawn(kind: str, vocab: int, facts: int, dim: int, width: int, seed: int) ->
     outputs = sphere(vocab, dim)
     labels = rng.permutation(vocab)[:facts] if facts <= vocab else rng.integers(vocab, size=facts)
     if kind == "relu":
-        # Units one by one, so that a wider layer has those of a narrower one.
+        # Units one by one, a wider layer has those of a narrower one.
         weights = np.stack([rng.standard_normal(dim) for _ in range(width)])
         keys = np.maximum(
             np.random.default_rng([seed]).standard_normal((facts, dim)) @ weights.T, 0
@@ -139,7 +139,7 @@ def recalled(kind: str, vocab: int, facts: int, dim: int, width: int, seed: int)
 def shape(vocab: int, facts: int, ratio: float) -> tuple[int, int]:
     """Dimension and width with a ratio of the two, near the threshold.
 
-    By a rule of thumb, so that what is run does not depend on what is fitted to it.
+    By a rule of thumb: what is run does not depend on what is fitted to it.
     """
 
     def rough(dim: float) -> float:
@@ -180,7 +180,7 @@ def open_tasks() -> list[tuple[object, ...]]:
 def run_study(name: str, processes: int) -> None:
     """Run what is not kept yet."""
     path = HERE / f"memory-plane-{name}.jsonl"
-    tasks = open_tasks() if name == "open" else sealed_tasks(name)
+    tasks = open_tasks() if name == "open" else predicted_tasks(name)
     done = {(row["what"], *(row[each] for each in NAMES), row["seed"]) for row in kept(path)}
     left = [task for task in tasks if task not in done]
     left.sort(key=lambda task: task[2] * task[3])  # type: ignore[operator]
@@ -193,7 +193,7 @@ def predictions(name: str) -> Path:
     return HERE / f"memory-plane-{name}-predictions.csv"
 
 
-def sealed_tasks(name: str) -> list[tuple[object, ...]]:
+def predicted_tasks(name: str) -> list[tuple[object, ...]]:
     """The memories that were predicted."""
     first = seed_from(predictions(name))
     tasks: list[tuple[object, ...]] = []
@@ -207,12 +207,12 @@ def sealed_tasks(name: str) -> list[tuple[object, ...]]:
 
 
 def predict(name: str) -> None:
-    """Forty memories over the plane, with the threshold and the recall at a share of it.
+    """Forty memories over the plane, with the threshold and the recall at a fraction of it.
 
     Ten take longer, of which three are large. So few facts that seeds differ by more than some per
     cent are left out, as a threshold could not be measured to 3 %.
     """
-    rng = np.random.default_rng(SEALED[name])
+    rng = np.random.default_rng(PREREGISTERED[name])
     rows: list[Row] = []
     while len(rows) < COUNT:
         large = len(rows) >= COUNT - 3
@@ -244,7 +244,7 @@ def predict(name: str) -> None:
 
 
 def report(name: str) -> None:
-    """Thresholds and recalls beside what is predicted today."""
+    """Thresholds and recalls next to what is predicted today."""
     rows = kept(HERE / f"memory-plane-{name}.jsonl")
     groups: dict[tuple[object, ...], list[float]] = {}
     for row in rows:
@@ -274,7 +274,7 @@ def report(name: str) -> None:
 
 
 def write_memories() -> None:
-    """The table that comes with the package: mean recalls, beside what is predicted today."""
+    """The table that comes with the package: mean recalls, next to what is predicted today."""
     found: dict[tuple[str, int, int, int, int], list[float]] = {}
     for path in sorted(HERE.glob("memory-plane-*.csv")):
         if path.stem.endswith("predictions"):
@@ -304,7 +304,7 @@ def main() -> None:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "predict", "report", "table"])
-    parser.add_argument("study", nargs="?", choices=["open", *SEALED], default="open")
+    parser.add_argument("study", nargs="?", choices=["open", *PREREGISTERED], default="open")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     if given.what == "run":

@@ -170,7 +170,7 @@ def test_an_unclear_trigger_leaves_all_between_nothing_and_the_ceiling():
     found = recallscope.predict(problem)
     recall = found.estimates["recall_accuracy"]
     assert recall.low == 0
-    assert recall.high == pytest.approx(found.quantities["ceiling"])
+    assert 0 < recall.high - found.quantities["ceiling"] < 0.1
     clear = recallscope.predict(problem.replace(vocab=1024, samples=3000, dim=100, length=8))
     assert clear.lock_accuracy >= 0.95
     assert clear.estimates["recall_accuracy"].low > 0.5
@@ -198,7 +198,7 @@ def test_few_dimensions_need_fewer_parameters():
 
 
 def test_intervals_hold_ninety_per_cent_where_predictions_are_hard():
-    """Leaving each simulated problem out of its own interval: 0.9 is in the binomial interval."""
+    """Each simulated problem is left out of what its interval comes from."""
     known, simulated, predicted = simulations()
     names = ("vocab", "samples", "dim", "length", "width")
     sizes = {name: getattr(known, name) for name in names}
@@ -225,7 +225,7 @@ def test_the_command_says_what_is_derived_and_what_is_measured():
     assert "no closed form for the learner sgd" in other.output
 
 
-def test_tables_of_runs_are_beside_what_laws_say_today():
+def test_tables_of_runs_have_what_laws_say_today():
     with (ROOT / "src/recallscope/theory/trained.csv").open() as file:
         rows = list(csv.DictReader(file))
     for row in rows[::30]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recallscope.cli.execution import place_from, resumable
-from recallscope.cli.options import Asked, Quantity, takes
+from recallscope.cli.execution import check_time_of_searches, place_from, resumable
+from recallscope.cli.options import Asked, Quantity, Yes, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_critical
@@ -13,6 +13,7 @@ from recallscope.cli.tables.measurement import print_critical
 def critical(
     asked: Asked,
     quantity: Quantity,
+    yes: Yes = False,
 ) -> int:
     """Measure the size at which an accuracy crosses a target, with an interval.
 
@@ -28,12 +29,14 @@ def critical(
     to = output_from(asked.output)
     fill_in(asked.problem, quantity)
     problem, arrays = problem_to_run(asked.problem, [quantity])
-    how = search_from(asked.search) | settings_from(asked.tests, arrays) | place_from(asked.where)
+    how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
+    place = place_from(asked.where)
     from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
 
+    check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
     with ProgressDisplay("search") as display, resumable():
-        found = measure(problem, quantity, **how, progress=display.update)
+        found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
     to.show(found, print_critical)
     return 0 if found.status is Status.OK else 1

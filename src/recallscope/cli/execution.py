@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recallscope.cell import Settings
     from recallscope.store.store import Store
 
-_LONG = 3600.0  # seconds
+_NOTICED, _LONG = 2.0, 3600.0  # seconds
 
 
 def place_from(where: dict[str, Any]) -> dict[str, Any]:
@@ -43,24 +43,50 @@ def store_from(where: dict[str, Any]) -> Store | None:
 
 
 def check_time(seconds: float, yes: bool, instead: str = "take less of it") -> None:
-    """Raise if more than an hour is predicted, and nobody has said yes to it."""
+    """Say how long it is predicted to take; raise if that is an hour and nobody said yes to it."""
     if seconds > _LONG and not yes:
         raise ProblemError(
             f"this is predicted to take about {format_duration(seconds)}; give --yes to run it all "
             f"the same, or {instead}"
         )
+    if seconds > _NOTICED:
+        print(f"recallscope: about {format_duration(seconds)}", file=sys.stderr, flush=True)
 
 
 def check_time_of(
-    problems: Iterable[Problem], seeds: int, settings: Settings, where: dict[str, Any], yes: bool
+    problems: Iterable[Problem],
+    seeds: float,
+    settings: Settings,
+    where: dict[str, Any],
+    yes: bool,
+    instead: str = "take less of it",
 ) -> None:
     """The same of many problems at so many seeds, as if no run of them were in the store."""
     from recallscope.sweeps.dispatch import cost_maker
 
     cost = cost_maker(settings)
     seconds = seeds * sum(each.seconds for each in map(cost, problems) if each.known)
-    workers = None if where["executor"] == "serial" else workers_from(where)
-    check_time(seconds / (workers or available_cores()), yes)
+    workers = 1 if where["executor"] == "serial" else workers_from(where) or available_cores()
+    check_time(seconds / workers, yes, instead)
+
+
+def check_time_of_searches(
+    problem: Problem,
+    quantity: str,
+    searches: int,
+    how: Mapping[str, Any],
+    settings: dict[str, Any],
+    where: dict[str, Any],
+    yes: bool,
+) -> None:
+    """The same of searches with their whole budget, each run as long as the first ones."""
+    from recallscope.cell import Settings
+    from recallscope.measurement.critical import CriticalSearch
+
+    named = {name: how[name] for name in ("target", "accuracy", "low", "high", "budget", "prior")}
+    first = [each for each, _ in CriticalSearch(problem, quantity, **named).ask()]
+    runs = searches * how["budget"] / len(first)
+    check_time_of(first, runs, Settings(**settings), where, yes, "give a smaller --budget")
 
 
 @contextmanager

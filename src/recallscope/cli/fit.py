@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recallscope.cli.execution import place_from, resumable
-from recallscope.cli.options import OUTPUT, Asked, QuantityIfAny, Source, refuse_all_but, takes
+from recallscope.cli.execution import check_time_of_searches, place_from, resumable
+from recallscope.cli.options import (
+    OUTPUT,
+    Asked,
+    QuantityIfAny,
+    Source,
+    Yes,
+    refuse_all_but,
+    takes,
+)
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
@@ -35,6 +43,7 @@ def fit(
         ),
     ] = None,
     source: Source = None,
+    yes: Yes = False,
 ) -> int:
     """Measure the power law of a critical size: exponents with intervals, and if it is one.
 
@@ -56,7 +65,7 @@ def fit(
         refuse_all_but(("source", "expect", *OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
-        found = _measure(asked, quantity, vary or [], powers)
+        found = _measure(asked, quantity, vary or [], powers, yes)
     to.show(found, print_law)
     return 1 if found.law.status is FitStatus.UNDETERMINED else 0
 
@@ -74,7 +83,7 @@ def _powers(given: list[str]) -> dict[str, float]:
 
 
 def _measure(
-    asked: Asked, quantity: str | None, vary: list[str], powers: dict[str, float]
+    asked: Asked, quantity: str | None, vary: list[str], powers: dict[str, float], yes: bool
 ) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.measurement.axis import check_varied, parse_axis
@@ -87,9 +96,13 @@ def _measure(
         raise ProblemError(f"sizes are varied about a problem; give --{missing[0]} too")
     fill_in(asked.problem, quantity)
     problem, arrays = problem_to_run(asked.problem, [quantity, *(axis.name for axis in axes)])
-    how = search_from(asked.search) | settings_from(asked.tests, arrays) | place_from(asked.where)
+    how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
+    place = place_from(asked.where)
     from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
     from recallscope.cli.progress import ProgressDisplay
 
+    searches = sum(len(axis.values) for axis in axes)
+    check_time_of_searches(problem, quantity, searches, how, settings, asked.where, yes)
+    how |= settings | place
     with ProgressDisplay("searches") as display, resumable():
         return measure(problem, quantity, axes, **how, expect=powers, progress=display.update)

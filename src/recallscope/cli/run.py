@@ -41,7 +41,8 @@ def run(
     if cost.known:
         # The population is computed without samples, and in the limit regime only.
         instead = "--samples inf" if problem.regime == "limit" else "fewer samples"
-        check_time(count * cost.seconds / available_cores(), yes, f"ask for {instead}")
+        workers = min(count, available_cores())
+        check_time(count * cost.seconds / workers, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
     to.show(found, print_run)

@@ -44,6 +44,7 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     return f"no law of training at {'; '.join(other)}" if other else None
 
 
+_SURE = 1.64  # standard deviations, on one side of 95 %
 _INDEPENDENT = ("relu", "gelu", "tanh")  # whose hidden units are as good as independent
 
 
@@ -66,7 +67,7 @@ def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 
 def seconds(problem: Problem) -> float:
-    """About how long an answer takes: below the edge equations are solved."""
+    """About how long an answer takes: below capacity, equations are solved."""
     outputs = min(problem.dim, problem.vocab - 1)
     facts = min(problem.samples, problem.vocab)
     full = edge(problem.vocab, facts, outputs)
@@ -87,8 +88,11 @@ def _answer(problem: Problem) -> Answer:
     if end.trigger_snr is not None:
         quantities |= {"trigger_snr": end.trigger_snr, "ceiling": end.ceiling}
         if not measured and end.trigger_snr <= CLEAR:
-            # Such trainings find the trigger or do not: all that is known of one is the ceiling.
-            intervals = {"recall_accuracy": (0.0, end.ceiling), "lock_accuracy": (0.0, 1.0)}
+            # Such trainings find the trigger or do not: all that is known of one is the ceiling,
+            # and that the facts seen vary.
+            varies = _SURE * math.sqrt(end.ceiling * (1 - end.ceiling) / problem.vocab)
+            most = min(end.ceiling + varies, 1.0)
+            intervals = {"recall_accuracy": (0.0, most), "lock_accuracy": (0.0, 1.0)}
     return Answer(
         accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.lock},
         intervals=intervals,

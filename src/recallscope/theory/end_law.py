@@ -98,7 +98,7 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         return memory_recall(problem.vocab, parameters, some, outputs, blur)
 
     seen_share, held = seen / problem.vocab, memory(lock)
-    # Below the edge facts that attention does not find leave room for others.
+    # Below capacity, facts that attention does not find let others fit.
     ceiling = max(lock * held, memory(1.0) if snr is not None else held)
     return End(
         lock=lock,

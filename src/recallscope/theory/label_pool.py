@@ -59,7 +59,7 @@ def pool(vocab: float) -> Pool:
 def _share_below(level: np.ndarray, most: np.ndarray, rivals: float) -> np.ndarray:
     """P(g₀ + Σ (g − level)₊ ≤ most) over some rivals, by inversion of the characteristic function.
 
-    Its modulus falls as that of g₀ does, so that a plain sum over frequencies is exact to 1e-9.
+    Its modulus falls as that of g₀ does, and a plain sum over frequencies is exact to 1e-9.
     """
     point = (_FREQUENCY + 1j * level[:, None]) / math.sqrt(2)
     excess = ndtr(level)[:, None] + 0.5 * np.exp(-(level[:, None] ** 2) / 2) * wofz(point)

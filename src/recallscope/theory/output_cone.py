@@ -2,7 +2,7 @@
 
 The scores that name a label form a cone. Among independent scores it lacks K(V) dimensions
 (`label_pool.pool`). The scores of V outputs in d < V − 1 dimensions are not independent, and their
-cones are wider: the fewer dimensions, the fewer are lacking. The share that is left was computed
+cones are wider: the fewer dimensions, the fewer are lacking. The fraction that is left was computed
 for random outputs (studies/output_cones.py) and depends on K(V) (1/d − 1/(V − 1)) and little else.
 """
 
@@ -38,7 +38,7 @@ def cone(vocab: float, dim: float) -> float:
 
 @cache
 def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """For each V, how crowded outputs are and the share of K(V) that is left; none are crowded
+    """For each V, how crowded outputs are and the fraction of K(V) that is left; none are crowded
     with a dimension for every label but one."""
     with files("recallscope.theory").joinpath("output_cones.csv").open() as file:
         table = [

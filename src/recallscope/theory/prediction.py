@@ -119,11 +119,11 @@ class Prediction(Result, Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: what is empty is left out."""
-        told = super().to_dict()
+        shown = super().to_dict()
         if self.law is None:
             nearest = self.nearest and self.nearest.to_dict()
-            return told | {"prediction": None, "reason": self.reason, "nearest": nearest}
-        told |= {
+            return shown | {"prediction": None, "reason": self.reason, "nearest": nearest}
+        shown |= {
             "distance": self.distance,
             "prediction": dict(self.accuracies),
             "intervals": {
@@ -149,7 +149,7 @@ class Prediction(Result, Answer):
             "extrapolated": self.extrapolated,
             "recorded_error": plain(self.recorded_error),
         }
-        return {name: value for name, value in told.items() if value not in ({}, None)}
+        return {name: value for name, value in shown.items() if value not in ({}, None)}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
@@ -160,7 +160,7 @@ class Prediction(Result, Answer):
         }
         intervals = {
             name: (each["low"], each["high"])
-            for name, each in told.get("intervals", {}).items()
+            for name, each in (told.get("intervals") or {}).items()
             if each["low"] is not None
         }
         dominant = tuple((told.get("dominant") or {}).values()) or None

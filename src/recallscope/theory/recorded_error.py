@@ -77,7 +77,7 @@ def error_near(
         return None
     off = np.abs(predicted - measured)[nearest] / _unit(predicted[nearest])
     off = np.sort(off) * float(_unit(np.array(expected)))
-    # With one problem more than there are, so that a new one is as likely to be within.
+    # One problem more than there are: a new one is then as likely to be within.
     most = min(math.ceil(_INSIDE * (len(off) + 1)), len(off)) - 1
     return RecordedError(len(off), float(off.mean()), float(off[most]), float(np.median(off)))
 

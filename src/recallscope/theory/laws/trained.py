@@ -36,7 +36,7 @@ def _untested(problem: Problem) -> list[str]:
 
 
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
-    """At trainings by the same learner that found the trigger as clearly, as far from the edge."""
+    """At trainings by the same learner that found the trigger as clearly, as far from capacity."""
     rows = recorded("trained.csv")
     end = end_of_training(problem)
     here = {

@@ -2,7 +2,7 @@
 //
 // Derived in docs/end-of-training.md. The mean and the variance of the pool of a label, which are
 // integrals over a characteristic function, come from Python as Chebyshev series in log V; so does
-// the share of the pool that is left among outputs in few dimensions, as a table.
+// the fraction of the pool that is left among outputs in few dimensions, as a table.
 
 import { ndtr } from "./special.js";
 
