@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
+from recallscope.theory.choosing import facts_extrapolated
 
 _CALLED = {
     "mean": ("the mean that all rows share", "Subtract it"),
@@ -59,6 +60,8 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
         "are answers. At its end the number of dimensions counts, "
         f"{dim} here: a wider table holds more, as its square."
     )
+    if beyond := facts_extrapolated("trained", dim):
+        trained += f" Its number is extrapolated: {beyond} that the law was tested at."
     if facts.binds not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -151,12 +152,28 @@ def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:
     """How many facts a kind of memory holds by the law with the highest priority that says it.
 
     >>> round(facts_held("trained", 32, 32)[0.99])
-    183
+    179
     """
+    return _law_of_facts(memory).facts[memory](*rows)
+
+
+def facts_extrapolated(memory: str, dim: int) -> str | None:
+    """Whether so many dimensions are beyond what that law was tested at, in words.
+
+    >>> facts_extrapolated("trained", 4096)
+    'dim 4096 > 256'
+    """
+    low, high = _law_of_facts(memory).tested.get("dim", (0, math.inf))
+    if low <= dim <= high:
+        return None
+    return f"dim {dim} > {high:g}" if dim > high else f"dim {dim} < {low:g}"
+
+
+def _law_of_facts(memory: str) -> Law:
     for together in _by_priority((*names("law"),)):
         for law in map(law_named, together):
             if memory in law.facts:
-                return law.facts[memory](*rows)
+                return law
     raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} holds")
 
 

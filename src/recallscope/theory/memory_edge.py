@@ -30,7 +30,7 @@ class Edge(NamedTuple):
         """How many of all memories with so many parameters hold every fact.
 
         >>> [round(edge(256, 256, dim).share_that_hold(dim**2), 2) for dim in (36, 38, 40)]
-        [0.0, 0.31, 1.0]
+        [0.0, 0.12, 0.99]
         """
         return float(ndtr((parameters - self.parameters) / self.spread))
 
@@ -39,7 +39,7 @@ def edge(vocab: float, facts: float, dim: float) -> Edge:
     """Where a memory of some facts is full, each of which is to be told from V labels in R^d.
 
     >>> [round(edge(4096, facts, 200).parameters / 200) for facts in (4096, 2048)]
-    [204, 101]
+    [207, 103]
     """
     mean, variance = pool(vocab)
     lacking = cone(vocab, dim)

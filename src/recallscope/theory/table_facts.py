@@ -98,7 +98,7 @@ def most_trained(inputs: float, outputs: float, share: float) -> float:
     They are looked for near the edge, at which recall falls from all to a fraction.
 
     >>> round(most_trained(32, 32, 0.99))
-    183
+    179
     """
     parameters = inputs * outputs
     at_edge = float(parameters)
@@ -119,7 +119,7 @@ def trained_facts(
     """The same for rows that span so many dimensions, which is all that matters of them.
 
     >>> round(trained_facts(32, 32)[0.99])
-    183
+    179
     """
     return {share: most_trained(inputs, outputs, share) for share in shares}
 

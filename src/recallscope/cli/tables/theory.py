@@ -100,7 +100,8 @@ def print_solved_if_trained(problem: Problem, quantity: str, target: float, accu
         return
     trained = solve_if_trained(problem, quantity, target, accuracy)
     if trained is None:
-        print(f"{_STEPS} Trained: ask recallscope solve --learner {other.learner}.")
+        # A law of training may know nothing of this accuracy, or take too long next to an answer.
+        print(f"{_STEPS} For a trained model give --learner {other.learner}.")
         return
     found = "none" if trained.value is None else f"{quantity} = {trained.value}"
     low, high = ("none" if end is None else end for end in trained.range)
