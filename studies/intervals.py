@@ -69,6 +69,12 @@ def every() -> list[Compared]:
     found.append(
         Compared("converged", "recall_accuracy", sizes, rows["kind"], rows["vocab"], *both)
     )
+    rows = recorded("structured.csv")
+    sizes = {each: rows[each] for each in ("vocab", "samples", "dim", "length")}
+    for name in ("lock", "recall", "one_step"):
+        pair = [rows[f"{what}_{name}"] for what in ("predicted", "measured")]
+        same = np.zeros(len(pair[0]))
+        found.append(Compared("tables", f"{name}_accuracy", sizes, same, rows["vocab"], *pair))
     return found
 
 

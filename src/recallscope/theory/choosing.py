@@ -161,7 +161,7 @@ def facts_extrapolated(memory: str, dim: int) -> str | None:
     """Whether so many dimensions are beyond what that law was tested at, in words.
 
     >>> facts_extrapolated("trained", 4096)
-    'dim 4096 > 256'
+    'dim 4096 > 214'
     """
     low, high = _law_of_facts(memory).tested.get("dim", (0, math.inf))
     if low <= dim <= high:
