@@ -233,6 +233,7 @@ def test_an_interrupt_stops_a_run_that_would_take_hours():
     asked = [*options(samples="1e11", seeds="3"), "--yes"]
     command = [sys.executable, "-m", "recallscope", "run", *asked]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert re.fullmatch(r"recallscope: about [\d.]+ h\n", process.stderr.readline())
         # The first line of progress: learning is under way, however long the start took.
         assert process.stderr.readline().startswith("3 seeds: ")
         process.send_signal(signal.SIGINT)
@@ -247,6 +248,10 @@ def test_an_interrupt_stops_a_run_that_would_take_hours():
     [
         (["run", *options(samples="1e12")], "ask for --samples inf"),
         (["ablate", *options(samples="1e12")], "take less of it"),
+        (
+            ["critical", "--for", "dim", *options(samples="1e12", dim=None)],
+            "give a smaller --budget",
+        ),
         (["phase", "--x", "dim=8,16", "--y", "samples=1e12,2e12", *PLANE], "take less of it"),
     ],
 )

@@ -215,14 +215,26 @@ def test_intervals_hold_ninety_per_cent_where_predictions_are_hard():
         assert binomtest(sum(inside), len(inside), 0.9).pvalue > 0.05
 
 
-def test_the_command_says_what_is_derived_and_what_is_measured():
+def test_the_command_says_what_is_derived_and_what_is_fitted():
     sizes = "--vocab 128 --samples 256 --dim 20 --length 16"
-    shown = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "trained"])
+    shown = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "adam"])
     assert shown.exit_code == 0, shown.output
-    for word in ("learner=adam", "fitted law", "derived", "90 % within"):
+    for word in ("learner=adam", "fitted", "derived", "90 % interval", "median error"):
         assert word in shown.output
+    steps = CliRunner().invoke(app, ["predict", *sizes.split()])
+    assert steps.output.startswith("This is after three gradient steps. Trained by adam: recall 0.")
+    solved = CliRunner().invoke(
+        app, ["solve", "--for", "samples", *sizes.split()[:2], *sizes.split()[4:]]
+    )
+    assert solved.output.startswith("This is after three gradient steps. ")
     other = CliRunner().invoke(app, ["predict", *sizes.split(), "--learner", "sgd"])
     assert "no closed form for the learner sgd" in other.output
+
+
+def test_the_old_name_of_a_learner_warns():
+    with pytest.warns(FutureWarning, match="the learner trained is adam now"):
+        found = Problem(vocab=128, samples=256, dim=20, length=16, learner="trained")
+    assert found.learner == "adam"
 
 
 def test_tables_of_runs_have_what_laws_say_today():

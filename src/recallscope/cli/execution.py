@@ -42,14 +42,16 @@ def store_from(where: dict[str, Any]) -> Store | None:
     return Store(where["store"])
 
 
-def check_time(seconds: float, yes: bool, instead: str = "take less of it") -> None:
+def check_time(
+    seconds: float, yes: bool, instead: str = "take less of it", *, say: bool = True
+) -> None:
     """Say how long it is predicted to take; raise if that is an hour and nobody said yes to it."""
     if seconds > _LONG and not yes:
         raise ProblemError(
             f"this is predicted to take about {format_duration(seconds)}; give --yes to run it all "
             f"the same, or {instead}"
         )
-    if seconds > _NOTICED:
+    if say and seconds > _NOTICED:
         print(f"recallscope: about {format_duration(seconds)}", file=sys.stderr, flush=True)
 
 

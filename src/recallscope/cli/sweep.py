@@ -109,7 +109,7 @@ def sweep(
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # of a large sweep, an estimate takes a while
-        check_time(_estimated(plan).seconds, yes, "see --dry-run")
+        check_time(_estimated(plan).seconds, yes, "see --dry-run", say=False)
     with ProgressDisplay("sweep") as display, resumable():
 
         def show(progress: SweepProgress) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     pass
 
 _AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
-_INSTANT = 0.01  # seconds
+_INSTANT, _PATIENT = 0.01, 1.0  # seconds
 _DRAWN = 1.03  # the factor between the points of a curve
 _CLOSE = 1.001  # the factor between numbers that are not whole and need not be told apart
 _LINEAR = 64.0  # the factor that has as many steps as a linear scale
@@ -69,13 +70,16 @@ class Solution(Result):
         90 % of the nearest experiments lie, or the mean one if that is larger.
         """
         error = self.prediction.recorded_error.get(self.accuracy)
-        if self.value is None or error is None:
+        law = law_named(self.prediction.law)
+        if self.value is None or error is None or law.seconds(self.problem) > _PATIENT:
             return None, None
         reach = max(error.mean, error.most)
         targets = [self.target - reach, self.target + reach]
         if not axis_field(self.quantity, self.problem.parts()).grows:
             targets.reverse()
-        return self._solved(targets[0]), self._solved(targets[1])
+        with suppress(NoLawError):  # a law that needs arrays has them no more
+            return self._solved(targets[0]), self._solved(targets[1])
+        return None, None
 
     def _solved(self, target: float) -> float | None:
         if not 0 < target < 1:
@@ -106,7 +110,7 @@ class Solution(Result):
         if self.value is None:
             return f"no {self.quantity} reaches {reached}: {self.reason}"
         said = f"{self.quantity} = {self.value} reaches {reached}"
-        if self.prediction.recorded_error:
+        if self.range != (None, None):
             low, high = ("none" if end is None else end for end in self.range)
             said += f", from {low} to {high} by the recorded error"
         return f"{said}; {self.reason}" if self.reason else said

@@ -169,7 +169,7 @@ def print_solution(found: Solution) -> None:
     )
     if found.reason:
         print(f"{capital(found.reason)}.")
-    if found.prediction.recorded_error:
+    if found.range != (None, None):
         ends = ["none" if end is None else str(end) for end in found.range]
         print(
             f"From {ends[0]} to {ends[1]}, if the prediction is off by as much as at the measured "
