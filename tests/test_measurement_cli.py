@@ -217,7 +217,7 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
     figure = critical_figure(document | {"theory_curve": curve})
     told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[-2] == f"theory, nothing fitted: {document['theory']}"
+    assert told[-2] == f"predicted: {document['theory']}"
 
 
 def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):

@@ -119,7 +119,7 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
             color="black",
             linestyle="--",
             linewidth=1,
-            label=f"theory, nothing fitted: {predicted}",
+            label=f"predicted: {predicted}",
         )
     target = found["target"]
     axes.axhline(target, color="0.4", linewidth=0.6, label=f"target: {target:g}")

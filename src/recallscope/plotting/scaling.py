@@ -100,7 +100,7 @@ def _handles(scaling: Mapping[str, Any]) -> list[Line2D]:
     handles = [
         handle("measured", color=_MEASURED, marker="o", linestyle=""),
         handle("power law fitted", color=_LAW, linewidth=1.2),
-        handle("theory, nothing fitted", color=_THEORY, **line),
+        handle("predicted", color=_THEORY, **line),
     ]
     if "expected_line" in has:
         handles.append(handle("expected", color=_EXPECTED, linestyle="-.", linewidth=1))
