@@ -231,6 +231,14 @@ def test_the_command_says_what_is_derived_and_what_is_fitted():
     assert "no closed form for the learner sgd" in other.output
 
 
+def test_a_ceiling_of_all_facts_is_an_end_of_the_interval():
+    """All facts are seen and fit; rounding had the ceiling above one."""
+    sizes = {"vocab": 38, "samples": 10_775_249, "dim": 12, "length": 9520, "width": 5573}
+    found = predict(Problem(**sizes, activation="gelu", learner="muon"))
+    assert found.quantities["ceiling"] <= 1
+    assert found.estimates["recall_accuracy"].high <= 1
+
+
 def test_the_old_name_of_a_learner_warns():
     with pytest.warns(FutureWarning, match="the learner trained is adam now"):
         found = Problem(vocab=128, samples=256, dim=20, length=16, learner="trained")

@@ -178,6 +178,4 @@ def test_a_law_may_have_lines_of_theory_and_of_what_was_expected():
     figure = scaling_figure(data)
     assert [each for each in lines_of(figure.axes[0]) if each[0] == 97] == [(97, "-"), (97, "-.")]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == [
-        *("measured", "power law fitted", "predicted", "expected", "bound")
-    ]
+    assert legend == [*("measured", "power law fitted", "predicted", "expected", "bound")]

@@ -35,6 +35,7 @@ CLEAR = 8.0
 """Signal-to-noise ratio of the first steps from which on trainings of any size find the trigger."""
 
 _LOCK_IF_CLEAR = 0.95  # at least
+_NONE = 1e-12
 
 
 class End(NamedTuple):
@@ -66,7 +67,8 @@ def trigger_snr(problem: Problem) -> float:
     """
     s = arrays_of(problem.replace(learner=PARTS["learner"]))
     scores = locking(s, means(s))
-    return float(scores.signal[0] / np.sqrt(scores.trigger_variance[0]))
+    # Behind an MLP the first steps may point away from the trigger.
+    return max(float(scores.signal[0] / np.sqrt(scores.trigger_variance[0])), _NONE)
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +109,7 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         parameters=parameters,
         edge=edge(problem.vocab, lock * seen, outputs),
         trigger_snr=snr,
-        ceiling=seen_share * ceiling,
+        ceiling=min(seen_share * ceiling, 1.0),
     )
 
 
