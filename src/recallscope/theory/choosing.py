@@ -16,7 +16,7 @@ from recallscope.parts.registry import names
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
 from recallscope.theory.prediction import Prediction, Standing
-from recallscope.theory.tested_range import clipped, distance, outside
+from recallscope.theory.tested_range import beyond, clipped, distance, outside
 
 _MOST_CHANGES = 2  # of a problem that can be answered, from the one that was asked about
 
@@ -163,10 +163,7 @@ def facts_extrapolated(memory: str, dim: int) -> str | None:
     >>> facts_extrapolated("trained", 4096)
     'dim 4096 > 214'
     """
-    low, high = _law_of_facts(memory).tested.get("dim", (0, math.inf))
-    if low <= dim <= high:
-        return None
-    return f"dim {dim} > {high:g}" if dim > high else f"dim {dim} < {low:g}"
+    return beyond("dim", dim, _law_of_facts(memory).tested.get("dim", (0, math.inf)))
 
 
 def _law_of_facts(memory: str) -> Law:

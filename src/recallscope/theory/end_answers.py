@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_law import CLEAR, end_of_training
+from recallscope.theory.end_law import CLEAR, End, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.tested_range import outside
@@ -74,13 +74,18 @@ def seconds(problem: Problem) -> float:
     return 0.01 if problem.hidden * outputs > full.parameters else 0.5
 
 
+def end_of(problem: Problem) -> End:
+    """The law for one problem, which beyond what was measured trusts a clear trigger."""
+    return end_of_training(problem, _measured(problem))
+
+
 def _measured(problem: Problem) -> bool:
     return not outside(problem, MEASURED) and problem.width is None
 
 
 def _answer(problem: Problem) -> Answer:
     measured = _measured(problem)
-    end = end_of_training(problem, measured)
+    end = end_of(problem)
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}

@@ -33,11 +33,21 @@ def outside(problem: Problem, ranges: Ranges) -> list[str]:
     found = []
     for name, (smallest, largest) in ranges.items():
         size = tested_size(problem, name)
-        if size is None or smallest <= size <= largest:
-            continue
-        end = f"< {smallest:g}" if size < smallest else f"> {largest:g}"
-        found.append(f"{name} {_short(size)} {end}")
+        if size is not None and (said := beyond(name, size, (smallest, largest))):
+            found.append(said)
     return found
+
+
+def beyond(name: str, size: float, ends: tuple[float, float]) -> str | None:
+    """The end of a range that a size is beyond; None where it is inside.
+
+    >>> beyond("dim", 8, (16, 512))
+    'dim 8 < 16'
+    """
+    if ends[0] <= size <= ends[1]:
+        return None
+    end = f"< {ends[0]:g}" if size < ends[0] else f"> {ends[1]:g}"
+    return f"{name} {_short(size)} {end}"
 
 
 def distance(problem: Problem, ranges: Ranges) -> float | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import explain_end, predict_end, refusal, seconds, untested
+from recallscope.theory.end_answers import (
+    end_of,
+    explain_end,
+    predict_end,
+    refusal,
+    seconds,
+    untested,
+)
 from recallscope.theory.law import Law, LawKind
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
@@ -24,9 +29,7 @@ def _recorded_error(problem: Problem, accuracy: str, expected: float) -> Recorde
     if accuracy != "recall_accuracy":
         return None  # attention is given
     rows = recorded("memories.csv")
-    seen = problem.vocab * -math.expm1(-problem.samples / problem.vocab)
-    if find_part("task", problem.task).in_turn:
-        seen = min(problem.samples, problem.vocab)
+    seen = problem.vocab * end_of(problem).facts_seen
     return error_near(
         {"vocab": problem.vocab, "facts": seen, "dim": problem.dim, "width": problem.hidden},
         expected,

@@ -9,13 +9,14 @@ import numpy as np
 from recallscope.problem import Problem
 from recallscope.theory.end_answers import (
     MEASURED,
+    end_of,
     explain_end,
     predict_end,
     refusal,
     seconds,
     untested,
 )
-from recallscope.theory.end_law import FOUND, end_of_training
+from recallscope.theory.end_law import FOUND
 from recallscope.theory.law import Law, LawKind
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded
 
@@ -38,7 +39,7 @@ def _untested(problem: Problem) -> list[str]:
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
     """At trainings by the same learner that found the trigger as clearly, as far from capacity."""
     rows = recorded("trained.csv")
-    end = end_of_training(problem)
+    end = end_of(problem)
     here = {
         "trigger_snr": max(end.trigger_snr or math.inf, _LEAST_SNR),
         "away": max(abs(end.parameters / end.edge.parameters - 1), _ON_THE_EDGE),
