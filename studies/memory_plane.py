@@ -31,12 +31,13 @@ from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
-PREREGISTERED = {"first": 20261117, "again": 20261118}
+PREREGISTERED = {"first": 20261117, "again": 20261118, "wide": 20261119}
 MEMORIES = HERE.parent / "src/recallscope/theory/memories.csv"
 NAMES = ("kind", "vocab", "facts", "dim", "width")
 MOST_LOOKS = 1500  # of one minimum: just below a threshold there is no end of them
 FLAT = 5e-4  # the fraction of the slope at zero that counts as none
 COUNT, FEWEST_FACTS = 40, 100
+WIDE = 6  # of up to 16,384 labels and few facts, two seeds each
 FEWEST = 5  # dimensions: in fewer, labels are so close that minima take too long
 OPEN_RATIOS, OPEN_PER_LABEL = (0.5, 1, 4, 16), (0.25, 1, 4)
 
@@ -214,11 +215,18 @@ def predict(name: str) -> None:
     """
     rng = np.random.default_rng(PREREGISTERED[name])
     rows: list[Row] = []
-    while len(rows) < COUNT:
+    wide = name == "wide"
+    while len(rows) < (WIDE if wide else COUNT):
         large = len(rows) >= COUNT - 3
         least, most = (20, 21) if large else (11, 16) if len(rows) % 5 else (16, 18)
         vocab = round(2 ** rng.uniform(6, 12))
         facts = round(vocab * 2 ** rng.uniform(-2, 3))
+        if wide:
+            vocab, facts, (least, most) = (
+                2 ** (13 + len(rows) % 2),
+                round(rng.uniform(100, 256)),
+                (0, 22),
+            )
         ratio, share = 2 ** rng.uniform(-1, 4), rng.uniform(0.6, 1.08)
         if facts < FEWEST_FACTS or not 2**least <= facts * vocab <= 2**most:
             continue
@@ -237,7 +245,7 @@ def predict(name: str) -> None:
                 "width_at_threshold": at,
                 "threshold": round(full.parameters, 1),
                 "recall": round(recall, 4),
-                "seeds": 2 if large else min(max(math.ceil(noise**2), 3), 10),
+                "seeds": 2 if large or wide else min(max(math.ceil(noise**2), 3), 10),
             }
         )
     write_table(rows, predictions(name))

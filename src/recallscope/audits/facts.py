@@ -7,7 +7,7 @@ matrix between the two tables, filled by one step of learning or by training to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
 from recallscope.common.plain import Plain, finite
 from recallscope.theory.choosing import facts_held
+from recallscope.theory.output_lengths import unanswered, whitened
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -50,6 +51,7 @@ class TableFacts(Plain):
         treated: after one step, with rows that were treated before.
         looked_at: no more facts than so many rows were looked at for one step.
         binds: what limits one step: mean, lengths, spectrum or dimension.
+        unanswered: of some rows, how many no matrix that was found answers; and of how many.
     """
 
     one_step: Counts
@@ -57,6 +59,7 @@ class TableFacts(Plain):
     treated: dict[str, Counts]
     looked_at: int
     binds: str
+    unanswered: tuple[int, int] = (0, 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: null is more than `looked_at`."""
@@ -90,16 +93,18 @@ def facts_of(
         treated[name] = dict(facts_held("one_step", rows[0], rows[1]))
     return TableFacts(
         one_step=one_step,
-        trained=trained_by_rank(*(min(each + 1, dim) for each in ranks)),
+        trained=trained_by_rank([min(each + 1, dim) for each in ranks], pair[1]),
         treated=treated,
         looked_at=len(pair[0]),
         binds=_binds(one_step, treated, len(pair[0])),
+        unanswered=unanswered(pair[1]),
     )
 
 
-def trained_by_rank(inputs: int, outputs: int) -> Counts:
-    """Facts at the end of training, which depend on rows by the directions that they span alone."""
-    return dict(facts_held("trained", inputs, outputs))
+def trained_by_rank(ranks: Iterable[int], answers: Rows) -> Counts:
+    """Facts at the end of training: directions that rows span count, and lengths of answers."""
+    lengths = np.linalg.norm(whitened(answers), axis=1)
+    return dict(facts_held("trained", *ranks, lengths))
 
 
 def treat(rows: Rows, moments: Moments, how: str) -> Rows:

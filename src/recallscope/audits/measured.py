@@ -65,7 +65,7 @@ def measure_facts(
         "one_step": (pair, predicted),
         "trained": (
             projected,
-            trained_by_rank(*(int(np.linalg.matrix_rank(each)) for each in projected)),
+            trained_by_rank([int(np.linalg.matrix_rank(each)) for each in projected], projected[1]),
         ),
     }
     found = {}

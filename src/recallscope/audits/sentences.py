@@ -62,6 +62,9 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     )
     if beyond := facts_extrapolated("trained", dim):
         trained += f" Its number is extrapolated: {beyond} that the law was tested at."
+    lost, of = facts.unanswered
+    if lost:
+        trained += f" At most {lost} of {of} rows are means of others: no matrix answers them."
     if facts.binds not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "

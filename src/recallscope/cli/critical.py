@@ -7,6 +7,7 @@ from recallscope.cli.options import Asked, Quantity, Yes, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_critical
+from recallscope.cli.theory import if_trained
 
 
 @takes("problem", "search", "tests", "where", "output", arrays=True)
@@ -38,5 +39,6 @@ def critical(
     check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
     with ProgressDisplay("search") as display, resumable():
         found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
-    to.show(found, print_critical)
+    target_of = quantity, found.target, found.accuracy
+    to.show(found, print_critical, lambda: if_trained(problem, *target_of))
     return 0 if found.status is Status.OK else 1

@@ -30,6 +30,7 @@ app = typer.Typer(
 
 _INTERRUPTED = 130
 _LONGEST_SENTENCE = 1000
+_SAID: set[str] = set()  # warnings
 
 
 def main() -> None:
@@ -93,8 +94,10 @@ def _misuse(error: Any) -> str:
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
-    """A warning is a sentence too."""
-    _complain(str(message), 0)
+    """A warning is a sentence too, said once."""
+    if (sentence := str(message)) not in _SAID:
+        _SAID.add(sentence)
+        _complain(sentence, 0)
 
 
 def _complain(sentence: str, code: int) -> int:

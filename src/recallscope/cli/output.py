@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +25,13 @@ class Output(NamedTuple):
     caption: bool
     as_json: bool
 
-    def show(self, found: Result, plain: Callable[[Any], None]) -> None:
-        """Write what was asked for; print one document, or what people read, by `plain`."""
+    def show(
+        self,
+        found: Result,
+        plain: Callable[[Any], None],
+        also: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """Write what was asked for; print one document, `also` with more, or text by `plain`."""
         if self.table is not None:
             from recallscope.common.table_files import write_table
 
@@ -34,7 +39,7 @@ class Output(NamedTuple):
         if self.figure is not None:
             found.save(self.figure, width=self.width, caption=self.caption)
         if self.as_json:
-            print_json(found.to_dict())
+            print_json(found.to_dict() | dict(also()))
         else:
             plain(found)
 

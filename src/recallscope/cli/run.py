@@ -8,6 +8,7 @@ from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.tables.run import print_run
 from recallscope.common.machine import available_cores
+from recallscope.parts.naming import find_part
 
 
 @takes("problem", "tests", "where", "output", arrays=True)
@@ -39,8 +40,10 @@ def run(
     experiment.check_memory(problem, **how)
     cost = predict_cost(problem, **how)
     if cost.known:
-        # The population is computed without samples, and in the limit regime only.
-        instead = "--samples inf" if problem.regime == "limit" else "fewer samples"
+        # The population of three steps is computed without samples, and in the limit regime only.
+        steps = find_part("learner", problem.learner).closed_form
+        by_population = steps and problem.regime == "limit"
+        instead = "--samples inf" if by_population else "smaller sizes"
         workers = min(count, available_cores())
         check_time(count * cost.seconds / workers, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.options import Accuracy, Asked, LawName, Quantity, Seeds, Target, takes
 from recallscope.cli.output import output_from
@@ -46,8 +46,16 @@ def predict(asked: Asked, law: LawName = None) -> int:
     with ProgressDisplay("tables") as display:
         _say_if_long(display, problem, law)
         found = find(problem, embeddings=arrays, law=law, progress=display.update)
-    to.show(found, print_prediction)
+    to.show(found, print_prediction, lambda: if_trained(problem))
     return 0 if found.law is not None else 1
+
+
+def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
+    """What training comes to, or the size that it needs, for a document next to three steps."""
+    from recallscope.theory.if_trained import predict_if_trained, solve_if_trained
+
+    found = solve_if_trained(problem, *sought) if sought else predict_if_trained(problem)
+    return {} if found is None else {"if_trained": found.to_dict()}
 
 
 def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) -> None:
@@ -89,7 +97,8 @@ def solve(
     sought = problem, quantity, number_or_text(target), accuracy
     with ProgressDisplay("tables") as display:
         found = find(*sought, embeddings=arrays, law=law, progress=display.update)
-    to.show(found, print_solution)
+    target_of = quantity, found.target, found.accuracy
+    to.show(found, print_solution, lambda: if_trained(problem, *target_of))
     return 0 if found.status is Status.OK else 1
 
 

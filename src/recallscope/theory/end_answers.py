@@ -91,8 +91,10 @@ def _answer(problem: Problem) -> Answer:
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
     intervals = {}
     if end.trigger_snr is not None:
-        quantities |= {"trigger_snr": end.trigger_snr, "ceiling": end.ceiling}
-        if not measured and end.trigger_snr <= CLEAR:
+        quantities["trigger_snr"] = end.trigger_snr
+    if end.ceiling is not None:
+        quantities["ceiling"] = end.ceiling
+        if not measured:
             # Such trainings find the trigger or do not: all that is known of one is the ceiling,
             # and that the facts seen vary.
             varies = _SURE * math.sqrt(end.ceiling * (1 - end.ceiling) / problem.vocab)

@@ -42,7 +42,7 @@ class End(NamedTuple):
     """What recall at the end is the product of, and where a memory of the facts found is full.
 
     `trigger_snr` is that of the first steps; None where attention is given. `ceiling` is the recall
-    of a training that finds the trigger every time.
+    of a training that finds the trigger every time, where it is unclear.
     """
 
     lock: float
@@ -51,7 +51,7 @@ class End(NamedTuple):
     parameters: int
     edge: Edge
     trigger_snr: float | None
-    ceiling: float
+    ceiling: float | None
 
     @property
     def recall(self) -> float:
@@ -100,8 +100,10 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         return memory_recall(problem.vocab, parameters, some, outputs, blur)
 
     seen_share, held = seen / problem.vocab, memory(lock)
-    # Below capacity, facts that attention does not find let others fit.
-    ceiling = max(lock * held, memory(1.0) if snr is not None else held)
+    ceiling = None
+    if snr is not None and snr <= CLEAR:
+        # Below capacity, facts that attention does not find let others fit.
+        ceiling = min(seen_share * max(lock * held, memory(1.0)), 1.0)
     return End(
         lock=lock,
         facts_seen=seen_share,
@@ -109,7 +111,7 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         parameters=parameters,
         edge=edge(problem.vocab, lock * seen, outputs),
         trigger_snr=snr,
-        ceiling=min(seen_share * ceiling, 1.0),
+        ceiling=ceiling,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
+from recallscope.theory.output_lengths import cost_of_lengths
 
 if TYPE_CHECKING:
     from recallscope.theory.table_moments import Rows
@@ -31,6 +32,7 @@ _FINE = 1.25  # how much larger each memory that may be looked at is than the on
 _SAME = 1.01  # numbers of facts that need not be told apart
 _AROUND = 1.6  # times the edge, or less by as much
 _TURNS = 8
+_TURNS_OF_LENGTHS = 4
 
 
 def one_step_facts(
@@ -114,14 +116,23 @@ def most_trained(inputs: float, outputs: float, share: float) -> float:
 
 
 def trained_facts(
-    inputs: int, outputs: int, shares: Sequence[float] = SHARES
+    inputs: int,
+    outputs: int,
+    lengths: np.ndarray | None = None,
+    shares: Sequence[float] = SHARES,
 ) -> dict[float, float]:
-    """The same for rows that span so many dimensions, which is all that matters of them.
+    """The same for rows that span so many dimensions, and outputs of such lengths once whitened.
 
     >>> round(trained_facts(32, 32)[0.99])
     179
     """
-    return {share: most_trained(inputs, outputs, share) for share in shares}
+    held = {share: most_trained(inputs, outputs, share) for share in shares}
+    if lengths is None:
+        return held
+    most, cost = max(held.values()), 1.0
+    for _ in range(_TURNS_OF_LENGTHS):  # fewer labels, of which fewer are much longer
+        cost = cost_of_lengths(lengths, max(most / cost, outputs + 2), outputs)
+    return {share: facts / cost for share, facts in held.items()}
 
 
 def _trained_recall(facts: int, parameters: float, outputs: float, enough: float) -> float:

@@ -1,0 +1,106 @@
+"""What outputs of unequal length cost a trained memory: short ones lie inside of the long ones.
+
+Training corrects any linear map of the outputs, so that lengths count after whitening. A label
+whose output has length s needs a score s z above those of all rivals. As in `label_pool`, normal
+scores are projected on that cone by bringing some rivals to one level t, here by least squares in
+z: the cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean.
+See docs/end-of-training.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr  # type: ignore[import-untyped]
+
+from recallscope.theory.output_cone import cone
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_CLASSES = 32  # of rows of like length
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_HALVINGS = 60
+_FARTHEST = 40.0  # no level is further, in lengths
+_SHORTEST = 1e-6
+_SOME, _TURNS = 512, 200
+
+
+def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
+    """Centred rows in the directions that they span, which have equal variance.
+
+    >>> whitened(np.random.default_rng(0).standard_normal((64, 8))).shape
+    (64, 8)
+    """
+    centred = rows - rows.mean(axis=0)
+    values, directions = np.linalg.eigh(centred.T @ centred)
+    kept = values > max(values[-1], 0) * len(values) * np.finfo(float).eps
+    return np.asarray(centred @ directions[:, kept] / np.sqrt(values[kept]))
+
+
+def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float) -> float:
+    """How many times the parameters of equal lengths so many labels of such lengths need in R^d.
+
+    >>> lengths = np.exp(0.6 * np.random.default_rng(0).standard_normal(256))
+    >>> [round(cost_of_lengths(each, 256, 40), 1) for each in (np.ones(256), lengths)]
+    [1.0, 1.8]
+    """
+    wanted = (np.arange(_CLASSES) + 0.5) / _CLASSES
+    scale = math.sqrt(float(np.mean(np.square(lengths)))) or 1.0
+    classes = np.maximum(np.quantile(lengths, wanted) / scale, _SHORTEST)
+    # What is left of K(V) in d dimensions is as for random outputs.
+    left = cone(labels, dim) / float(_lacking(np.ones(1), labels)[0])
+    lacking = np.minimum(left * _lacking(classes, labels), dim)
+    return float(lacking.mean() / cone(labels, dim))
+
+
+def unanswered(rows: Float[np.ndarray, "V d"], some: int = _SOME, seed: int = 0) -> tuple[int, int]:
+    """Of some rows, how many score highest for no direction that was found; and of how many.
+
+    A row that is a mean of others scores highest for no direction at all. The first direction is
+    that of the row, whitened; each next one is turned from the rival that scores most.
+
+    >>> rows = np.random.default_rng(0).standard_normal((64, 8))
+    >>> unanswered(np.vstack([rows, 0.01 * rows[:1]]), some=65)
+    (1, 65)
+    """
+    white = whitened(rows)
+    asked = np.random.default_rng(seed).permutation(len(white))[:some]
+    own = white[asked]
+    direction = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), _SHORTEST)
+    left = np.arange(len(asked))
+    for _ in range(_TURNS):
+        scores = direction[left] @ white.T
+        scores[np.arange(len(left)), asked[left]] = -np.inf
+        best = scores.argmax(axis=1)
+        short = scores.max(axis=1) >= (direction[left] * own[left]).sum(axis=1)
+        left, best = left[short], best[short]
+        if not len(left):
+            break
+        away = own[left] - white[best]
+        direction[left] += away / np.maximum(np.linalg.norm(away, axis=1)[:, None], _SHORTEST)
+    return len(left), len(asked)
+
+
+def _lacking(classes: np.ndarray, labels: float) -> np.ndarray:
+    """For each class of lengths, how many dimensions its cone lacks among independent scores."""
+    own, node = classes[:, None], _NODES[None, :]
+    low = np.broadcast_to(-_FARTHEST * own, (len(classes), len(_NODES))).copy()
+    high = np.full_like(low, _FARTHEST * classes.max())
+    each = (labels - 1) / len(classes)
+    for _ in range(_HALVINGS):
+        level = (low + high) / 2
+        at = level[..., None] / classes
+        pull = each * ((_normal(at) - at * ndtr(-at)) / classes).sum(axis=-1)
+        above = (level / own - node) / own > pull
+        low, high = np.where(above, low, level), np.where(above, level, high)
+    at = high[..., None] / classes
+    rivals = each * ((1 + at**2) * ndtr(-at) - at * _normal(at)).sum(axis=-1)
+    cost = (node - high / own) ** 2 + rivals
+    return np.asarray(cost @ (_WEIGHTS / _WEIGHTS.sum()))
+
+
+def _normal(x: np.ndarray) -> np.ndarray:
+    return np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
