@@ -1,6 +1,6 @@
 """What outputs of unequal length cost a trained memory: short ones lie inside of the long ones.
 
-Training corrects any linear map of the outputs, so that lengths count after whitening. A label
+Training corrects any linear map of the outputs: lengths count after whitening. A label
 whose output has length s needs a score s z above those of all rivals. As in `label_pool`, normal
 scores are projected on that cone by bringing some rivals to one level t, here by least squares in
 z: the cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean.
