@@ -51,7 +51,7 @@ def test_rows_inside_of_others_are_found_and_no_vertex_is_missed():
     assert unanswered(_outputs(96, 12, 0.0)) == (0, 96)
 
 
-def test_unequal_answers_leave_room_for_fewer_facts():
+def test_unequal_answers_leave_space_for_fewer_facts():
     equal, unequal = (
         trained_facts(24, 24, np.linalg.norm(whitened(_outputs(512, 24, spread)), axis=1))[0.99]
         for spread in (0.0, 0.6)
