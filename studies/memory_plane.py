@@ -184,7 +184,8 @@ def run_study(name: str, processes: int) -> None:
     tasks = open_tasks() if name == "open" else predicted_tasks(name)
     done = {(row["what"], *(row[each] for each in NAMES), row["seed"]) for row in kept(path)}
     left = [task for task in tasks if task not in done]
-    left.sort(key=lambda task: task[2] * task[3])  # type: ignore[operator]
+    # Recalls first: a threshold is many minima.
+    left.sort(key=lambda task: (task[0] == "threshold", task[2] * task[3]))  # type: ignore[operator]
     run_and_keep(work, left, processes, path)
     write_table(kept(path), path.with_suffix(".csv"))
 

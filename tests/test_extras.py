@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from recallscope.api.paper import report_claims
-from recallscope.audits.page import check_page
+from recallscope.plotting.pages import check_page
 from recallscope.problem import ProblemError
 
 ROOT = Path(__file__).parents[1]

@@ -5,6 +5,7 @@ from .api.critical import critical as critical
 from .api.explore import explore as explore
 from .api.fit import fit as fit
 from .api.phase import phase as phase
+from .api.plan import plan as plan
 from .api.predict import predict as predict
 from .api.run import run as run
 from .api.sweep import sweep as sweep
@@ -34,6 +35,7 @@ from .models.instance import Instance as Instance
 from .models.kind import Model as Model
 from .models.transformer import Transformer as Transformer
 from .parts.field import Field as Field
+from .planning.plan import Plan as Plan
 from .problem import Problem as Problem
 from .problem import ProblemError as ProblemError
 from .record import Record as Record

@@ -117,9 +117,10 @@ class Audit(Result):
 
     def write_page(self, path: str | Path) -> None:
         """Write one page that needs nothing but itself: text, figures and numbers."""
-        from recallscope.audits.page import write_page
+        from recallscope.audits.page import audit_page
+        from recallscope.plotting.pages import check_page, write_page
 
-        write_page(self, path)
+        write_page(audit_page(self), check_page(path, "audit"))
 
     @property
     def steps(self) -> list[float] | None:

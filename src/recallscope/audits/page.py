@@ -26,31 +26,10 @@ from recallscope.audits.summary_tables import (
     statistics_table,
     worst_tokens,
 )
-from recallscope.common.csv_files import check_output
-from recallscope.common.new_files import written_beside
-from recallscope.plotting.pages import (
-    check_packages,
-    page_styles,
-    page_template,
-    panel_drawing,
-    shown_panel,
-)
+from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
 from recallscope.plotting.panels import Picture
 
 _MOST_IN_FULL = 6  # checkpoints, beside the table of all
-
-
-def check_page(path: str | Path) -> Path:
-    """The path of a page to be written, or an error before anything is computed."""
-    check_packages("audit")
-    return check_output(path, "page", (".html",))
-
-
-def write_page(found: Audit, path: str | Path) -> None:
-    """Write the page; it is moved to its place when it is whole."""
-    path, page = check_page(path), audit_page(found)
-    with written_beside(path, "page") as part:
-        part.write_text(page, encoding="utf-8")
 
 
 def audit_page(found: Audit) -> str:

@@ -52,12 +52,12 @@ def audit(
     """
     # Loads numpy, which the list of commands does without.
     from recallscope.api.audit import audit as look
-    from recallscope.audits.page import check_page
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.cli.tables.audit import print_audit
+    from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)
-    path = None if page is None else check_page(page)
+    path = None if page is None else check_page(page, "audit")
     with ProgressDisplay("audit") as display:
         found = look(
             *what,

@@ -17,6 +17,9 @@ class _Entry(NamedTuple):
 
 
 COMMANDS = {
+    "plan": _Entry(
+        "plan", "Plan a training: recall of your facts, what limits it, and what to change."
+    ),
     "run": _Entry("run", "Run one experiment at one or more seeds."),
     "train": _Entry("train", "Train once, and watch attention and recall along the way."),
     "predict": _Entry(

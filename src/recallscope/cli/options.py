@@ -25,6 +25,8 @@ EXECUTORS = ("serial", "processes", "ray")
 ACCURACIES = ("recall", "lock", "one-step")
 SCHEDULES = ("constant", "cosine", "warmup")
 ATTENTION = ("mark", "three-step", "adam")
+METHODS = ("pretrain", "full", "lora", "memory", "edit")
+PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 
 UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
 
@@ -204,6 +206,27 @@ _OUTPUT = {
     "as_json": (Json, False),
 }
 OUTPUT = tuple(_OUTPUT)
+_PLAN = {
+    "model": _text("PATH", "A config.json of a model, or a folder with one; instead of sizes."),
+    "d_model": _text("D", "Dimension of the embeddings."),
+    "layers": _text("COUNT", "Layers; 1 if not given."),
+    "heads": _text("COUNT", "Heads of attention; 1 if not given."),
+    "mlp": _text("M", "Hidden units of an MLP; 4 for each dimension if not given."),
+    "vocab": _text("COUNT", "Tokens of the model."),
+    "precision": _name(PRECISIONS, None, "; of the weights when the model answers."),
+    "method": _name(METHODS, None, "; lora with a rank, full with a model, else memory."),
+    "rank": _text("R", "Of LoRA."),
+    "target_modules": _text("NAMES", "What LoRA adapts, as q_proj,v_proj; or all-linear."),
+    "facts": _text("COUNT", "Facts to learn."),
+    "answers": _text("COUNT", "Different answers; as many as facts if not given."),
+    "frequencies": _name(("uniform", "zipf"), "uniform", "; how often facts are seen."),
+    "exposures": _text("COUNT", "How often each fact is seen: epochs, if once in each."),
+    "tokens": _text("COUNT", "Tokens of training in all, instead of exposures."),
+    "context": _text("COUNT", "Tokens of one text with a fact; 1 if not given."),
+    "optimiser": _name(("adam", "gd", "muon"), "adam", "; of a memory."),
+    "solve_for": _name(("facts", "rank", "exposures", "d-model"), None, "; what to find."),
+    "target": (Target, "0.9"),
+}
 _RECORDS = {
     "store": _text("PLACE", "The folder or address of the records."),
     "as_json": (Json, False),
@@ -211,6 +234,7 @@ _RECORDS = {
 
 
 _GROUPS = {
+    "plan": _PLAN,
     "problem": _PROBLEM,
     "search": _SEARCH,
     "tests": _TESTS,

@@ -7,9 +7,12 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope.common.csv_files import check_output
 from recallscope.common.extras import missing
+from recallscope.common.new_files import written_beside
 from recallscope.plotting.panels import Panel, Picture
 from recallscope.plotting.picture_job import PictureJob
 from recallscope.problem import ProblemError
@@ -31,12 +34,28 @@ def check_packages(extra: str) -> None:
         raise ProblemError(missing("jinja2", extra)) from None
 
 
+def check_page(path: str | Path, extra: str) -> Path:
+    """The path of a page to be written, or an error before anything is computed."""
+    check_packages(extra)
+    return check_output(path, "page", (".html",))
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page; it is moved to its place when it is whole."""
+    with written_beside(path, "page") as part:
+        part.write_text(page, encoding="utf-8")
+
+
 def page_template(package: str, name: str, **filters: Callable[..., Any]) -> Template:
     """A template that lies in a package of this one; what it is given is text, never markup."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(lambda shared: _text("plotting", shared)),
     )
     environment.filters.update(filters)
     return environment.from_string(_text(package, name))

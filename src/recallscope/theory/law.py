@@ -14,6 +14,7 @@ from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
+    from recallscope.theory.question import Capacity, Question
     from recallscope.theory.recorded_error import ComparedProblem, RecordedError
 
 
@@ -115,6 +116,8 @@ class Law:
         facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
             `one_step` of rows of inputs and outputs, `trained` of their dimensions.
         binds: the stage and the noise that limit an accuracy, for each of the problems.
+        capacity: what the law says of a question of `plan`, or why it says nothing; a law without
+            it is asked about the problem that the question is, if it is one.
         seconds: about how long a prediction of one problem takes.
         step: the factor between the sizes that `solve` looks at first.
         close: the factor between two sizes that `solve` need not tell apart.
@@ -144,6 +147,7 @@ class Law:
     )
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
+    capacity: Callable[[Question], Capacity | str] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0
     step: float = 2.0
     close: float = 1.0

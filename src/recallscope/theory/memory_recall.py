@@ -35,7 +35,7 @@ _MOST_CLASSES = 4
 _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
 _NEAR = 3  # fitted: a power of the share of the edge
 _FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
-_FAR, _APART = 0.8, 0.05
+_FEW, _FAR, _APART = 0.05, 0.8, 0.05
 _SOLVED = 1e-6  # what may be left of the logarithms of both equations
 
 
@@ -104,7 +104,7 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
     """Of the facts seen, where the loss has a minimum: at a share of the edge below one.
 
     The nearer to the edge the larger both numbers are, and the steeper the equations: they are
-    solved from further away on.
+    solved from further away on, and far below it from nearer on.
     """
     from scipy.optimize import root  # type: ignore[import-untyped]
 
@@ -117,11 +117,17 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
             slope, taken = rivals.slope_and_taken(spread, stiffness * times)
             noise += number * (stiffness * times) ** 2 * slope
             used += number * taken
-        return [math.log(noise / parameters) - 2 * point[0], math.log(used / parameters)]
+        with np.errstate(all="ignore"):  # a step too far has no logarithm, and is taken back
+            left = np.log([noise / parameters, used / parameters])
+        return [float(left[0] - 2 * point[0]), float(left[1])]
 
-    first = min(share, _FAR)
+    first = min(max(share, _FEW), _FAR)
     point = np.array([1.0, 2.0]) * first - [0, math.log(float(facts.times.mean()))]
-    for each in np.linspace(first, share, 1 + math.ceil((share - first) / _APART)):
+    if share < first:  # both fall with it, in proportion
+        steps = np.geomspace(first, share, 1 + math.ceil(math.log2(first / share)))
+    else:
+        steps = np.linspace(first, share, 1 + math.ceil((share - first) / _APART))
+    for each in steps:
         found = root(equations, point, args=(each * seen * rivals.pool,))
         # The solver may call a point a success that is none: what is left of the equations says.
         if not np.abs(found.fun).max() < _SOLVED:

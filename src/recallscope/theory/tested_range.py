@@ -58,14 +58,21 @@ def distance(problem: Problem, ranges: Ranges) -> float | None:
     """
     if not ranges:
         return None
-    far = [0.0]
-    for name, (smallest, largest) in ranges.items():
-        size = tested_size(problem, name)
-        if size is not None and 0 < size < smallest:
-            far.append(math.log(smallest / size))
-        elif size is not None and largest < size < math.inf:
-            far.append(math.log(size / largest))
-    return max(far)
+    sizes = {name: tested_size(problem, name) for name in ranges}
+    return max(
+        beyond_by(size, ranges[name]) if size is not None else 0.0 for name, size in sizes.items()
+    )
+
+
+def beyond_by(size: float, ends: tuple[float, float]) -> float:
+    """How far beyond a range a size is, as the logarithm of a factor.
+
+    >>> round(beyond_by(8, (16, 512)), 2)
+    0.69
+    """
+    if 0 < size < ends[0]:
+        return math.log(ends[0] / size)
+    return math.log(size / ends[1]) if ends[1] < size < math.inf else 0.0
 
 
 def clipped(problem: Problem, ranges: Ranges) -> Problem:

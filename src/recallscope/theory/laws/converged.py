@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory.end_answers import (
@@ -12,9 +14,18 @@ from recallscope.theory.end_answers import (
     seconds,
     untested,
 )
-from recallscope.theory.law import Law, LawKind
+from recallscope.theory.law import Law, LawKind, Ranges
+from recallscope.theory.memory_edge import edge
+from recallscope.theory.memory_recall import equally_often, memory_recall
+from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
+from recallscope.theory.tested_range import beyond, beyond_by
+
+_TESTED: Ranges = {"vocab": (64, 4096), "dim": (5, 214), "width per dim": (0.5, 16)}
+_WIDENS = 0.25
+_EDGE = 0.03
+"""Measured: thresholds of 90 % of memories are within it (docs/end-of-training.md)."""
 
 
 def _applies(problem: Problem) -> str | None:
@@ -25,18 +36,56 @@ def _applies(problem: Problem) -> str | None:
 
 
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
-    """At memories of the same kind, with or without an MLP, of nearest sizes and prediction."""
     if accuracy != "recall_accuracy":
         return None  # attention is given
-    rows = recorded("memories.csv")
     seen = problem.vocab * end_of(problem).facts_seen
+    return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected)
+
+
+def _error_of_memory(
+    vocab: float, facts: float, dim: float, width: int | None, expected: float
+) -> RecordedError | None:
+    """At memories of the same kind, with or without an MLP, of nearest sizes and prediction."""
+    rows = recorded("memories.csv")
     return error_near(
-        {"vocab": problem.vocab, "facts": seen, "dim": problem.dim, "width": problem.hidden},
+        {"vocab": vocab, "facts": facts, "dim": dim, "width": width or dim},
         expected,
         rows,
         rows["predicted"],
         rows["recall"],
-        (rows["kind"] == "relu") == (problem.width is not None),
+        (rows["kind"] == "relu") == (width is not None),
+    )
+
+
+def _capacity(question: Question) -> Capacity | str:
+    """One memory over frozen embeddings, whose facts and answers may differ in number."""
+    if question.method != "memory" or question.context > 1:
+        return "it is about one memory over frozen embeddings, and facts without a context"
+    if question.rank is not None:
+        return "it is about whole matrices, not about updates of low rank"
+    if question.frequencies != "uniform" or question.precision not in PRECISIONS:
+        return "it is about facts seen equally often, and weights that are not quantised"
+    facts, answers, dim = question.facts, question.answers, question.dim
+    outputs = min(dim, answers - 1)
+    parameters = min(question.width or dim, facts) * outputs
+    recall = memory_recall(answers, parameters, equally_often(facts), outputs)
+    if math.isnan(recall):
+        return "the equations of its memory were not solved at these sizes"
+    sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
+    far = [each for name, size in sizes.items() if (each := beyond(name, size, _TESTED[name]))]
+    away = max(beyond_by(size, _TESTED[name]) for name, size in sizes.items())
+    error = _error_of_memory(answers, facts, dim, question.width, recall)
+    wider = 1 + _WIDENS * away
+    most = 1.0 if error is None else error.wider(wider).most
+    full = edge(answers, facts, outputs)
+    held = facts * parameters / full.parameters
+    return Capacity(
+        recall=Ends(recall, max(recall - most, 0.0), min(recall + most, 1.0)),
+        facts=Ends(held, held / (1 + wider * _EDGE), held * (1 + wider * _EDGE)),
+        limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
+        largest=float((recorded("memories.csv")["dim"] * recorded("memories.csv")["width"]).max()),
+        extrapolated=far,
+        said=f"{parameters:,} parameters; {full.parameters:,.0f} hold every fact",
     )
 
 
@@ -45,10 +94,11 @@ PART = Law(
     predict=predict_end,
     kind=LawKind.DERIVED,
     priority=60,
-    tested={"vocab": (64, 4096), "dim": (5, 214), "width per dim": (0.5, 16)},
+    tested=_TESTED,
     untested=untested,
     recorded_error=_recorded_error,
-    widens=0.25,
+    widens=_WIDENS,
+    capacity=_capacity,
     facts={"trained": trained_facts},
     seconds=seconds,
     about="predicted after training",

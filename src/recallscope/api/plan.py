@@ -1,0 +1,167 @@
+"""An engineer's question: how many facts will my model hold, and what should I change?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.parts.errors import did_you_mean
+from recallscope.parts.registry import names
+from recallscope.planning.inputs import ALL, METHODS, Inputs
+from recallscope.planning.plan import Plan, check_sought, make_plan
+from recallscope.planning.shape import ModelShape, shape_from_config
+from recallscope.planning.solving import LOOKS, RANGES
+from recallscope.problem import ProblemError, whole_number
+from recallscope.record import check_target
+
+_FREQUENCIES = ("uniform", "zipf")
+_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+_LARGEST = {"layers": 10**4, "heads": 10**4, "mlp": 10**7, "vocab": 10**7}
+
+
+def plan(
+    *,
+    model: str | Path | None = None,
+    d_model: int | None = None,
+    layers: int | None = None,
+    heads: int | None = None,
+    mlp: int | None = None,
+    vocab: int | None = None,
+    precision: str | None = None,
+    method: str | None = None,
+    rank: int | None = None,
+    target_modules: str | Iterable[str] | None = None,
+    facts: int | None = None,
+    answers: int | None = None,
+    frequencies: str = "uniform",
+    exposures: float | None = None,
+    tokens: float | None = None,
+    context: int | None = None,
+    optimiser: str = "adam",
+    solve_for: str | None = None,
+    target: float = 0.9,
+    progress: ProgressCallback | bool = True,
+) -> Plan:
+    """Say how many of some facts a model will recall, what limits it, and what to change.
+
+    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for.
+
+    Args:
+        model: a config.json of Hugging Face, or a folder with one; instead of the sizes below.
+        d_model: dimension of the embeddings.
+        layers: how many; 1 if not given.
+        heads: of attention; 1 if not given.
+        mlp: hidden units of an MLP; four for each dimension if not given, none for a memory.
+        vocab: tokens.
+        precision: of the weights when the model answers, as bfloat16 or int4.
+        method: pretrain, full (fine-tuning), lora, memory (one layer over frozen embeddings) or
+            edit; lora if there is a rank, else full for a model and memory without one.
+        rank: of LoRA.
+        target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
+        facts: how many.
+        answers: how many different answers a fact may have; as many as facts if not given.
+        frequencies: uniform, or zipf.
+        exposures: how often training shows each fact.
+        tokens: of training in all, instead of exposures; needs a context.
+        context: tokens of one text with a fact.
+        optimiser: of a memory: adam, gd or muon.
+        solve_for: the size to find, where several are missing.
+        target: the recall that a size is to reach.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+
+    Returns:
+        Recall with its interval, laws, limit, levers; or which law is missing.
+
+    Raises:
+        ProblemError: sizes that are missing, unknown or do not go together.
+
+    >>> plan(method="memory", d_model=64, facts=1000, exposures=1000)
+    recall 0.2... (0.2... to 0.2...), tested
+    >>> found = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
+    >>> found.solved.name, found.laws[0].law
+    ('exposures', 'allen-zhu-li')
+    """
+    method = method or ("lora" if rank is not None else "full" if model or layers else "memory")
+    _one_of("method", method, METHODS)
+    _one_of("frequencies", frequencies, _FREQUENCIES)
+    _one_of("optimiser", optimiser, tuple(names("learner")))
+    sizes = {"d_model": d_model, "layers": layers, "heads": heads, "mlp": mlp, "vocab": vocab}
+    shape = _shape(model, precision, method, sizes)
+    facts, rank = _whole("facts", facts), _whole("rank", rank)
+    context = _whole("context", context) or 1
+    if tokens is not None:
+        if exposures is not None or facts is None or context == 1:
+            raise ProblemError("tokens go with facts and a context above 1, and without exposures")
+        exposures = max(_positive("tokens", tokens) / (facts * context), 1e-6)
+    inputs = Inputs(
+        method=method,
+        shape=shape,
+        facts=facts,
+        exposures=None if exposures is None else _positive("exposures", exposures),
+        rank=rank,
+        modules=_modules(target_modules, shape, method),
+        answers=_whole("answers", answers, least=2),
+        context=context,
+        frequencies=frequencies,
+        learner=optimiser,
+    )
+    if rank is not None and method not in ("lora", "memory"):
+        raise ProblemError(f"a rank goes with the method lora, not {method}")
+    if method == "lora" and shape.dim:
+        shape.adapter(1, inputs.modules)
+    sought = check_sought(inputs, solve_for)
+    check_target(target)
+    with shown_progress(progress, "plan") as update:
+        return make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
+
+
+def _shape(
+    model: str | Path | None, precision: str | None, method: str, sizes: dict[str, int | None]
+) -> ModelShape:
+    if precision is not None:
+        _one_of("precision", precision, _PRECISIONS)
+    given = {name: size for name, size in sizes.items() if size is not None}
+    if model is not None:
+        if given:
+            raise ProblemError(f"give a model, or its sizes ({', '.join(given)}); not both")
+        from_file = shape_from_config(model)
+        if method == "memory":
+            raise ProblemError("a memory has sizes, d_model and mlp, and no model")
+        return from_file.at_precision(precision or from_file.precision)
+    for name in given:
+        given[name] = whole_number(name, given[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
+    dim = given.pop("d_model", 0)
+    return ModelShape(dim=dim, **given, precision=precision or "bfloat16")  # type: ignore[arg-type]
+
+
+def _modules(given: str | Iterable[str] | None, shape: ModelShape, method: str) -> tuple[str, ...]:
+    if method != "lora":
+        if given is not None:
+            raise ProblemError(f"target_modules go with the method lora, not {method}")
+        return ()
+    if given is None:
+        return shape.usual_modules()
+    chosen = tuple(given.split(",") if isinstance(given, str) else given)
+    return tuple(shape.matrices()) if chosen == (ALL,) else tuple(dict.fromkeys(chosen))
+
+
+def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        meant = did_you_mean(str(given), known) or ";"
+        raise ProblemError(f"there is no {what} {given!r:.40}{meant} known: {', '.join(known)}")
+
+
+def _whole(name: str, value: Any, least: int = 1) -> int | None:
+    if value is None:
+        return None
+    return whole_number(name, value, least, RANGES.get(name, RANGES["facts"])[1])
+
+
+def _positive(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ProblemError(f"{name} is a number above 0, not {value!r:.40}")
+    return float(value)

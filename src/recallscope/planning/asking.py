@@ -1,0 +1,125 @@
+"""What the laws say of a question: the best law of each kind answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from recallscope.parts.registry import names
+from recallscope.planning.inputs import Inputs
+from recallscope.theory.choosing import law_named, predict_problems
+from recallscope.theory.law import Given, Law, LawKind
+from recallscope.theory.prediction import Prediction
+from recallscope.theory.published import spanned
+from recallscope.theory.question import Capacity, Ends, Limit, Question
+from recallscope.theory.recorded_error import recorded
+
+_FACTORS = {
+    "lock_accuracy": Limit.ATTENTION,
+    "facts_seen": Limit.UNSEEN,
+    "memory_accuracy": Limit.CAPACITY,
+}
+_GOOD = 0.99  # a recall that nothing limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawAnswer:
+    """What one law says, and where it is from.
+
+    Attributes:
+        law: its name.
+        kind: derived, fitted or published.
+        calibrated: whether 90 % of experiments lie in its intervals, as far as they were made.
+        origin: a sentence.
+        capacity: the numbers.
+    """
+
+    law: str
+    kind: str
+    calibrated: bool
+    origin: str
+    capacity: Capacity
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether the question is unlike what the law was tested at."""
+        return bool(self.capacity.extrapolated) or self.kind == LawKind.PUBLISHED
+
+
+@lru_cache(maxsize=512)
+def ask(inputs: Inputs) -> list[LawAnswer]:
+    """The answers of the best law of each kind, the first of which counts; none if no law applies.
+
+    Of published laws the first answers, with the span of all as its interval.
+    """
+    question = inputs.question()
+    found: dict[str, list[tuple[str, Law, Capacity]]] = {}
+    for name in sorted(names("law"), key=lambda name: -law_named(name).priority):
+        law = law_named(name)
+        capacity = _capacity(name, law, question)
+        if not isinstance(capacity, str):
+            found.setdefault(str(law.kind), []).append((name, law, capacity))
+    answers = []
+    for kind, mine in found.items():
+        name, law, capacity = mine[0]
+        published = kind == LawKind.PUBLISHED
+        if published:
+            capacity = spanned([each for *_, each in mine], question)
+        answers.append(
+            LawAnswer(
+                law=name,
+                kind=kind,
+                calibrated=not published,
+                origin=law.origin,
+                capacity=capacity,
+            )
+        )
+    return answers
+
+
+def reasons(inputs: Inputs) -> dict[str, str]:
+    """Why each law that says nothing of a question does not, by its name."""
+    question = inputs.question()
+    found = {name: _capacity(name, law_named(name), question) for name in names("law")}
+    return {name: each for name, each in found.items() if isinstance(each, str)}
+
+
+def largest_tested() -> float:
+    """The most trained parameters of any experiment that a law here was compared with."""
+    rows = recorded("memories.csv")
+    return float((rows["dim"] * rows["width"]).max())
+
+
+def _capacity(name: str, law: Law, question: Question) -> Capacity | str:
+    if law.capacity is not None:
+        return law.capacity(question)
+    if question.problem is None:
+        return "it is about experiments of this package, and the question is not one"
+    if (reason := law.applies(question.problem)) is not None:
+        return reason
+    (found,) = predict_problems([question.problem], Given(details=True), law=name)
+    if found.law is None or found.recall_accuracy is None:
+        return str(found.reason)
+    return _of_prediction(found, question)
+
+
+def _of_prediction(found: Prediction, question: Question) -> Capacity:
+    estimate = found.estimates["recall_accuracy"]
+    low, high = (0.0, 1.0) if estimate.low is None else (estimate.low, estimate.high or 1.0)
+    recall = Ends(estimate.value, low, high)
+    factors = {name: value for name, (value, _) in found.factors.items() if name in _FACTORS}
+    limit = Limit.CAPACITY
+    if recall.value >= _GOOD:
+        limit = Limit.NONE
+    elif factors:
+        limit = _FACTORS[min(factors, key=factors.__getitem__)]
+    facts = [math.inf if limit is not Limit.CAPACITY else each * question.facts for each in recall]
+    return Capacity(
+        recall=recall,
+        facts=Ends(*facts),
+        limit=limit,
+        largest=largest_tested(),
+        extrapolated=found.extrapolated,
+        said=", ".join(f"{name.replace('_', ' ')} {each:.2f}" for name, each in factors.items()),
+    )

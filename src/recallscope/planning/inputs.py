@@ -1,0 +1,134 @@
+"""What an engineer knows of a model, a method, facts and data; and the question that it makes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recallscope.planning.shape import ModelShape
+from recallscope.problem import Problem, ProblemError
+from recallscope.theory.question import PRECISIONS, Question
+
+METHODS = ("pretrain", "full", "lora", "memory", "edit")
+SOUGHT = ("facts", "rank", "exposures", "d_model")
+"""What may be missing, and is then solved for."""
+
+ALL = "all-linear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """A model, how it learns, facts and data.
+
+    `rank`, `facts` and `exposures` are None, and `shape.dim` is 0, where they are sought.
+    """
+
+    method: str
+    shape: ModelShape
+    facts: int | None
+    exposures: float | None
+    rank: int | None = None
+    modules: tuple[str, ...] = ()
+    answers: int | None = None
+    context: int = 1
+    frequencies: str = "uniform"
+    learner: str = "adam"
+
+    def changed(self, name: str, value: float) -> Inputs:
+        """The same with one of the sizes that may be sought."""
+        if name == "d_model":
+            return replace(self, shape=replace(self.shape, dim=int(value)))
+        changes: dict[str, Any] = {name: value if name == "exposures" else int(value)}
+        return replace(self, **changes)
+
+    def value(self, name: str) -> float | None:
+        """One of the sizes that may be sought."""
+        found: float | None = self.shape.dim if name == "d_model" else getattr(self, name)
+        return found or None
+
+    def question(self) -> Question:
+        """What laws are asked; every size is known."""
+        facts, exposures = self.facts or 1, self.exposures or 1.0
+        alone = self.method == "memory"
+        return Question(
+            method=self.method,
+            facts=facts,
+            answers=self.answers or max(facts, 2),
+            exposures=exposures,
+            trained=self.trained,
+            context=self.context,
+            frequencies=self.frequencies,
+            precision=self.shape.precision,
+            dim=self.shape.dim,
+            width=self.shape.mlp if alone else self.shape.width,
+            rank=self.rank if self.method in ("lora", "memory") else None,
+            problem=self._problem(facts, exposures) if alone else None,
+        )
+
+    @property
+    def trained(self) -> int:
+        """Parameters that are trained."""
+        if self.method == "lora":
+            return self.shape.adapter(self.rank or 1, self.modules)
+        if self.method == "memory":
+            inputs, outputs = self.shape.mlp or self.shape.dim, self.shape.dim
+            rank = self.rank
+            return inputs * outputs if rank is None else rank * (inputs + outputs - rank)
+        return self.shape.parameters
+
+    @property
+    def flops(self) -> float:
+        """About what training costs: 6 for each parameter and token, 4 where it stays as it is."""
+        whole = self.trained if self.method == "memory" else self.shape.parameters
+        tokens = (self.facts or 1) * (self.exposures or 1.0) * self.context
+        return (4.0 * whole + 2.0 * self.trained) * tokens
+
+    def _problem(self, facts: int, exposures: float) -> Problem | None:
+        """The experiment of this package that it is: one attention layer, frozen embeddings."""
+        plain = self.frequencies == "uniform" and self.shape.precision in PRECISIONS
+        alike = self.answers in (None, facts) and self.rank is None
+        if self.context == 1 or not (plain and alike):
+            return None
+        sizes: dict[str, Any] = {"vocab": facts, "samples": round(facts * exposures)}
+        sizes |= {"dim": self.shape.dim, "length": self.context, "learner": self.learner}
+        if self.shape.mlp is not None:
+            sizes["width"] = self.shape.mlp
+        with suppress(ProblemError):  # then no law for problems is asked
+            return Problem.from_dict(sizes)
+        return None
+
+
+def missing_law(inputs: Inputs) -> tuple[str, str]:
+    """Which law is missing where none answers, and the nearest question that can be answered.
+
+    >>> inputs = Inputs(method="edit", shape=ModelShape(dim=64), facts=100, exposures=1)
+    >>> missing_law(inputs)[0]
+    'no law of edits in closed form (as ROME, MEMIT and AlphaEdit make them) exists here'
+    """
+    if inputs.method == "edit":
+        return (
+            "no law of edits in closed form (as ROME, MEMIT and AlphaEdit make them) exists here",
+            "how many facts a LoRA of the same layers holds: --method lora --rank 8",
+        )
+    if inputs.shape.precision not in PRECISIONS:
+        return (
+            f"no law of quantised weights ({inputs.shape.precision}) exists here",
+            "the same model in bfloat16, before it is quantised: --precision bfloat16",
+        )
+    if inputs.frequencies != "uniform":
+        return (
+            f"no law of {inputs.frequencies} frequencies exists here",
+            "the same facts, all seen equally often: --frequencies uniform",
+        )
+    if inputs.rank is not None:
+        return "no law of rank exists here for a memory alone", "the whole matrix: leave out --rank"
+    if inputs.answers not in (None, inputs.facts):
+        return (
+            "no law here is about more or fewer answers than facts with a context",
+            "facts without a context, or with an answer each: leave out --context or --answers",
+        )
+    return (
+        f"no law here is about a memory trained by {inputs.learner} at these sizes",
+        "the same memory without a context, trained to the end: leave out --context",
+    )

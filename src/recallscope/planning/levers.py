@@ -1,0 +1,120 @@
+"""What to change: what each change does to recall, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from recallscope.planning.asking import ask
+from recallscope.planning.inputs import ALL, Inputs
+from recallscope.theory.question import Ends
+
+_TIMES = (1, 2, 4)
+_WORDS = {
+    "rank": "a rank of {:,.0f}",
+    "exposures": "{:,.0f} exposures of each fact",
+    "d_model": "a dimension of {:,.0f}",
+}
+_SETTLED = 0.005  # of recall: less is no gain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lever:
+    """One change: the recall after it, and what training then costs, next to now.
+
+    Attributes:
+        name: rank, exposures, d_model or target_modules.
+        change: in words.
+        recall: after it, with an interval.
+        gain: in the middle of the interval, which moves where the value is 1 already.
+        cost: floating-point operations of training, as a factor.
+        trained: trained parameters, as a factor.
+    """
+
+    name: str
+    change: str
+    recall: Ends
+    gain: float
+    cost: float
+    trained: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeverTable:
+    """Recall over two levers: a row for each value of the first, a column for each of the other."""
+
+    rows: str
+    columns: str
+    row_values: list[float]
+    column_values: list[float]
+    recall: list[list[Ends]]
+
+
+def levers(inputs: Inputs) -> list[Lever]:
+    """Every change that raises recall, the most for its cost first."""
+    now = ask(inputs)[0].capacity.recall
+    found = []
+    for name, change, after in _changes(inputs):
+        recall = ask(after)[0].capacity.recall if ask(after) else now
+        found.append(
+            Lever(
+                name=name,
+                change=change,
+                recall=recall,
+                gain=_middle(recall) - _middle(now),
+                cost=after.flops / inputs.flops,
+                trained=after.trained / inputs.trained,
+            )
+        )
+    return sorted(
+        (each for each in found if each.gain > _SETTLED),
+        key=lambda each: -each.gain / max(each.cost, 1.0),
+    )
+
+
+def lever_table(inputs: Inputs, helping: list[Lever]) -> LeverTable | None:
+    """Recall over the two levers that help most for their cost; None if there are not two."""
+    numeric = [each.name for each in helping if each.name in _WORDS]
+    if len(numeric) < 2:
+        return None
+    first, second = numeric[:2]
+    values = {
+        name: [times * (inputs.value(name) or 0.0) for times in _TIMES] for name in (first, second)
+    }
+    found = []
+    for row in values[first]:
+        cells = [inputs.changed(first, row).changed(second, column) for column in values[second]]
+        found.append([ask(cell)[0].capacity.recall for cell in cells if ask(cell)])
+    if any(len(row) < len(_TIMES) for row in found):
+        return None
+    return LeverTable(
+        rows=first,
+        columns=second,
+        row_values=values[first],
+        column_values=values[second],
+        recall=found,
+    )
+
+
+def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
+    double: dict[str, Callable[[float], Inputs]] = {
+        "exposures": lambda value: inputs.changed("exposures", value),
+    }
+    if inputs.method == "lora":
+        double["rank"] = lambda value: inputs.changed("rank", value)
+    else:
+        double["d_model"] = lambda value: replace(inputs, shape=inputs.shape.scaled(int(value)))
+    found = []
+    for name, make in double.items():
+        value = 2 * (inputs.value(name) or 1)
+        if math.isfinite(value):
+            found.append((name, _WORDS[name].format(value), make(value)))
+    every = tuple(inputs.shape.matrices())
+    if inputs.method == "lora" and set(inputs.modules) != set(every):
+        found.append(("target_modules", f"--target-modules {ALL}", replace(inputs, modules=every)))
+    return found
+
+
+def _middle(recall: Ends) -> float:
+    return (recall.value + recall.low + recall.high) / 3

@@ -1,0 +1,26 @@
+"""The page of a plan: one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from recallscope import __version__
+from recallscope.planning.picture import plan_picture
+from recallscope.planning.plan import Plan
+from recallscope.planning.sentences import advice, details, first_line, headline, plan_tables
+from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
+
+
+def plan_page(found: Plan) -> str:
+    """The page, as HTML."""
+    picture = plan_picture(found)
+    return page_template("planning", "page.html.j2").render(
+        css=page_styles(),
+        version=__version__,
+        first=first_line(found),
+        headline=headline(found),
+        details=details(found),
+        advice=advice(found),
+        figures=[shown_panel(panel, panel_drawing(panel).run()) for panel in picture.panels],
+        caption=picture.caption,
+        tables=plan_tables(found),
+        laws=found.laws,
+    )

@@ -1,0 +1,73 @@
+"""A plan as a figure: recall against facts, and against what helps most."""
+
+from __future__ import annotations
+
+from recallscope.planning.asking import ask
+from recallscope.planning.inputs import Inputs
+from recallscope.planning.plan import Plan
+from recallscope.planning.solving import size_range
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.theory.question import Ends
+
+_POINTS = 13
+_AROUND = 30.0  # times what was asked, to both sides
+_LABELS = {
+    "facts": "facts",
+    "rank": "rank of LoRA",
+    "exposures": "exposures of each fact",
+    "d_model": "dimension of embeddings",
+}
+
+
+def plan_picture(found: Plan) -> Picture:
+    """Recall with its interval along facts, and along the lever that helps most for its cost."""
+    if not found.laws:
+        return Picture(caption=f"No law answers: {found.reason}.")
+    best = [each.name for each in found.levers if each.name in _LABELS]
+    usual = "rank" if found.inputs.method == "lora" else "d_model"
+    panels = [_panel(found, name) for name in ("facts", best[0] if best else usual)]
+    law = found.laws[0]
+    between = "90 % interval" if law.calibrated else "span of published values, not calibrated"
+    caption = (
+        f"Recall by the law {law.law} ({law.kind}, {found.status}); thin lines: {between}. "
+        f"The point with a bar is what was asked. {law.origin}"
+    )
+    return Picture(caption=caption, panels=panels)
+
+
+def _panel(found: Plan, name: str) -> Panel:
+    inputs = found.inputs
+    here = inputs.value(name) or 1.0
+    along = _along(inputs, name, here)
+    sizes = [size for size, _ in along]
+    lines = [
+        Series(
+            label=label,
+            kind=Kind.THEORY if end == "value" else Kind.REFERENCE,
+            x=sizes,
+            y=[getattr(recall, end) for _, recall in along],
+        )
+        for label, end in (("recall", "value"), ("low end", "low"), ("high end", "high"))
+    ]
+    recall = found.laws[0].capacity.recall
+    asked = Series(
+        label="asked",
+        kind=Kind.MEASURED,
+        x=[here],
+        y=[recall.value],
+        low=[recall.low],
+        high=[recall.high],
+    )
+    title = f"recall against {_LABELS[name]}"
+    return Panel(title=title, x=_LABELS[name], y="recall", series=[*lines, asked], log_x=True)
+
+
+def _along(inputs: Inputs, name: str, here: float) -> list[tuple[float, Ends]]:
+    smallest, largest = size_range(inputs, name)
+    low, high = max(here / _AROUND, smallest), min(here * _AROUND, largest)
+    found = {}
+    for place in range(_POINTS):
+        size = round(low * (high / low) ** (place / (_POINTS - 1)))
+        if answers := ask(inputs.changed(name, size)):
+            found[float(size)] = answers[0].capacity.recall
+    return list(found.items())

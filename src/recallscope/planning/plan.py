@@ -1,0 +1,182 @@
+"""The answer to an engineer's question: recall, what limits it, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from recallscope.common.plain import finite, plain
+from recallscope.planning.asking import LawAnswer, ask, largest_tested
+from recallscope.planning.inputs import SOUGHT, Inputs, missing_law
+from recallscope.planning.levers import Lever, LeverTable, lever_table, levers
+from recallscope.planning.solving import Solved, solve_for
+from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.problem import ProblemError
+from recallscope.theory.prediction import Standing
+from recallscope.theory.question import Ends, Limit
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Result):
+    """What laws say of a model, a method, facts and data.
+
+    Attributes:
+        inputs: what was asked, with the size that was solved for.
+        status: tested, extrapolated or none.
+        laws: the answers of the best law of each kind; the first counts.
+        solved: the size that was missing.
+        levers: changes that raise recall, the most for their cost first.
+        table: recall over the two best of them.
+        reason: which law is missing, if none answers.
+        nearest: the nearest question that can be answered then.
+
+    >>> from recallscope import plan
+    >>> found = plan(method="memory", d_model=64, facts=500, exposures=1000)
+    >>> round(found.recall.value, 2), str(found.limit)
+    (1.0, 'none')
+    """
+
+    inputs: Inputs
+    status: Standing = Standing.NONE
+    laws: list[LawAnswer] = field(default_factory=list)
+    solved: Solved | None = None
+    levers: list[Lever] = field(default_factory=list)
+    table: LeverTable | None = None
+    reason: str | None = None
+    nearest: str | None = None
+
+    @property
+    def recall(self) -> Ends | None:
+        """The fraction of facts that are recalled, with its interval."""
+        return self.laws[0].capacity.recall if self.laws else None
+
+    @property
+    def limit(self) -> Limit | None:
+        """What keeps recall from being higher."""
+        return self.laws[0].capacity.limit if self.laws else None
+
+    @property
+    def beyond(self) -> float:
+        """How many times more parameters are trained than in anything tested here."""
+        return self.inputs.trained / largest_tested()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fit for JSON."""
+        question = self.inputs.question()
+        asked = {name: self.inputs.value(name) for name in SOUGHT}
+        shown = {
+            "status": str(self.status),
+            "recall": self.recall and self.recall._asdict(),
+            "limit": self.limit and str(self.limit),
+            "solved": plain(self.solved),
+            "levers": plain(self.levers),
+            "table": plain(self.table),
+            "laws": plain(self.laws),
+            "reason": self.reason,
+            "nearest": self.nearest,
+            "asked": {
+                "method": self.inputs.method,
+                **asked,
+                "answers": question.answers,
+                "context": self.inputs.context,
+                "target_modules": list(self.inputs.modules),
+                "precision": self.inputs.shape.precision,
+                "frequencies": self.inputs.frequencies,
+            },
+            "trained_parameters": self.inputs.trained,
+            "parameters": _whole(self.inputs),
+            "bits_per_fact": question.bits,
+            "times_beyond_tested": self.beyond,
+        }
+        return dict(finite(shown))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each law that answers."""
+        asked = {name: self.inputs.value(name) for name in SOUGHT}
+        return [
+            {"method": self.inputs.method, **asked, "law": each.law, "kind": each.kind}
+            | each.capacity.recall._asdict()
+            | {"limit": str(each.capacity.limit), "status": str(self.status)}
+            for each in self.laws
+        ] or [{"method": self.inputs.method, **asked, "reason": self.reason}]
+
+    def write_page(self, path: Any) -> None:
+        """Write a page with the answer and its figure, which needs nothing but itself."""
+        from recallscope.planning.page import plan_page
+        from recallscope.plotting.pages import check_page, write_page
+
+        write_page(plan_page(self), check_page(path, "paper"))
+
+    def _words(self) -> str:
+        if self.recall is None:
+            return f"no answer: {self.reason}"
+        value, low, high = self.recall
+        return f"recall {value:.2f} ({low:.2f} to {high:.2f}), {self.status}"
+
+    def _drawing(self) -> Drawing:
+        from recallscope.planning.picture import plan_picture
+
+        return picture_drawing(plan_picture(self))
+
+
+def _whole(inputs: Inputs) -> int:
+    return inputs.trained if inputs.method == "memory" else inputs.shape.parameters
+
+
+def make_plan(
+    inputs: Inputs,
+    sought: str | None,
+    target: float,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Plan:
+    """Answer a question, of which one size may be sought."""
+    solved = None
+    if sought is not None:
+        middle = inputs.changed(sought, {"rank": 8, "d_model": 64}.get(sought, 1000))
+        if not ask(middle):
+            return _none(middle)
+        solved = solve_for(inputs, sought, target, progress)
+        inputs = inputs.changed(sought, solved.closest)
+    answers = ask(inputs)
+    if not answers:
+        return _none(inputs)
+    helping = levers(inputs)
+    far = answers[0].extrapolated
+    return Plan(
+        inputs=inputs,
+        status=Standing.EXTRAPOLATED if far else Standing.TESTED,
+        laws=answers,
+        solved=solved,
+        levers=helping,
+        table=lever_table(inputs, helping),
+    )
+
+
+def _none(inputs: Inputs) -> Plan:
+    reason, nearest = missing_law(inputs)
+    return Plan(inputs=inputs, reason=reason, nearest=nearest)
+
+
+def check_sought(inputs: Inputs, sought: str | None) -> str | None:
+    """The size to solve for: the one that is missing, or the one named; none if all are known."""
+    wanted = ["facts", "exposures", "d_model"] + (["rank"] if inputs.method == "lora" else [])
+    missing = [name for name in wanted if inputs.value(name) is None]
+    spelt = {name: f"--{name.replace('_', '-')}" for name in SOUGHT}
+    if sought is not None:
+        name = sought.replace("-", "_")
+        if name not in wanted:
+            raise ProblemError(
+                f"--solve-for is one of {', '.join(wanted)} with the method {inputs.method}, "
+                f"not {sought!r:.40}"
+            )
+        left = [spelt[each] for each in missing if each != name]
+        if left:
+            raise ProblemError(f"to solve for {name}, give {' and '.join(left)} too")
+        return name
+    if len(missing) > 1:
+        raise ProblemError(
+            f"give all but one of {', '.join(spelt[each] for each in missing)}: "
+            "the one that is missing is solved for"
+        )
+    return missing[0] if missing else None

@@ -1,0 +1,98 @@
+"""An engineer's question about a model of any kind, and what a law says of it.
+
+A `Problem` is one experiment of this package. A question may be about a model that no experiment
+here has: then it is known by the parameters that are trained, and laws of capacity answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from recallscope.problem import Problem
+
+
+class Limit(StrEnum):
+    """What keeps recall from being higher."""
+
+    CAPACITY = "capacity"
+    EXPOSURES = "exposures"
+    ATTENTION = "attention"
+    UNSEEN = "facts never seen"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """How many of some facts will a model recall, trained in some way?
+
+    Attributes:
+        method: pretrain, full, lora, memory or edit.
+        facts: how many there are.
+        answers: how many different answers a fact may have.
+        exposures: how often each fact is seen in training.
+        context: tokens in which a fact is to be found.
+        trained: parameters that are trained.
+        frequencies: how often facts are seen next to each other.
+        precision: of the weights when the model answers.
+        dim: dimension of embeddings.
+        width: of an MLP, if there is one.
+        rank: of an update of low rank, if it is one.
+        problem: the same as an experiment of this package, if it is one.
+
+    >>> Question(method="full", facts=1024, answers=1024, exposures=100, trained=10**6).bits
+    10.0
+    """
+
+    method: str
+    facts: int
+    answers: int
+    exposures: float
+    trained: int
+    context: int = 1
+    frequencies: str = "uniform"
+    precision: str = "bfloat16"
+    dim: int = 0
+    width: int | None = None
+    rank: int | None = None
+    problem: Problem | None = None
+
+    @property
+    def bits(self) -> float:
+        """Bits for each fact: which of the answers is right."""
+        return math.log2(max(self.answers, 2))
+
+
+PRECISIONS = ("float32", "bfloat16", "float16")
+"""Of weights that are not quantised."""
+
+
+class Ends(NamedTuple):
+    """A number and the ends of an interval around it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """What a law says of a question.
+
+    Attributes:
+        recall: the fraction of facts that are recalled, with a 90 % interval.
+        facts: how many facts the model could hold, from the fewest to the most.
+        limit: what keeps recall from being higher.
+        largest: the largest number of trained parameters that the law was tested at.
+        extrapolated: what of the question is unlike what the law was tested at, in words.
+        said: what the law says, as a sentence.
+    """
+
+    recall: Ends
+    facts: Ends
+    limit: Limit
+    largest: float
+    extrapolated: list[str] = field(default_factory=list)
+    said: str = ""
