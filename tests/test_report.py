@@ -119,7 +119,7 @@ def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_pat
 
 def test_what_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ProblemError, match=r"pip install '\.\[paper\]'"):
+    with pytest.raises(ProblemError, match=r"pip install 'recallscope\[paper\]'"):
         write_report(tmp_path / "report.html", claims(), FACTS)
     assert not list(tmp_path.iterdir())
 
