@@ -107,6 +107,7 @@ MISTAKES = {
     ),
     "phase": lambda: recallscope.phase(PROBLEM, "dim=1,2", "dim=1,2"),
     "phase_map": lambda: recallscope.phase_map(PROBLEM, ("dim", [8]), ("dim", [8])),
+    "plan": lambda: recallscope.plan(),
     "predict": lambda: recallscope.predict(),
     "predict_cost": lambda: recallscope.predict_cost(PROBLEM, "steam"),
     "run": lambda: recallscope.run(PROBLEM, -1),

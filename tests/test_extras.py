@@ -8,42 +8,81 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from recallscope.api.paper import report_claims
-from recallscope.plotting.pages import check_page
-from recallscope.problem import ProblemError
+from recallscope.cli.commands import COMMANDS as COMMAND_NAMES
+from recallscope.common.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 BLOCKED = (
-    *("pyarrow", "filelock", "matplotlib", "jinja2", "ray", "duckdb", "polars"),
+    *("pyarrow", "filelock", "matplotlib", "ray", "duckdb", "polars"),
     *("fsspec", "s3fs"),
 )
 SMALL = ["--vocab", "64", "--dim", "48", "--length", "4"]
+WHOLE = [*SMALL, "--samples", "512"]
+PLANE = ["--x", "dim=16,32", "--y", "samples=64,512", "--vocab", "64", "--length", "4"]
+SWEEP = str(ROOT / "examples" / "sweep.toml")
 FINE, SAID = 0, 2
 COMMANDS = [
     (["predict", *SMALL, "--samples", "512"], FINE, ""),
     (["run", *SMALL, "--samples", "512"], FINE, ""),
     (["critical", "--for", "samples", *SMALL, "--budget", "8"], FINE, ""),
     (["critical", "--for", "samples", *SMALL, "--figure", "a.png"], SAID, "matplotlib"),
-    (["critical", "--for", "samples", *SMALL, "--store", "facts"], SAID, "'.[sweep]'"),
-    (["sweep", str(ROOT / "examples" / "sweep.toml"), "--store", "facts"], SAID, "'.[sweep]'"),
+    (["critical", "--for", "samples", *SMALL, "--store", "facts"], SAID, "'recallscope[sweep]'"),
+    (["sweep", SWEEP, "--store", "facts"], SAID, "'recallscope[sweep]'"),
     (["sweep", "--schema"], FINE, ""),
-    (["records", "--store", "facts", "list"], SAID, "'.[sweep]'"),
-    (["phase", "--from", ".", "--x", "dim", "--y", "samples"], SAID, "'.[sweep]'"),
-    (["critical", "--for", "samples", *SMALL, "--executor", "ray"], SAID, "'.[ray]'"),
+    (["records", "--store", "facts", "list"], SAID, "'recallscope[sweep]'"),
+    (["phase", "--from", ".", "--x", "dim", "--y", "samples"], SAID, "'recallscope[sweep]'"),
+    (["critical", "--for", "samples", *SMALL, "--executor", "ray"], SAID, "'recallscope[ray]'"),
     (["paper", "report"], SAID, "pip install"),
 ]
-SCRIPT = """
+LIGHT = [
+    ["predict", *WHOLE],
+    ["predict", *WHOLE, "--learner", "adam"],
+    ["predict", *WHOLE, "--embedding", "structured", "--field", "spectrum=1"],
+    ["solve", "--for", "samples", *SMALL],
+    ["solve", "--for", "samples", *SMALL, "--learner", "adam", "--json"],
+    ["explore", "--no-open"],
+    ["phase", "--theory-only", *PLANE, "--figure", "map.png"],
+    ["bound", *WHOLE],
+    ["paper", "list"],
+    ["plan", "--method", "memory", "--d-model", "32", "--facts", "99", "--exposures", "9"],
+    ["plan", "--layers", "2", "--d-model", "32", "--rank", "2", "--facts", "9", "--page", "p.html"],
+]
+HEAVY = [
+    (["run", *WHOLE], "torch"),
+    (["train", *WHOLE], "torch"),
+    (["critical", "--for", "samples", *SMALL], "torch"),
+    (["fit", "--for", "samples", *SMALL, "--vary", "dim=32,48,64"], "torch"),
+    (["phase", *PLANE], "torch"),
+    (["ablate", *WHOLE], "torch"),
+    (["check"], "torch"),
+    (["audit", "rows.npy", "--measure"], "torch"),
+    (["sweep", SWEEP, "--store", "facts"], "sweep"),
+    (["records", "list", "--store", "facts"], "sweep"),
+    (["paper", "run", "products"], "sweep"),
+    (["paper", "plot", "products"], "sweep"),
+    (["paper", "report"], "sweep"),
+]
+BLOCK = """
 import contextlib, io, json, sys
-for name in json.loads(sys.argv[1]):
-    sys.modules[name] = None
+class Blocked:  # None in sys.modules is not enough: scipy asks there if torch was imported
+    names = json.loads(sys.argv[1])
+    def find_spec(self, name, path=None, target=None):
+        if name in self.names:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Blocked())
+asked = json.loads(sys.argv[2])
+"""
+SCRIPT = """
 from recallscope.__main__ import main
 told = []
-for arguments in json.loads(sys.argv[2]):
+for arguments in asked:
     sys.argv = ["recallscope", *arguments]
     err = io.StringIO()
     try:
@@ -55,30 +94,84 @@ print(json.dumps(told))
 """
 
 
-@pytest.mark.slow
-def test_no_command_ends_in_a_traceback(tmp_path):
-    asked = [json.dumps(BLOCKED), json.dumps([arguments for arguments, _, _ in COMMANDS])]
+def without(packages: Iterable[str], asked: Any, folder: Path, script: str = SCRIPT) -> Any:
+    """The exit code of each command where the packages are missing, and what it said."""
+    np.save(folder / "rows.npy", np.random.default_rng(0).standard_normal((40, 4)))
+    given = [json.dumps([*packages]), json.dumps(asked)]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *asked], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", BLOCK + script, *given], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for (arguments, code, named), (exit_code, said) in zip(
-        COMMANDS, json.loads(done.stdout), strict=True
-    ):
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_no_command_ends_in_a_traceback(tmp_path):
+    ended = without(BLOCKED, [arguments for arguments, _, _ in COMMANDS], tmp_path)
+    for (arguments, code, named), (exit_code, said) in zip(COMMANDS, ended, strict=True):
         assert exit_code == code, (arguments, said)
         assert named in said
         assert len(said.splitlines()) == (1 if code else 0), said
-        if "'.[" in said:
-            assert said.partition("'.[")[2].partition("]")[0] in extras["optional-dependencies"]
 
 
-def test_each_page_advises_its_own_extra(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ProblemError, match=r"needs jinja2.*'\.\[audit\]'"):
-        check_page(tmp_path / "audit.html")
-    with pytest.raises(ProblemError, match=r"needs jinja2.*'\.\[paper\]'"):
-        report_claims(str(tmp_path / "report.html"))
+def test_what_runs_nothing_needs_no_extra(tmp_path):
+    ended = without(EXTRAS, LIGHT, tmp_path)
+    assert dict(zip(map(" ".join, LIGHT), ended, strict=True)) == {
+        " ".join(arguments): [FINE, ""] for arguments in LIGHT
+    }
+
+
+@pytest.mark.slow
+def test_an_audit_needs_no_extra(tmp_path):
+    assert without(EXTRAS, [["audit", "rows.npy"]], tmp_path) == [[FINE, ""]]
+
+
+def test_what_runs_says_in_a_sentence_which_extra_it_needs(tmp_path):
+    ended = without(EXTRAS, [arguments for arguments, _ in HEAVY], tmp_path)
+    for (arguments, extra), (exit_code, said) in zip(HEAVY, ended, strict=True):
+        sentence = rf"recallscope: this needs \w+, which is not installed: {advice(extra)}\n"
+        assert exit_code == SAID, (arguments, said)
+        assert re.fullmatch(sentence, said), (arguments, said)
+    assert [each.name for each in tmp_path.iterdir()] == ["rows.npy"]
+
+
+def advice(extra: str) -> str:
+    return re.escape(f"pip install 'recallscope[{extra}]'")
+
+
+def test_every_command_is_tried_without_extras():
+    tried = [arguments[0] for arguments in LIGHT] + [arguments[0] for arguments, _ in HEAVY]
+    assert set(tried) >= set(COMMAND_NAMES)
+
+
+FUNCTIONS = """
+import recallscope
+problem = recallscope.Problem(vocab=64, samples=512, dim=48, length=4)
+assert recallscope.predict(problem).recall_accuracy > 0
+said = {}
+for name in asked:
+    try:
+        getattr(recallscope, name)(problem, measure=True)
+    except ModuleNotFoundError as error:
+        said[name] = str(error)
+print(json.dumps(said))
+"""
+
+
+def test_functions_say_which_extra_they_need(tmp_path):
+    names = ["run", "train", "critical", "fit", "phase", "ablate", "check", "sweep", "audit"]
+    said = without(EXTRAS, names, tmp_path, FUNCTIONS)
+    sentence = "this needs torch, which is not installed: pip install 'recallscope[torch]'"
+    assert said == dict.fromkeys(names, sentence)
+
+
+def test_every_optional_package_has_its_extra():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for name, extra in EXTRAS.items():
+        listed = [re.split("[>=]", each)[0] for each in declared["optional-dependencies"][extra]]
+        assert name in listed
+    needed = {re.split("[>=]", each)[0] for each in declared["dependencies"]}
+    assert not needed & EXTRAS.keys()
 
 
 def test_every_package_that_is_imported_is_declared():

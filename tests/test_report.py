@@ -7,7 +7,6 @@ import csv
 import io
 import math
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -115,13 +114,6 @@ def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_pat
     write_report(tmp_path / "report.html", claims()[:1], FACTS)
     name = Path("report-figures") / "products.pdf"
     assert (tmp_path / name).read_bytes() == (written.parent / name).read_bytes()
-
-
-def test_what_is_missing_is_said(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ProblemError, match=r"pip install '\.\[paper\]'"):
-        write_report(tmp_path / "report.html", claims(), FACTS)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_page_that_cannot_be_written_is_a_problem(tmp_path):

@@ -8,9 +8,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import lazy_loader
 
 # Loaded when first used, so that a problem or a task does not wait for torch; the names, and where
 # they live, are in the stub beside this file, which type checkers and editors read too.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.3.0"
+
+
+def __getattr__(name: str) -> Any:
+    from recallscope.common.extras import missing_explained
+
+    with missing_explained():
+        return _load(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from recallscope.checkpoints.find_tables import Tables
 from recallscope.checkpoints.open_checkpoint import Checkpoint, checkpoints_in, open_checkpoint
 from recallscope.checkpoints.stored_table import StoredTable, table_of
 from recallscope.checkpoints.token_strings import shown_token
+from recallscope.common.extras import missing_explained
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import memory_left
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
@@ -69,6 +71,9 @@ def audit(
     >>> found
     What one step of learning could store in such a table and what training could are ...
     """
+    if measure:  # what experiments need is missed before the work, not after it
+        with missing_explained():
+            import_module("recallscope.experiment.run")
     opened = list(_opened(what, inputs, outputs, tokens))
     with shown_progress(progress, "audit") as show:
         found = []

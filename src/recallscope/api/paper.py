@@ -115,10 +115,8 @@ def report_claims(
     from recallscope.paper.drawings import drawings
     from recallscope.paper.provenance import facts_about
     from recallscope.paper.report import ask_for_drawings, write_report
-    from recallscope.plotting.pages import check_packages
 
     check_output(to, "report", (".html",))
-    check_packages("paper")
     asked = claims_named(claims)
     with drawings(many=len(asked) > _FEW) as drawn:
         evidence = evidence_at(size, store)

@@ -120,7 +120,7 @@ class Audit(Result):
         from recallscope.audits.page import audit_page
         from recallscope.plotting.pages import check_page, write_page
 
-        write_page(audit_page(self), check_page(path, "audit"))
+        write_page(audit_page(self), check_page(path))
 
     @property
     def steps(self) -> list[float] | None:

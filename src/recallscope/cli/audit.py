@@ -57,7 +57,7 @@ def audit(
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)
-    path = None if page is None else check_page(page, "audit")
+    path = None if page is None else check_page(page)
     with ProgressDisplay("audit") as display:
         found = look(
             *what,

@@ -39,7 +39,7 @@ def plan(
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)
-    path = None if page is None else check_page(page, "paper")
+    path = None if page is None else check_page(page)
     given = {
         name: text if name in _WORDS else number_or_text(text)
         for name, text in asked.plan.items()

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-_EXTRAS = {
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+EXTRAS = {
+    "torch": "torch",
+    "cloudpickle": "torch",
+    "safetensors": "torch",
     "pyarrow": "sweep",
     "filelock": "sweep",
     "ray": "ray",
     "fsspec": "s3",
     "s3fs": "s3",
-    "jinja2": "paper",
-    "markupsafe": "paper",
     "gguf": "audit",
 }
 """The optional dependencies, as pyproject.toml groups them."""
 
 
-def missing(package: str, extra: str | None = None) -> str:
+def missing(package: str) -> str:
     """A sentence that says how to install what a package, or a module of it, is part of.
 
-    Where several extras have the package, whoever needs it names its own.
-
-    >>> missing("jinja2.sandbox")
-    "this needs jinja2, which is not installed: pip install '.[paper]' in a checkout of recallscope"
+    >>> missing("torch.nn")
+    "this needs torch, which is not installed: pip install 'recallscope[torch]'"
     """
     name = package.partition(".")[0]
-    extra = extra or _EXTRAS.get(name)
-    what = f"'.[{extra}]'" if extra else name
-    where = " in a checkout of recallscope" if extra else ""
-    return f"this needs {name}, which is not installed: pip install {what}{where}"
+    extra = EXTRAS.get(name)
+    what = f"'recallscope[{extra}]'" if extra else name
+    return f"this needs {name}, which is not installed: pip install {what}"
+
+
+@contextmanager
+def missing_explained() -> Iterator[None]:
+    """Of a package that cannot be imported within, the error is that sentence."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("recallscope"):
+            raise
+        raise ModuleNotFoundError(missing(error.name), name=error.name) from None

@@ -25,7 +25,6 @@ from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
 from recallscope.plotting.pages import (
-    check_packages,
     page_styles,
     page_template,
     panel_drawing,
@@ -91,7 +90,6 @@ def write_report(
     Figures come first and every file is moved to its place when it is whole, so that a page never
     has a link to what is not there.
     """
-    check_packages("paper")
     path = check_output(path, "report", (".html",))
     folder = path.with_name(f"{path.stem}-figures")
     drawn = drawn or Drawings(Serial())

@@ -106,7 +106,7 @@ class Plan(Result):
         from recallscope.planning.page import plan_page
         from recallscope.plotting.pages import check_page, write_page
 
-        write_page(plan_page(self), check_page(path, "paper"))
+        write_page(plan_page(self), check_page(path))
 
     def _words(self) -> str:
         if self.recall is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -11,11 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output
-from recallscope.common.extras import missing
 from recallscope.common.new_files import written_beside
 from recallscope.plotting.panels import Panel, Picture
 from recallscope.plotting.picture_job import PictureJob
-from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -23,20 +20,8 @@ if TYPE_CHECKING:
 _PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
 
 
-def check_packages(extra: str) -> None:
-    """Raise if a package is missing that a page needs, before anything is worked out.
-
-    `extra` is the optional dependency that whoever writes the page is part of.
-    """
-    try:
-        importlib.import_module("jinja2")
-    except ModuleNotFoundError:
-        raise ProblemError(missing("jinja2", extra)) from None
-
-
-def check_page(path: str | Path, extra: str) -> Path:
+def check_page(path: str | Path) -> Path:
     """The path of a page to be written, or an error before anything is computed."""
-    check_packages(extra)
     return check_output(path, "page", (".html",))
 
 
