@@ -80,7 +80,7 @@ def plan(
         ProblemError: sizes that are missing, unknown or do not go together.
 
     >>> plan(method="memory", d_model=64, facts=1000, exposures=1000)
-    recall 0.2... (0.2... to 0.2...), tested
+    recall 0.1... (0.1... to 0.1...), tested
     >>> found = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
     >>> found.solved.name, found.laws[0].law
     ('exposures', 'allen-zhu-li')

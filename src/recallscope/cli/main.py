@@ -49,6 +49,7 @@ def main() -> None:
 def _run() -> int:
     """Run the command that was asked for; its exit code."""
     warnings.showwarning = _show_warning
+    _SAID.clear()
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
             code = app(sys.argv[1:] or ["--help"], prog_name="recallscope", standalone_mode=False)

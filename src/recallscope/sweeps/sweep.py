@@ -49,7 +49,7 @@ class SweepProgress:
         return time.monotonic() - self.started
 
 
-class Plan(NamedTuple):
+class SweepPlan(NamedTuple):
     """What there is to do: cells without a record, each once."""
 
     cells: int
@@ -146,7 +146,7 @@ def plan_of(
     settings: Settings,
     index: RecordIndex,
     part: tuple[int, int] | None = None,
-) -> Plan:
+) -> SweepPlan:
     """Check every problem, and leave out the cells that are known or come a second time."""
     if part is not None:  # what is known must not matter to who does what
         check_part(part)
@@ -177,7 +177,7 @@ def plan_of(
             pending.append(cell if isinstance(cell, Cell) else Cell(problem, seed))
         else:
             found[known.status] += 1
-    return Plan(len(seen), found.total(), found, pending, tuple(problems))
+    return SweepPlan(len(seen), found.total(), found, pending, tuple(problems))
 
 
 def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:

@@ -22,7 +22,7 @@ from recallscope.theory.recorded_error import RecordedError, error_near, recorde
 from recallscope.theory.table_facts import trained_facts
 from recallscope.theory.tested_range import beyond, beyond_by
 
-_TESTED: Ranges = {"vocab": (64, 4096), "dim": (5, 214), "width per dim": (0.5, 16)}
+_TESTED: Ranges = {"vocab": (64, 16384), "dim": (5, 214), "width per dim": (0.5, 16)}
 _WIDENS = 0.25
 _EDGE = 0.03
 """Measured: thresholds of 90 % of memories are within it (docs/end-of-training.md)."""
