@@ -5,10 +5,12 @@ import math
 
 import pytest
 
+from browser import browser, open_tab
 from recallscope import ProblemError, plan
 from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.page import plan_page
+from recallscope.planning.sentences import first_line
 from recallscope.planning.shape import ModelShape, shape_from_config
 from recallscope.theory.law import Law
 from recallscope.theory.question import Capacity, Ends, Limit, Question
@@ -77,7 +79,7 @@ def test_published_values_answer_for_lora(config):
     assert answer.capacity.facts.low == pytest.approx(space / 2)
     assert answer.capacity.facts.high == pytest.approx(2 * space)
     assert found.status == "extrapolated"
-    assert found.beyond == pytest.approx(6_815_744 / 45_796)
+    assert found.beyond == pytest.approx(8_030_261_248 / 45_796)
 
 
 def test_the_span_of_published_values_is_that_of_all_that_apply():
@@ -90,10 +92,28 @@ def test_the_span_of_published_values_is_that_of_all_that_apply():
     assert many.facts.high > 1.5 * few.facts.high  # 4.23 bits of random strings apply too
 
 
-def test_fewer_exposures_than_were_published_leave_a_wide_interval(config):
-    found = plan(model=config(LLAMA), rank=16, facts=50_000, exposures=3, progress=False)
-    assert found.recall.low < 0.2
-    assert found.recall.high == 1
+def test_below_what_was_published_the_low_end_is_none(config):
+    given = {"model": config(LLAMA), "rank": 16, "facts": 50_000, "progress": False}
+    few, seen = (plan(exposures=exposures, **given) for exposures in (10, 100))
+    assert few.recall.low == 0
+    assert few.recall.value == pytest.approx(0.1 * 6_815_744 / math.log2(50_000) / 50_000)
+    assert few.recall.high == 1
+    assert few.limit is Limit.EXPOSURES
+    assert seen.recall.low > 0
+
+
+def test_the_first_line_says_that_fine_tuning_is_not_what_was_published(config):
+    found = plan(model=config(LLAMA), rank=16, facts=50_000, exposures=10, progress=False)
+    said = first_line(found)
+    assert said.startswith("Extrapolated: 180,000 times more parameters than anything tested here")
+    assert "not what LoRA learns" in said
+
+
+def test_an_adapter_on_a_quantised_model_is_planned(config):
+    path = config(LLAMA | {"quantization_config": {"load_in_4bit": True}})
+    given = {"model": path, "facts": 500, "exposures": 100, "progress": False}
+    assert plan(rank=4, **given).recall is not None
+    assert plan(method="full", **given).recall is None
 
 
 @pytest.mark.parametrize("sought", ["facts", "rank", "exposures"])
@@ -222,6 +242,20 @@ def test_the_page_has_the_answer_and_quotes_what_it_was_given(config):
     assert "<script" not in page
     assert page.count("<img alt=") == 2
     assert "not calibrated" in page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_the_page_and_asks_for_nothing(config, tmp_path, scheme):
+    page = tmp_path / "plan.html"
+    plan(model=config(SMOL), rank=4, facts=50_000, exposures=30, progress=False).write_page(page)
+    with browser() as chromium:
+        for width in (1280, 390):
+            tab = open_tab(chromium, page.as_uri(), width, mobile=width == 390)
+            tab.page.emulate_media(color_scheme=scheme)
+            assert tab.barriers() == []
+            assert tab.complaints == []
+            assert tab.requests == [page.as_uri()]
+            assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_facts_far_beyond_capacity_are_at_chance():

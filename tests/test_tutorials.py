@@ -19,7 +19,16 @@ PAGES = [
     *TUTORIALS,
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("quickstart", "faq", "extending", "pictures", "tables", "theory", "scale")
+        for name in (
+            "quickstart",
+            "plan",
+            "faq",
+            "extending",
+            "pictures",
+            "tables",
+            "theory",
+            "scale",
+        )
     ),
 ]
 

@@ -16,6 +16,7 @@ from recallscope.planning.shape import ModelShape, shape_from_config
 from recallscope.planning.solving import LOOKS, RANGES
 from recallscope.problem import ProblemError, whole_number
 from recallscope.record import check_target
+from recallscope.theory.question import PRECISIONS
 
 _FREQUENCIES = ("uniform", "zipf")
 _PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
@@ -109,7 +110,7 @@ def plan(
         frequencies=frequencies,
         learner=optimiser,
     )
-    if rank is not None and method not in ("lora", "memory"):
+    if rank is not None and method not in ("lora", "memory", "edit"):
         raise ProblemError(f"a rank goes with the method lora, not {method}")
     if method == "lora" and shape.dim:
         shape.adapter(1, inputs.modules)
@@ -131,7 +132,9 @@ def _shape(
         from_file = shape_from_config(model)
         if method == "memory":
             raise ProblemError("a memory has sizes, d_model and mlp, and no model")
-        return from_file.at_precision(precision or from_file.precision)
+        # Of a LoRA the adapter counts, which is not quantised with the model.
+        own = PRECISIONS[1] if method == "lora" else from_file.precision
+        return from_file.at_precision(precision or own)
     for name in given:
         given[name] = whole_number(name, given[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
     dim = given.pop("d_model", 0)
@@ -140,7 +143,7 @@ def _shape(
 
 def _modules(given: str | Iterable[str] | None, shape: ModelShape, method: str) -> tuple[str, ...]:
     if method != "lora":
-        if given is not None:
+        if given is not None and method != "edit":
             raise ProblemError(f"target_modules go with the method lora, not {method}")
         return ()
     if given is None:

@@ -65,7 +65,7 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
         name, law, capacity = mine[0]
         published = kind == LawKind.PUBLISHED
         if published:
-            capacity = spanned([each for *_, each in mine], question)
+            capacity = spanned({each: found for each, _, found in mine}, question)
         answers.append(
             LawAnswer(
                 law=name,

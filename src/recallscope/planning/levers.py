@@ -112,7 +112,13 @@ def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
             found.append((name, _WORDS[name].format(value), make(value)))
     every = tuple(inputs.shape.matrices())
     if inputs.method == "lora" and set(inputs.modules) != set(every):
-        found.append(("target_modules", f"--target-modules {ALL}", replace(inputs, modules=every)))
+        found.append(
+            (
+                "target_modules",
+                f"adapters on all matrices (--target-modules {ALL})",
+                replace(inputs, modules=every),
+            )
+        )
     return found
 
 

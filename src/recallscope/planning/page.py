@@ -5,7 +5,14 @@ from __future__ import annotations
 from recallscope import __version__
 from recallscope.planning.picture import plan_picture
 from recallscope.planning.plan import Plan
-from recallscope.planning.sentences import advice, details, first_line, headline, plan_tables
+from recallscope.planning.sentences import (
+    advice,
+    details,
+    first_line,
+    headline,
+    plan_tables,
+    sources,
+)
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
 
 
@@ -22,5 +29,5 @@ def plan_page(found: Plan) -> str:
         figures=[shown_panel(panel, panel_drawing(panel).run()) for panel in picture.panels],
         caption=picture.caption,
         tables=plan_tables(found),
-        laws=found.laws,
+        sources=sources(found),
     )

@@ -58,8 +58,8 @@ class Plan(Result):
 
     @property
     def beyond(self) -> float:
-        """How many times more parameters are trained than in anything tested here."""
-        return self.inputs.trained / largest_tested()
+        """How many times more parameters the model has than anything tested here."""
+        return _whole(self.inputs) / largest_tested()
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -160,7 +160,9 @@ def _none(inputs: Inputs) -> Plan:
 
 def check_sought(inputs: Inputs, sought: str | None) -> str | None:
     """The size to solve for: the one that is missing, or the one named; none if all are known."""
-    wanted = ["facts", "exposures", "d_model"] + (["rank"] if inputs.method == "lora" else [])
+    wanted = ["facts", "d_model"] + (["rank"] if inputs.method == "lora" else [])
+    if not inputs.to_the_end:
+        wanted.insert(1, "exposures")
     missing = [name for name in wanted if inputs.value(name) is None]
     spelt = {name: f"--{name.replace('_', '-')}" for name in SOUGHT}
     if sought is not None:

@@ -10,13 +10,20 @@ from recallscope.planning.solving import Solved
 from recallscope.theory.question import Ends, Limit
 
 LIMITS = {
-    Limit.CAPACITY: "What limits recall is capacity: there are more facts than parameters hold.",
+    Limit.CAPACITY: "What limits recall is capacity: there are more facts than parameters store.",
     Limit.EXPOSURES: "What limits recall is exposures: seen more often, these facts would fit.",
     Limit.ATTENTION: "What limits recall is attention, which does not find where the fact is.",
     Limit.UNSEEN: "What limits recall is that some facts are never seen.",
-    Limit.NONE: "Nothing that the law knows of limits recall.",
+    Limit.NONE: "By the middle estimate all facts fit.",
 }
-_NOT_CALIBRATED = "not calibrated"
+_METHODS = {
+    "pretrain": "training from scratch",
+    "full": "full fine-tuning",
+    "lora": "LoRA",
+    "memory": "one memory over frozen embeddings",
+}
+_ABOUT_THE_SAME = 1.05
+_ALL = 0.99
 
 
 def first_line(found: Plan) -> str:
@@ -25,48 +32,50 @@ def first_line(found: Plan) -> str:
         return f"No answer: {found.reason}."
     if found.status == "tested":
         return "Tested: experiments here had such sizes."
+    law, method = found.laws[0], found.inputs.method
     said = "Extrapolated"
     if found.beyond > 1:
         said += f": {_factor(found.beyond)} times more parameters than anything tested here"
-    if found.laws[0].kind == "published":
-        said += ("; " if found.beyond > 1 else ": ") + "by values that others published"
-    elif found.beyond <= 1:
-        said += f": {'; '.join(found.laws[0].capacity.extrapolated)}"
+    elif law.capacity.extrapolated:
+        said += f": {'; '.join(law.capacity.extrapolated)}"
+    if law.kind == "published":
+        said += ". Published values of others answer"
+        if method != "pretrain":
+            said += f": what could fit at most, not what {_METHODS[method]} learns"
     return f"{said}."
 
 
 def headline(found: Plan) -> str:
-    """The answer in one sentence."""
+    """The answer in a sentence or two."""
     if found.recall is None:
-        return f"The nearest question that can be answered: {found.nearest}."
-    recall = f"recall {interval(found.recall)}{_mark(found)}"
-    if found.solved is not None:
-        return f"{_solved(found.solved)} {_asked(found.inputs)}: {recall}."
-    return f"{_asked(found.inputs)}: {recall}."
+        return f"The nearest question with an answer: {found.nearest}."
+    calibrated = found.laws[0].calibrated
+    recall = "recall" if calibrated else "recall could be"
+    mark = "" if calibrated else ", not calibrated"
+    asked = f"{_asked(found.inputs)}: {recall} {interval(found.recall)}{mark}."
+    return asked if found.solved is None else f"{_solved(found.solved)} {asked}"
 
 
 def details(found: Plan) -> list[str]:
-    """What it comes from: parameters, bits, facts held, limit."""
-    if not found.laws:
+    """What it comes from: parameters, bits, facts that fit, limit."""
+    if not found.laws or found.recall is None:
         return []
     inputs, question = found.inputs, found.inputs.question()
-    whole = inputs.shape.parameters
     trained = f"{inputs.trained:,} parameters are trained"
     if inputs.method == "lora":
+        whole = inputs.shape.parameters
         trained += f", {100 * inputs.trained / whole:.2g} % of {whole:,}"
-    limit = found.limit or Limit.NONE
     said = [
-        f"{trained}. A fact takes {question.bits:.3g} bits: which of {question.answers:,} answers.",
-        LIMITS[limit],
+        f"{trained}. A fact takes {question.bits:.3g} bits: which of {question.answers:,} answers."
     ]
     facts = found.laws[0].capacity.facts
     if facts.value < float("inf"):
-        said.insert(1, f"The model has space for about {_count(facts)} such facts.")
-    if inputs.method in ("lora", "full"):
-        said.append(
-            "That facts fit does not say that fine-tuning learns them: no law of it exists here."
-        )
-    return said
+        what = "adapter" if inputs.method == "lora" else "model"
+        said.append(f"The {what} could store about {_count(facts)} such facts.")
+    limit = LIMITS[found.limit or Limit.NONE]
+    if found.limit is Limit.NONE and found.recall.low < _ALL:
+        limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."
+    return [*said, limit]
 
 
 def advice(found: Plan) -> str | None:
@@ -74,11 +83,13 @@ def advice(found: Plan) -> str | None:
     if not found.laws:
         return None
     if not found.levers:
-        return "No change of rank, exposures or size raises recall by these laws."
+        return "No change that plan knows of raises these estimates."
     best = found.levers[0]
+    same = best.cost < _ABOUT_THE_SAME
+    cost = "the same training compute" if same else f"{best.cost:.2g} times the training compute"
     return (
-        f"What helps most for its cost: {best.change}, recall {interval(best.recall)} at "
-        f"{best.cost:.2g} times the training compute."
+        f"What raises the mean of the three estimates most for its compute: {best.change}, recall "
+        f"{interval(best.recall)} at {cost}."
     )
 
 
@@ -91,7 +102,7 @@ class PlanTable(NamedTuple):
 
 
 def plan_tables(found: Plan) -> list[PlanTable]:
-    """Changes, recall over the two best of them, and laws."""
+    """Changes, and recall over the two best of them."""
     tables = []
     if found.levers:
         rows = [
@@ -109,13 +120,20 @@ def plan_tables(found: Plan) -> list[PlanTable]:
         ]
         title = f"Recall over {_spelt(over.rows)} and {_spelt(over.columns)}"
         tables.append(PlanTable(title, [_spelt(over.rows), *columns], rows))
-    if found.laws:
-        rows = [
-            [each.law, each.kind, _cell(each.capacity.recall), each.capacity.said]
-            for each in found.laws
-        ]
-        tables.append(PlanTable("Laws", ["law", "kind", "recall", "by"], rows))
     return tables
+
+
+def sources(found: Plan) -> list[str]:
+    """Each law that answers: its kind, its numbers, where it is from, and what is unlike it."""
+    said = []
+    for each in found.laws:
+        unlike = "; ".join(each.capacity.extrapolated)
+        said.append(
+            f"Law {each.law}, {each.kind}: recall {interval(each.capacity.recall)} by "
+            f"{each.capacity.said}. {each.origin}"
+            + (f" Unlike it here: {unlike}." if unlike else "")
+        )
+    return said
 
 
 def _cell(ends: Ends) -> str:
@@ -135,31 +153,37 @@ def interval(ends: Ends) -> str:
     return f"{ends.value:.2f} ({ends.low:.2f} to {ends.high:.2f})"
 
 
-def _mark(found: Plan) -> str:
-    return "" if found.laws[0].calibrated else f", {_NOT_CALIBRATED}"
-
-
 def _solved(solved: Solved) -> str:
     name = solved.name.replace("_", "-")
+    target = f"recall {solved.target:g}"
     if solved.value is None:
-        return f"No {name} reaches recall {solved.target:g}; nearest is {solved.closest:,}."
-    ends = ("none" if end is None else f"{end:,}" for end in (solved.low, solved.high))
-    what = "most" if solved.name == "facts" else "least"
-    between = " to ".join(ends)
-    return f"For recall {solved.target:g}: {name} = {solved.value:,} at {what} ({between})."
+        return f"No {name} reaches {target}; nearest is {solved.closest:,}."
+    low, high = ("none" if end is None else _short(end) for end in (solved.low, solved.high))
+    if solved.name == "facts":
+        said = f"{_short(solved.value)} at most by the middle estimate, {low} by the low one"
+        return f"Facts for {target}: {said}, {high} by the high one."
+    said = f"{_short(solved.value)} at least by the middle estimate, {high} by the low one"
+    return f"{name.capitalize()} for {target}: {said}, {low} by the high one."
 
 
 def _asked(inputs: Inputs) -> str:
-    by = {"lora": f"LoRA of rank {inputs.rank}", "full": "full fine-tuning"}
-    by |= {"pretrain": "training from scratch", "memory": "one memory over frozen embeddings"}
-    seen = inputs.exposures or 0
-    exposures = f"{seen:,.0f}" if seen >= 10 else f"{seen:.2g}"
-    return f"{inputs.facts:,} facts by {by[inputs.method]}, each seen {exposures} times"
+    by, seen = _METHODS[inputs.method], inputs.exposures or 0
+    if inputs.method == "lora":
+        by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}"
+    times = f"{seen:,.0f}" if seen >= 10 else f"{seen:.2g}"
+    often = "once" if seen == 1 else f"{times} times"
+    how = "trained to the end" if inputs.to_the_end else f"each seen {often}"
+    return f"{inputs.facts:,} facts by {by}, {how}"
 
 
 def _count(facts: Ends) -> str:
-    value, low, high = (f"{float(f'{each:.2g}'):,.0f}" for each in facts)
+    value, low, high = map(_short, facts)
     return f"{value} ({low} to {high})"
+
+
+def _short(size: float) -> str:
+    """Large ones to two digits, as no estimate is better."""
+    return f"{size if size < 1000 else float(f'{size:.2g}'):,.0f}"
 
 
 def _factor(times: float) -> str:

@@ -6,8 +6,8 @@ is the span of all published values that apply to a question, wider by a factor 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
@@ -55,11 +55,20 @@ def published_law(
         return Capacity(
             recall=_recalled(facts, question),
             facts=facts,
-            limit=_limit(facts.value, question),
+            limit=limit(facts.value, question),
             largest=largest,
             extrapolated=unlike,
             said=said(question),
         )
+
+    def limit(held: float, question: Question) -> Limit:
+        if held >= question.facts:
+            return Limit.NONE
+        often = replace(question, exposures=max(SATURATED, question.exposures))
+        most = bits(often)
+        space = 0.0 if isinstance(most, str) else most.value * often.trained
+        fits = space >= often.facts * often.bits
+        return Limit.EXPOSURES if fits else Limit.CAPACITY
 
     return Law(
         applies=lambda problem: _SAID_IN_PLAN,
@@ -72,25 +81,19 @@ def published_law(
     )
 
 
-def spanned(found: Sequence[Capacity], question: Question) -> Capacity:
+def spanned(found: Mapping[str, Capacity], question: Question) -> Capacity:
     """The first of the published answers, with the span of all as its interval."""
-    low = min(each.facts.low for each in found) / _WIDER
-    high = max(each.facts.high for each in found) * _WIDER
-    facts = found[0].facts._replace(low=low, high=high)
+    first, *others = found.values()
+    low = min(each.facts.low for each in found.values()) / _WIDER
+    high = max(each.facts.high for each in found.values()) * _WIDER
+    facts = first.facts._replace(low=low, high=high)
+    span = f"; the interval is the span of {', '.join(found)}" if others else ""
     recall = _recalled(facts, question)
-    return Capacity(**{**vars(found[0]), "facts": facts, "recall": recall})
+    return replace(first, facts=facts, recall=recall, said=f"{first.said}{span}")
 
 
 def _recalled(facts: Ends, question: Question) -> Ends:
     return Ends(*(min(each / question.facts, 1.0) for each in facts))
-
-
-def _limit(held: float, question: Question) -> Limit:
-    if held >= question.facts:
-        return Limit.NONE
-    # Twice the bits at ten times the exposures, up to where more add nothing.
-    to_gain = max(SATURATED / question.exposures, 1.0) ** math.log10(2)
-    return Limit.EXPOSURES if held * to_gain >= question.facts else Limit.CAPACITY
 
 
 def _no_problems(problems: Sequence[object], given: Given) -> list[Answer]:

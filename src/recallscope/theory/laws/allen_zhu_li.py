@@ -1,8 +1,9 @@
 """Allen-Zhu and Li, 2 bits for each parameter at 1,000 exposures and 1 at 100 (arXiv 2404.05405).
 
 Their setting: GPT-2 with rotary positions, all parameters trained from scratch, invented
-biographies, each seen so often. Between the two, bits are interpolated by an exponent of exposures;
-below, it goes on as the value, and bits in proportion to exposures are the low end.
+biographies, each seen so often. Between the two, bits are interpolated by an exponent of exposures.
+Below 100 nothing is published: bits in proportion to exposures are the value, the exponent goes on
+as the high end, and the low end is none.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ _FEW, _BITS = 100.0, 2.0
 
 def _bits(question: Question) -> Ends:
     seen = min(question.exposures, SATURATED)
-    by_power = _BITS * (seen / SATURATED) ** math.log10(2)
-    least = by_power * min(seen / _FEW, 1.0) ** (1 - math.log10(2))
-    return Ends(by_power, least, by_power)
+    interpolated = _BITS * (seen / SATURATED) ** math.log10(2)
+    if seen < _FEW:
+        return Ends(seen / _FEW, 0.0, interpolated)
+    return Ends(interpolated, interpolated, interpolated)
 
 
 def _said(question: Question) -> str:
-    few = " (extrapolated: none is published below 100)" if question.exposures < _FEW else ""
+    few = ", a guess: nothing is published below 100" if question.exposures < _FEW else ""
     return (
-        f"{_bits(question).value:.2g} bits per trained parameter at {question.exposures:,.0f} "
+        f"bits per trained parameter: {_bits(question).value:.2g} at {question.exposures:,.0f} "
         f"exposures{few}"
     )
 

@@ -68,24 +68,30 @@ def _capacity(question: Question) -> Capacity | str:
     facts, answers, dim = question.facts, question.answers, question.dim
     outputs = min(dim, answers - 1)
     parameters = min(question.width or dim, facts) * outputs
-    recall = memory_recall(answers, parameters, equally_often(facts), outputs)
-    if math.isnan(recall):
-        return "the equations of its memory were not solved at these sizes"
     sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
     far = [each for name, size in sizes.items() if (each := beyond(name, size, _TESTED[name]))]
-    away = max(beyond_by(size, _TESTED[name]) for name, size in sizes.items())
+    wider = 1 + _WIDENS * max(beyond_by(size, _TESTED[name]) for name, size in sizes.items())
+    # The threshold may be a little off, and recall changes much around it.
+    moved = 1 + wider * _EDGE
+    recall, fewer, more = (
+        memory_recall(answers, parameters * factor, equally_often(facts), outputs)
+        for factor in (1.0, 1 / moved, moved)
+    )
+    if math.isnan(recall + fewer + more):
+        return "the equations of its memory were not solved at these sizes"
     error = _error_of_memory(answers, facts, dim, question.width, recall)
-    wider = 1 + _WIDENS * away
     most = 1.0 if error is None else error.wider(wider).most
     full = edge(answers, facts, outputs)
     held = facts * parameters / full.parameters
     return Capacity(
-        recall=Ends(recall, max(recall - most, 0.0), min(recall + most, 1.0)),
-        facts=Ends(held, held / (1 + wider * _EDGE), held * (1 + wider * _EDGE)),
+        recall=Ends(
+            recall, max(min(recall - most, fewer), 0.0), min(max(recall + most, more), 1.0)
+        ),
+        facts=Ends(held, held / moved, held * moved),
         limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
         largest=float((recorded("memories.csv")["dim"] * recorded("memories.csv")["width"]).max()),
         extrapolated=far,
-        said=f"{parameters:,} parameters; {full.parameters:,.0f} hold every fact",
+        said=f"{parameters:,} parameters that count; {full.parameters:,.0f} store all facts",
     )
 
 
