@@ -83,10 +83,10 @@ def metric_names(problem: Problem) -> list[str]:
     return [*named, *find_part("learner", problem.learner).metrics]
 
 
-def check_target(target: object) -> None:
+def check_target(target: object, name: str = "the target") -> None:
     """Raise unless an accuracy can cross such a target."""
     if not (isinstance(target, Real) and _is_number(target) and 0 < float(target) < 1):
-        raise ProblemError(f"the target must be an accuracy between 0 and 1, not {shown(target)}")
+        raise ProblemError(f"{name} must be an accuracy between 0 and 1, not {shown(target)}")
 
 
 METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,99}")

@@ -24,6 +24,7 @@ def critical(
     budget: int = 64,
     seed: int = 0,
     prior: float | str | None = "theory",
+    seeds_passing: float | None = None,
     **how: Unpack[HowToRun],
 ) -> CriticalSize:
     """Search for the critical size, from first run to last.
@@ -39,6 +40,7 @@ def critical(
         budget: the most runs.
         seed: of the first run; each run has its own.
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
+        seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
         how: how and where to run, as in `HowToRun`.
 
     Returns:
@@ -75,6 +77,7 @@ def critical(
         first_seed=seed,
         prior=prior,
         own=runs.own,
+        seeds_passing=seeds_passing,
     )
     runs.search([search], "search")
     return search.result()

@@ -50,7 +50,7 @@ def ablate(
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
-    with ProgressDisplay("ablations") as display, resumable():
+    with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(
             problem,
             changes,

@@ -92,11 +92,14 @@ def check_time_of_searches(
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
-    """Stopped within, a command cleans up and says that it can be resumed."""
+def resumable(store: Any = True) -> Iterator[None]:
+    """Stopped within, a command cleans up, and says that it can be resumed if it has a store."""
     with clean_up_needed():
         try:
             yield
         except KeyboardInterrupt:
-            print("\nrecallscope: the same command resumes from here", file=sys.stderr)
+            said = "the same command resumes from here"
+            if store is None:
+                said = "nothing was kept; with --store FOLDER the same command resumes"
+            print(f"\nrecallscope: {said}", file=sys.stderr)
             raise

@@ -104,5 +104,5 @@ def _measure(
     searches = sum(len(axis.values) for axis in axes)
     check_time_of_searches(problem, quantity, searches, how, settings, asked.where, yes)
     how |= settings | place
-    with ProgressDisplay("searches") as display, resumable():
+    with ProgressDisplay("searches") as display, resumable(place["store"]):
         return measure(problem, quantity, axes, **how, expect=powers, progress=display.update)

@@ -146,7 +146,7 @@ def _measure(
     runs = plan(problem, *axes, 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
     accuracy, target = sought
-    with ProgressDisplay("phase diagram") as display, resumable():
+    with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
         return measure(
             problem,
             axes[0],

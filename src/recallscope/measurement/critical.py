@@ -46,6 +46,9 @@ _STEP = 0.02  # of log size: runs that are closer share a size, so that the post
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
+_UPPER = 0.975  # of the interval
+_AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
+"""Runs near a crossing of which most are so far from the target are all-or-nothing."""
 _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
@@ -71,6 +74,7 @@ class CriticalSearch:
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
         own: what is run, if it is an experiment of your own: no closed form is about it, and the
             accuracy may be any metric that it gives.
+        seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
 
     >>> from recallscope import run
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=24)
@@ -96,10 +100,14 @@ class CriticalSearch:
         first_seed: int = 0,
         prior: float | str | None = "theory",
         own: str | None = None,
+        seeds_passing: float | None = None,
     ) -> None:
         self._field = axis_field(quantity, problem.parts(), searched=True)
         check_accuracy(accuracy, None if own else metric_names(problem))
         check_target(target)
+        if seeds_passing is not None:
+            check_target(seeds_passing, "the fraction of seeds that pass")
+        self.seeds_passing = seeds_passing
         if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
             raise ProblemError(f"the precision is a share above 0, not {shown(precision)}")
         check_has(problem, quantity)
@@ -160,13 +168,17 @@ class CriticalSearch:
     def crossing(self) -> Crossing:
         """The posterior of log size; of −log size where more of the size hurts."""
         ends = sorted(self._place(size) for size in (self.low, self._largest_known))
-        runs = Runs(np.array(self._x), np.array(self._rate), np.array(self._tests))
-        return locate(runs, self.target, ends[0], ends[1], self._prior)
+        rate, tests, target = np.array(self._rate), np.array(self._tests), self.target
+        if self.seeds_passing is not None:  # each run is one test, passed or not
+            rate, tests = (rate >= target).astype(float), np.ones(len(rate))
+            target = self.seeds_passing
+        return locate(Runs(np.array(self._x), rate, tests), target, ends[0], ends[1], self._prior)
 
     def evidence(self) -> list[Any]:
         """All that the crossing follows from: the runs told, the target, the range, the prior."""
         ends = [self.low, self._largest_known, self.quantity]
-        return [self._x, self._rate, self._tests, self.target, *ends, self._prior]
+        targets = [self.target, *([self.seeds_passing] if self.seeds_passing else [])]
+        return [self._x, self._rate, self._tests, *targets, *ends, self._prior]
 
     @property
     def done(self) -> bool:
@@ -186,6 +198,8 @@ class CriticalSearch:
         """Whether the crossing lies in the range; failed or infeasible if most runs are."""
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
             return self._last_failed.status
+        if self.crossing.quantile(_UPPER) > self.crossing.range[1]:
+            return Status.NOT_REACHED  # it may be anywhere beyond
         return self.crossing.status
 
     @property
@@ -300,7 +314,7 @@ class CriticalSearch:
         start, end = found.range
         # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         first = min(found.quantile(0.025), end)
-        last = max(found.quantile(0.975), start)
+        last = max(found.quantile(_UPPER), start)
         # In log size, from the end that is small to the end that is large, whatever the direction.
         ends = [first if first >= start else None, last if last <= end else None]
         if self._sign < 0:
@@ -327,7 +341,20 @@ class CriticalSearch:
             without_theory=self.without_theory,
             reason=reason,
             ended=how_many_ended(self._ends) if self._ends else None,
+            seeds_passing=self.seeds_passing,
+            all_or_nothing=self._all_or_nothing(),
         )
+
+    def _all_or_nothing(self) -> str | None:
+        """How many of the runs around the crossing pass, where hardly any is near the target."""
+        if not self._x:
+            return None
+        nearest = np.argsort(np.abs(np.array(self._x) - self.crossing.mean))[:_AROUND]
+        rate = np.array(self._rate)[nearest]
+        far, passed = np.abs(rate - self.target) > _FAR, rate >= self.target
+        if len(rate) < _FEWEST_RUNS or far.mean() < _MOSTLY or passed.all() or not passed.any():
+            return None
+        return f"{passed.sum()} of the {len(rate)} runs nearest to it reach {self.target:g}"
 
     @property
     def _sign(self) -> int:
@@ -388,12 +415,17 @@ class CriticalSearch:
         return self._place(prior)
 
     def _out_of_range(self) -> str:
-        if self.crossing.beyond > self.crossing.before:
+        if self.crossing.beyond >= self.crossing.before:
             said, hardest = "not reached", self._sign > 0
         else:
             said, hardest = "reached already", self._sign < 0
         end, change = (self._largest_known, "raise high") if hardest else (self.low, "lower low")
         told = f"the target is {said} at {self.quantity} = {end}"
+        if said == "not reached" and self.crossing.beyond <= 0.5:
+            return (
+                f"no upper end was found in {self.evaluations} runs: the target may be reached "
+                f"beyond {self.quantity} = {end}; {change}, or the budget"
+            )
         if self._count(Status.INFEASIBLE):
             return f"{told}; larger sizes are infeasible here"
         extremes = (

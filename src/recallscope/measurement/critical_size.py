@@ -58,6 +58,10 @@ class CriticalSize(Result):
     reason: str | None
     ended: str | None = None
     """Of trainings, how many ended how."""
+    seeds_passing: float | None = None
+    """The fraction of seeds that is to reach the target, if not their mean."""
+    all_or_nothing: str | None = None
+    """Where hardly a run is near the target: how many reach it."""
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
@@ -71,6 +75,8 @@ class CriticalSize(Result):
 
     def _words(self) -> str:
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
+        if self.seeds_passing is not None:
+            asked += f" in {100 * self.seeds_passing:g} % of seeds"
         runs = f"{self.evaluations} runs"
         if self.value is None:
             return f"no critical {self.quantity} of {asked}: {self.status}; {self.reason} ({runs})"

@@ -28,9 +28,11 @@ def print_critical(found: CriticalSize) -> None:
         low, high = (
             "outside of the range" if end is None else end for end in (found.low, found.high)
         )
+        what = f"{found.accuracy.replace('_', ' ')} crosses {found.target:g}"
+        if found.seeds_passing is not None:
+            what = f"{100 * found.seeds_passing:g} % of seeds reach {found.target:g}"
         result = (
-            f"{found.quantity} = {found.value}, where {found.accuracy.replace('_', ' ')} crosses "
-            f"{found.target:g} (95 % interval from {low} to {high}); "
+            f"{found.quantity} = {found.value}, where {what} (95 % interval from {low} to {high}); "
             f"{exposures(found.problem.replace(**{found.quantity: found.value}))}"
         )
     predicted = "not at any size" if found.theory is None else found.theory
@@ -46,6 +48,9 @@ def print_critical(found: CriticalSize) -> None:
     ends = "" if found.ended is None else f": {found.ended}"
     say(
         f"From {found.evaluations} runs, each with a seed of its own{ends}.",
+        found.all_or_nothing
+        and f"Seeds are all-or-nothing here: {found.all_or_nothing}."
+        + (" --seeds-passing 0.9 searches for where nine in ten do." * (not found.seeds_passing)),
         (found.failures or found.infeasible)
         and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
         "they are left out.",
