@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import math
 import os
 import signal
@@ -284,3 +286,60 @@ def test_a_script_that_is_killed_resumes(executor, tmp_path) -> None:
     ends = (expected.low, expected.value, expected.high, expected.evaluations)
     assert tuple(map(int, again.stdout.split())) == ends
     assert known < expected.evaluations == len(store.statuses())
+
+
+class Trainer:
+    def __call__(self, problem: Problem, seed: int):
+        return planted(problem, seed)
+
+    def run(self, problem: Problem, seed: int):
+        return planted(problem, seed)
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        (functools.partial(planted), "planted"),
+        (functools.partial(functools.partial(planted)), "planted"),
+        (lambda problem, seed: planted(problem, seed), "lambda"),
+        (Trainer(), "Trainer"),
+        (Trainer().run, "run"),
+    ],
+)
+def test_whatever_can_be_called_is_an_experiment_and_has_a_name(run, name) -> None:
+    found = recallscope.critical(PROBLEM, "samples", 0.5, run=run, budget=8, progress=False)
+    assert found.own == name
+    assert found.evaluations == 8
+
+
+def test_an_accuracy_needs_no_longer_name() -> None:
+    def short(problem: Problem, seed: int):
+        accuracy, tests = planted(problem, seed)
+        return {"accuracy": accuracy, "tests": tests}
+
+    (record,) = recallscope.run(PROBLEM.replace(samples=960), seeds=1, run=short).records
+    assert record.recall_accuracy == planted(PROBLEM.replace(samples=960), 0)[0]
+
+
+def test_a_caption_says_nothing_of_a_model_that_was_not_run() -> None:
+    found = recallscope.critical(PROBLEM, "samples", 0.5, run=planted, budget=8, progress=False)
+    drawing = found._drawing()
+    caption = drawing.caption(drawing.data)
+    assert caption.startswith("experiment planted, V=64, d=32, L=4.")
+    assert "attention" not in caption
+    diagram = recallscope.phase(PROBLEM, "dim=16,32", "samples=64,4096", seeds=2, run=planted)
+    drawing = diagram._drawing()
+    assert drawing.caption(drawing.data).startswith("experiment planted, ")
+
+
+def test_help_lists_every_argument() -> None:
+    for function in (recallscope.critical, recallscope.fit, recallscope.phase, recallscope.run):
+        text = inspect.getdoc(function)
+        for name in inspect.signature(function).parameters:
+            assert f"\n    {name}: " in text, (function.__name__, name)
+
+
+def test_a_result_goes_into_pandas_and_into_a_paper(tmp_path) -> None:
+    found = recallscope.critical(PROBLEM, "samples", 0.5, run=planted, budget=8, progress=False)
+    assert found.to_pandas().to_dict("records") == found.rows()
+    assert r"samples & recall\_accuracy & 0.5 & " in found.to_latex()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -180,4 +181,8 @@ def takes_how_to_run(function: F) -> F:
         if name not in shown.parameters
     ]
     function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    shared = inspect.cleandoc(HowToRun.__doc__ or "").partition("Attributes:\n")[2]
+    function.__doc__ = (function.__doc__ or "").replace(
+        "        how: how and where to run, as in `HowToRun`.", textwrap.indent(shared, "    ")
+    )
     return function

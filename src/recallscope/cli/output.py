@@ -22,7 +22,7 @@ class Output(NamedTuple):
     table: Path | None
     figure: Path | None
     width: float | None
-    caption: bool
+    caption: bool | None
     as_json: bool
 
     def show(
@@ -35,7 +35,8 @@ class Output(NamedTuple):
         if self.table is not None:
             from recallscope.common.table_files import write_table
 
-            write_table(found.rows(), self.table)
+            for_paper = self.table.suffix.lower() == ".tex"
+            write_table(found.summary_rows() if for_paper else found.rows(), self.table)
         if self.figure is not None:
             found.save(self.figure, width=self.width, caption=self.caption)
         if self.as_json:
@@ -57,7 +58,8 @@ def output_from(given: dict[str, Any]) -> Output:
         from recallscope.plotting.style import check_path
 
         figure = check_path(figure)
-    return Output(table, figure, _inches(width), not given["no_caption"], given["as_json"])
+    caption = False if given["no_caption"] else None
+    return Output(table, figure, _inches(width), caption, given["as_json"])
 
 
 def _inches(width: str | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ def own_experiment(
     """
     if not callable(run):
         raise ProblemError(f"run must be a function of a problem and a seed, not {run!r:.60}")
-    called = getattr(run, "__name__", "") if name is None else name
+    called = _called(run) if name is None else name
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise ProblemError(
             "an experiment needs a name of a letter and then letters, digits, '_', '-' or '.', "
@@ -49,6 +50,13 @@ def own_experiment(
         source=fingerprint(run),
         function=run,
     )
+
+
+def _called(run: Any) -> str:
+    """What a function is called; a partial as its function, an object as its class."""
+    while isinstance(run, functools.partial):
+        run = run.func
+    return getattr(run, "__name__", type(run).__name__).strip("<>")
 
 
 def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
@@ -112,6 +120,8 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
             f"not {found!r:.60}"
         )
     metrics = {each: _plain(value) for each, value in found.items()}
+    if "accuracy" in metrics and "recall_accuracy" not in metrics:
+        metrics["recall_accuracy"] = metrics.pop("accuracy")
     for each, value in metrics.items():
         if isinstance(value, bool):
             raise ProblemError(

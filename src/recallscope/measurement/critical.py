@@ -341,6 +341,7 @@ class CriticalSearch:
             without_theory=self.without_theory,
             reason=reason,
             ended=how_many_ended(self._ends) if self._ends else None,
+            own=self._own,
             seeds_passing=self.seeds_passing,
             all_or_nothing=self._all_or_nothing(),
         )

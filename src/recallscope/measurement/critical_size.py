@@ -58,6 +58,8 @@ class CriticalSize(Result):
     reason: str | None
     ended: str | None = None
     """Of trainings, how many ended how."""
+    own: str | None = None
+    """What was run, if it was an experiment of the user's."""
     seeds_passing: float | None = None
     """The fraction of seeds that is to reach the target, if not their mean."""
     all_or_nothing: str | None = None
@@ -72,6 +74,12 @@ class CriticalSize(Result):
     def rows(self) -> list[dict[str, Any]]:
         """The points of the curve: each size that was run, with its mean and interval."""
         return self.curve
+
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """One row: the size with its interval, and what closed forms give."""
+        found = {name: getattr(self, name) for name in ("value", "low", "high", "theory")}
+        asked = {"quantity": self.quantity, "accuracy": self.accuracy, "target": self.target}
+        return [asked | found | {"runs": self.evaluations, "status": str(self.status)}]
 
     def _words(self) -> str:
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"

@@ -79,6 +79,15 @@ class Scaling(Result):
         """A row for each critical size."""
         return self.sizes
 
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """The exponents, each with its interval, that of closed forms and how well the law fits."""
+        return [
+            {"size": name, "exponent": power.value, "low": power.low, "high": power.high}
+            | {"closed forms": self.theory.get(name), "fit": str(self.law.status)}
+            | {"p": self.law.p_value, "critical sizes": self.law.reached}
+            for name, power in self.law.exponents.items()
+        ]
+
     def _words(self) -> str:
         powers = ", ".join(
             f"{name}^{power.value:.2f} ({power.low:.2f} to {power.high:.2f})"

@@ -61,19 +61,27 @@ def critical_caption(found: Mapping[str, Any]) -> str:
     tests = {point["tests"] // point["runs"] for point in found["curve"]}
     of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
     sentences = [
-        f"{describe_common_fields([found['problem']])}.",
+        f"{describe_common_fields([found['problem'] | {'own': found.get('own')}])}.",
         f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
         "more. Bars: 95 % intervals of the mean over seeds.",
-        f"Band: 95 % interval of the {found['quantity']} at which the mean crosses "
-        f"{found['target']:g}."
-        if found["value"] is not None
-        else f"Not found: {found['reason']}.",
+        _found(found),
     ]
     if found.get("ended"):
         sentences.append(f"Of these trainings {found['ended']}.")
     if failures or infeasible:
         sentences.append(f"{failures} runs failed and {infeasible} were infeasible; left out.")
     return " ".join(sentences)
+
+
+def _found(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return f"Not found: {found['reason']}."
+    passing = found.get("seeds_passing")
+    what = f"{100 * passing:g} % of seeds reach" if passing else "the mean crosses"
+    line = f"{found['quantity']} at which {what} {found['target']:g}"
+    if found["low"] is None or found["high"] is None:
+        return f"Line: the {line}; an end of its interval is outside of the range."
+    return f"Band: 95 % interval of the {line}."
 
 
 def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:

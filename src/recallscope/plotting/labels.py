@@ -34,25 +34,29 @@ def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 
     >>> list(describe_fields({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
     ['V=512', 'attention alone', 'sphere embeddings']
+    >>> list(describe_fields({"vocab": 512, "embedding": "sphere", "own": "train"}).values())
+    ['experiment train', 'V=512']
     """
-    told = {
+    words = {
         name: f"{letter}={fields[name]}"
         for name, letter in LETTERS.items()
         if fields.get(name) is not None
     }
+    if fields.get("own"):  # of the user's, whose model is not ours
+        return {"own": f"experiment {fields['own'].partition(' ')[0]}"} | words
     activation = fields.get("activation")
-    told["activation"] = f"{activation} MLP" if activation else "attention alone"
-    told["embedding"] = f"{fields['embedding']} embeddings"
+    words["activation"] = f"{activation} MLP" if activation else "attention alone"
+    words["embedding"] = f"{fields['embedding']} embeddings"
     if fields.get("trigger_in_values"):
-        told["trigger_in_values"] = "trigger in the values"
+        words["trigger_in_values"] = "trigger in the values"
     if fields.get("regime") == "literal":
-        told["regime"] = f"literal steps η={fields['eta']:g}, γ={fields['gamma']:g}"
-    return told | _describe_parts(fields)
+        words["regime"] = f"literal steps η={fields['eta']:g}, γ={fields['gamma']:g}"
+    return words | _describe_parts(fields)
 
 
 def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
     """The parts that are not the usual ones, and what was chosen for the fields that they add."""
-    told = {
+    words = {
         name: f"{said} {fields[name]}"
         for name, said in (("task", "task"), ("model", "model"), ("learner", "learnt by"))
         if fields.get(name, PARTS[name]) not in (None, PARTS[name])
@@ -61,19 +65,19 @@ def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
     try:
         declared = declared_by(named_parts(named))
     except ProblemError:  # a part of somebody else's, who is not here
-        return told
+        return words
     for name, field in declared.items():
         value = fields.get(name)
         if value is not None and value != field.default:
-            told[name] = f"{name.replace('_', ' ')} {value}"
-    return told
+            words[name] = f"{name.replace('_', ' ')} {value}"
+    return words
 
 
 def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
     """What is the same for all problems, as one phrase."""
-    told = [describe_fields(fields) for fields in many]
+    words = [describe_fields(fields) for fields in many]
     return ", ".join(
-        text for name, text in told[0].items() if all(each.get(name) == text for each in told)
+        text for name, text in words[0].items() if all(each.get(name) == text for each in words)
     )
 
 

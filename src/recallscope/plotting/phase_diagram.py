@@ -87,8 +87,9 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
     seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
     tests = max(cell["tests"] for cell in first["cells"])
     failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
+    problems = [each["problem"] | {"own": each.get("own")} for each in diagrams]
     sentences = [
-        f"{describe_common_fields(diagram['problem'] for diagram in diagrams)}.",
+        f"{describe_common_fields(problems)}.",
         f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
         f"tested on {tests} fresh samples each.",
     ]

@@ -11,12 +11,13 @@ import io
 import math
 from collections.abc import Callable, Sequence
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import Plain
-from recallscope.common.table_files import arrow_table, told_once
+from recallscope.common.table_files import arrow_table, latex_table, told_once
 from recallscope.plotting.panels import Picture
 from recallscope.problem import ProblemError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20  # in a notebook
 _MOST_COLUMNS = 16
+_ONE_COLUMN = 3.5  # inches: a paper has its captions
 
 
 class Drawing(NamedTuple):
@@ -55,6 +57,19 @@ class Result(Plain):
     samples = 1415 reaches recall accuracy 0.5, from 1234 to 1623 by the recorded error
     """
 
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """What a paper reports of it: the table, unless its rows are not the result itself."""
+        return self.rows()
+
+    def to_latex(self) -> str:
+        """The result as a table for a paper, with the rules of booktabs."""
+        return latex_table(self.summary_rows())
+
+    def to_pandas(self) -> Any:
+        """The table as a data frame of pandas; polars and DuckDB take a result as it is."""
+        # By name: whoever asks for it has pandas, and nobody else needs it.
+        return import_module("pandas").DataFrame(self.rows())
+
     def rows(self) -> list[dict[str, Any]]:
         """The table, as plain rows that all have the same columns."""
         raise NotImplementedError
@@ -75,15 +90,19 @@ class Result(Plain):
         figure: Figure = axes[0].figure
         return figure
 
-    def save(self, path: str | Path, *, width: float | None = None, caption: bool = True) -> None:
+    def save(
+        self, path: str | Path, *, width: float | None = None, caption: bool | None = None
+    ) -> None:
         """Write the figure as .pdf, .png or .svg.
 
         Args:
             path: where to.
             width: of the whole figure in inches: 3.25 is a column of many journals, 6.75 two.
-            caption: in the figure; else it goes to a text file beside it, as figure.caption.txt
-                beside figure.pdf.
+            caption: in the figure; else it goes to a text file next to it, as figure.caption.txt
+                next to figure.pdf. If not said, it is in figures wider than one column.
         """
+        if caption is None:
+            caption = width is None or width > _ONE_COLUMN
         from recallscope.plotting.style import check_path, save, write_caption
 
         target, drawing = check_path(path), self._drawing()

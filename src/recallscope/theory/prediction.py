@@ -117,6 +117,16 @@ class Prediction(Result, Answer):
             | {"reason": self.reason}
         ]
 
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """One row for each accuracy, with its interval."""
+        if self.law is None:
+            return self.rows()
+        return [
+            {"accuracy": name, "predicted": each.value, "low": each.low, "high": each.high}
+            | {"law": self.law, "status": str(self.status)}
+            for name, each in self.estimates.items()
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: what is empty is left out."""
         shown = super().to_dict()

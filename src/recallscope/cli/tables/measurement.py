@@ -85,6 +85,9 @@ def print_searches(found: list[CriticalSize]) -> None:
     print_extrapolated(problem for each in found for problem in each.predicted_at)
 
 
+_POOR = 0.05  # the p-value below which critical sizes scatter by more than their errors
+
+
 def print_law(found: Scaling) -> None:
     from recallscope.statistics.power_law import FitStatus
 
@@ -107,7 +110,11 @@ def print_law(found: Scaling) -> None:
         lost and f"{lost} searches failed or were infeasible and are left out.",
         fitted
         and f"Goodness of fit: p = {law.p_value:.2g}; "
-        f"scatter beyond their errors: {law.scatter:.1%}.",
+        + (
+            f"scatter beyond their errors: {law.scatter:.1%}."
+            if law.p_value < _POOR
+            else "the critical sizes scatter no more than their errors."
+        ),
     )
     if (test := found.expected) is not None:
         told = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
