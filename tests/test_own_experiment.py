@@ -229,7 +229,7 @@ def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> No
     (record,) = Store(tmp_path / "b").records()
     assert record.reason == "RuntimeError: out of luck"
     with pytest.raises(ProblemError, match="a name of a letter"):
-        recallscope.critical(PROBLEM, run=lambda problem, seed: (0.5, 10))
+        recallscope.critical(PROBLEM, run=lambda problem, seed: (0.5, 10), name="1 x")
 
 
 def test_telling_without_records() -> None:

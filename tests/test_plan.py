@@ -109,6 +109,12 @@ def test_the_first_line_says_that_fine_tuning_is_not_what_was_published(config):
     assert "not what LoRA learns" in said
 
 
+def test_short_names_of_precisions_are_known(config):
+    given = {"model": config(LLAMA), "method": "full", "facts": 500, "exposures": 100}
+    found = plan(precision="bf16", progress=False, **given)
+    assert found.inputs.shape.precision == "bfloat16"
+
+
 def test_an_adapter_on_a_quantised_model_is_planned(config):
     path = config(LLAMA | {"quantization_config": {"load_in_4bit": True}})
     given = {"model": path, "facts": 500, "exposures": 100, "progress": False}

@@ -20,6 +20,7 @@ from recallscope.theory.question import PRECISIONS
 
 _FREQUENCIES = ("uniform", "zipf")
 _PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+_SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _LARGEST = {"layers": 10**4, "heads": 10**4, "mlp": 10**7, "vocab": 10**7}
 
 
@@ -123,6 +124,7 @@ def plan(
 def _shape(
     model: str | Path | None, precision: str | None, method: str, sizes: dict[str, int | None]
 ) -> ModelShape:
+    precision = _SHORT.get(precision or "", precision)
     if precision is not None:
         _one_of("precision", precision, _PRECISIONS)
     given = {name: size for name, size in sizes.items() if size is not None}
