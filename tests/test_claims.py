@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -38,13 +39,14 @@ def test_a_planted_truth_is_supported(name):
     found = found_if_true(name)
     wrong = [each for each in found.judgements if each.verdict is not Verdict.SUPPORTED]
     assert not wrong, [(each.what, each.measured, each.expected) for each in wrong]
-    assert found.verdict is (Verdict.INCONCLUSIVE if CLAIMS[name].withheld else Verdict.SUPPORTED)
+    testable = not CLAIMS[name].untestable
+    assert found.verdict is (Verdict.SUPPORTED if testable else Verdict.NOT_TESTABLE)
 
 
 @pytest.mark.parametrize("name", slow_after_first(CLAIMS, 4))
 def test_contradicting_data_flips_the_verdict(name):
     found = found_in(name, **planted_claims.CONTRADICTING[name])
-    assert found.verdict is Verdict.CONTRADICTED, [
+    assert together(found.judgements) is Verdict.CONTRADICTED, [
         (each.what, each.measured, str(each.verdict)) for each in found.judgements
     ]
 
@@ -197,13 +199,25 @@ def test_a_prediction_that_is_not_written_down_is_not_judged():
         predictions.judged("news", {"another number": Interval(1, 0.5, 1.5)})
 
 
-def test_a_verdict_that_is_withheld_says_why():
-    found = found_if_true("mlp-regimes")
-    assert found.verdict is Verdict.INCONCLUSIVE
+def test_a_claim_whose_subject_is_not_available_is_not_testable():
+    found = found_if_true("tight")
+    assert found.verdict is Verdict.NOT_TESTABLE
     assert together(found.judgements) is Verdict.SUPPORTED
-    assert "borders" in found.withheld
-    against = found_in("mlp-regimes", **planted_claims.CONTRADICTING["mlp-regimes"])
-    assert against.verdict is Verdict.CONTRADICTED  # what fails is told all the same
+    against = found_in("tight", **planted_claims.CONTRADICTING["tight"])
+    assert against.verdict is Verdict.NOT_TESTABLE
+    assert together(against.judgements) is Verdict.CONTRADICTED
+
+
+def test_what_is_undecided_means_nothing_in_practice():
+    undecided = judge("x", Interval(1, 0, 2), above=0.5)
+    found = found_if_true("products")
+    assert found.in_practice == found.practice
+    assert replace(found, judgements=[undecided]).in_practice == ""
+
+
+def test_three_statements_are_from_the_abstract():
+    named = [name for name, claim in CLAIMS.items() if claim.from_abstract]
+    assert named == ["products", "finite-data", "lower-bound"]
 
 
 def test_searches_of_one_size_share_no_seed():

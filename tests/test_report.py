@@ -126,7 +126,7 @@ def test_a_page_that_cannot_be_written_is_a_problem(tmp_path):
 
 
 def test_a_report_of_nothing_is_a_page(tmp_path):
-    assert "Of the paper&#39;s 0 claims, none has a verdict." in report([], FACTS)
+    assert "Of 0 statements attributed to the paper, none has a verdict." in report([], FACTS)
     assert "not yet measured" in report([(claims()[0][0], None)], replace(FACTS, manifest=()))
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.formatting import format_duration, format_number, format_range
+from recallscope.executors.base import Serial
 from recallscope.paper.bundle import bundled_evidence, manifest
 from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.drawings import Drawings
 from recallscope.paper.figures import write_figure
 from recallscope.paper.predictions import known_before
 from recallscope.paper.registry import CLAIMS, finding
@@ -38,7 +40,8 @@ def page(findings: Sequence[tuple[Claim, Finding]], about: dict[str, Any]) -> st
         f"| {number} | [{claim.title}](#{claim.name}) | {found.verdict} |"
         for number, (claim, found) in rows
     )
-    counted = tally(*([found.verdict for _, found in group] for group in (of_paper, others)))
+    verdicts = ([found.verdict for _, found in group] for group in (of_paper, others))
+    counted = tally(*verdicts, from_abstract=sum(claim.from_abstract for claim, _ in of_paper))
     caveats = "\n".join(
         f"- [{claim.title}](#{claim.name}): {claim.caveat}" for claim, _ in findings if claim.caveat
     )
@@ -65,7 +68,7 @@ def _section(claim: Claim, found: Finding) -> str:
         f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
         for each in found.judgements
     )
-    caveats = (claim.caveat, found.withheld and f"No verdict yet: {found.withheld}")
+    caveats = (claim.caveat, found.untestable and f"Not testable: {found.untestable}")
     caveat = "".join(f"*{each}*\n\n" for each in caveats if each)
     return f"""\
 ## {claim.title} {{#{claim.name}}}
@@ -86,7 +89,7 @@ def _section(claim: Claim, found: Finding) -> str:
 
 {found.answer}
 
-*In practice:* {found.practice}
+*In practice:* {found.in_practice or "undecided."}
 
 *A referee's attack:* {claim.attack} *The answer:* {found.reply}
 
@@ -106,8 +109,9 @@ def findings() -> list[tuple[Claim, Finding]]:
 def main() -> None:
     found = findings()
     (DOCS / "claims").mkdir(exist_ok=True)
+    drawn = Drawings(Serial())
     for claim, each in found:
-        write_figure(claim, each, DOCS / "claims", kinds=("png",))
+        write_figure(drawn, claim, each, DOCS / "claims", kinds=("png",))
     (DOCS / "claims.md").write_text(page(found, manifest()), encoding="utf-8")
 
 

@@ -57,6 +57,7 @@ def list_claims(
             "source": claim.source,
             "caveat": claim.caveat,
             "of_the_paper": claim.of_the_paper,
+            "from_abstract": claim.from_abstract,
             "known": known_before(claim.name),
         }
         | known.get(claim.name, summary(None))

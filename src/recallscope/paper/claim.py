@@ -29,7 +29,7 @@ class Finding:
         practice: what it means for somebody who builds models, in a sentence or two.
         reply: what the measurements answer to the claim's attack, in numbers.
         lost: how many runs failed or are infeasible; they are no evidence.
-        withheld: why a verdict is not given though no prediction fails.
+        untestable: why no verdict is given, whatever the predictions are.
     """
 
     judgements: Sequence[Judgement]
@@ -39,13 +39,17 @@ class Finding:
     practice: str = ""
     reply: str = ""
     lost: int = 0
-    withheld: str = ""
+    untestable: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """Computed from the intervals, never typed; a reason may keep it from being supported."""
-        found = together(self.judgements)
-        return Verdict.INCONCLUSIVE if self.withheld and found is Verdict.SUPPORTED else found
+        """Computed from the intervals, never typed, if what the claim is about can be tested."""
+        return Verdict.NOT_TESTABLE if self.untestable else together(self.judgements)
+
+    @property
+    def in_practice(self) -> str:
+        """What it means in practice, if the measurements decide."""
+        return "" if together(self.judgements) is Verdict.INCONCLUSIVE else self.practice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +70,7 @@ class Claim:
         plain: what it would mean in practice, in one sentence of everyday words.
         caveat: what the claim is not about, or its numbers do not show; told with every verdict.
         attack: what a hostile referee would say of a verdict; the finding replies.
-        withheld: why no verdict of support is given yet.
+        untestable: why no verdict can be given: what it is about is not available.
         of_the_paper: whether the paper makes it; others are told apart, and not counted with them.
     """
 
@@ -82,5 +86,10 @@ class Claim:
     plain: str = ""
     caveat: str = ""
     attack: str = ""
-    withheld: str = ""
+    untestable: str = ""
     of_the_paper: bool = True
+
+    @property
+    def from_abstract(self) -> bool:
+        """Whether the paper's abstract says it; the rest is from what others wrote of the paper."""
+        return self.source.startswith("The abstract")

@@ -70,4 +70,4 @@ def finding(claim: Claim, evidence: Evidence) -> Finding | None:
         found = claim.analyse(evidence)
     except NotMeasuredError:
         return None
-    return replace(found, lost=evidence.lost(claim.sweeps), withheld=claim.withheld)
+    return replace(found, lost=evidence.lost(claim.sweeps), untestable=claim.untestable)

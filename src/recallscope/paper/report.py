@@ -40,6 +40,7 @@ _SIGNS = {
     Verdict.CONTRADICTED: "✗",
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_YET_MEASURED: "–",
+    Verdict.NOT_TESTABLE: "∅",
 }
 _MOST_ROWS = 200  # on the page; the CSV has all
 _BESIDE = ("pdf",)  # formats of the figures beside it
@@ -70,7 +71,7 @@ def report(
     return template.render(
         claims=shown,
         count=_in_words(len(of_paper)),
-        tally=tally(of_paper, others),
+        tally=tally(of_paper, others, sum(claim.from_abstract for claim, _ in claims)),
         facts=facts,
         level=f"{100 * LEVEL:g} %",
         signs=_SIGNS,

@@ -29,6 +29,7 @@ class Verdict(StrEnum):
     CONTRADICTED = "contradicted"
     INCONCLUSIVE = "inconclusive"
     NOT_YET_MEASURED = "not yet measured"
+    NOT_TESTABLE = "not testable"
 
     @property
     def advice(self) -> str:
@@ -41,6 +42,7 @@ _ADVICE = {
     Verdict.CONTRADICTED: "A prediction fails: its interval lies outside its expected range.",
     Verdict.INCONCLUSIVE: "No prediction fails, but some interval is too wide; run a larger size.",
     Verdict.NOT_YET_MEASURED: "Runs are missing; run the claim first.",
+    Verdict.NOT_TESTABLE: "What it is about is not available: ours was measured in its place.",
 }
 
 
@@ -115,16 +117,18 @@ def together(judgements: Iterable[Judgement]) -> Verdict:
     return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
 
 
-def tally(of_paper: Sequence[Verdict], others: Sequence[Verdict] = ()) -> str:
-    """How many of the paper's claims have which verdict, and apart from them how many others.
+def tally(
+    of_paper: Sequence[Verdict], others: Sequence[Verdict] = (), from_abstract: int = 0
+) -> str:
+    """How many statements attributed to the paper have which verdict, and apart how many others.
 
-    >>> tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED])
-    "Of the paper's 3 claims, 2 are supported and 1 is contradicted."
-    >>> tally([Verdict.SUPPORTED], [Verdict.CONTRADICTED])
-    "Of the paper's 1 claims, 1 is supported. Not the paper's, and apart: 1 is contradicted."
+    >>> tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED], from_abstract=1)
+    'Of 3 statements attributed to the paper, 1 from its abstract, 2 are ...'
     """
-    told = f"Of the paper's {len(of_paper)} claims, {_counted(of_paper)}."
-    return f"{told} Not the paper's, and apart: {_counted(others)}." if others else told
+    abstract = f" {from_abstract} from its abstract," if from_abstract else ""
+    count = f"Of {len(of_paper)} statements attributed to the paper,{abstract}"
+    count = f"{count} {_counted(of_paper)}."
+    return f"{count} Not the paper's, and apart: {_counted(others)}." if others else count
 
 
 def _counted(verdicts: Sequence[Verdict]) -> str:

@@ -30,7 +30,8 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
     verdicts = ([Verdict(each["verdict"]) for each in group] for group in (of_paper, others))
     caveats = [f"{each['name']}: {each['caveat']}" for each in claims if each["caveat"]]
     hold = "hold: how many of a claim's predictions are supported."
-    for text in (hold, tally(*verdicts), *caveats):
+    abstract = sum(each["from_abstract"] for each in of_paper)
+    for text in (hold, tally(next(verdicts), next(verdicts), abstract), *caveats):
         print(textwrap.fill(text, 80))
 
 
@@ -56,8 +57,8 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
     head = ("prediction", "measured", interval_of, "expected range", "verdict")
     print_table(head, rows, right=slice(0))
     shown.print(printable_lines(found.answer))
-    for told in (found.practice, found.withheld and f"No verdict yet: {found.withheld}"):
-        if told:
-            shown.print(printable_lines(told))
+    for text in (found.in_practice, found.untestable and f"Not testable: {found.untestable}"):
+        if text:
+            shown.print(printable_lines(text))
     if found.lost:
         shown.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

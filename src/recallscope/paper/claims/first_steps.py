@@ -234,6 +234,6 @@ CLAIM = Claim(
     "freeze attention by construction. Which of the two is judged?",
     plain="with large first steps, whether a model finds the word that matters is settled at the "
     "very start; with small ones the start only foretells it.",
-    caveat="This is about large first steps that saturate attention. After small ones later "
-    "training does lock much of what the first steps did not.",
+    caveat="It depends on the step size. Large first steps saturate attention, which freezes it by "
+    "construction; after small ones later training does lock much of what they did not.",
 )

@@ -70,7 +70,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         practice="Do not add a random MLP to a memory that has seen little data; with much data it "
         "helps.",
-        reply=f"It cannot be answered from these runs, which is why no verdict is given: m* falls "
+        reply=f"It cannot be answered from these runs, and the verdict is not about it: m* falls "
         f"as d^{shown(below)} over the smaller dimensions and as d^{shown(above)} over the larger.",
         picture=Picture(
             caption="Left: which of the three noises is the largest in the first gradient, in "
@@ -195,7 +195,7 @@ CLAIM = Claim(
     "(that an MLP makes the condition harder to meet).",
     attack="One problem for each noise is an example, not a regime; and a power that changes along "
     "its own axis is no power. Where are the borders?",
-    withheld="One problem for each noise shows that it can lead, not where; and the power of d in "
+    caveat="One problem for each noise shows that it can lead, not where; and the exponent of d in "
     "m* changes along the axis. The borders of the regimes are still to be measured.",
     plain="an added random layer may help or hurt: with little data it brings more noise than it "
     "takes away.",

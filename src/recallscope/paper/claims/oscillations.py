@@ -158,5 +158,7 @@ CLAIM = Claim(
     analyse=analyse,
     attack="Any optimiser oscillates if its steps are large enough; that is no property of recall. "
     "What does the memory have to do with it?",
+    caveat="The source blames embeddings that are not orthogonal. With a dimension for every fact "
+    "neither orthogonal nor random ones oscillate (studies/oscillations.csv): space decides.",
     plain="a training loss that swings may mean that the model has no room for its facts.",
 )

@@ -162,6 +162,8 @@ CLAIM = Claim(
     analyse=analyse,
     attack="Powers that differ from zero do not make a product: f(d) + g(L) and max(f, g) have "
     "them too. Are those excluded?",
+    caveat="For V and L a pure product is rejected; what is supported is that they are nearer to a "
+    "product than to a sum.",
     plain="fewer dimensions can be made up for with more data, and longer texts cost data; no "
     "size decides alone how many facts are kept.",
 )

@@ -139,6 +139,7 @@ CLAIM = Claim(
     "is judged?",
     plain="the least amount of data that one must have, by the bound, is about what training "
     "takes.",
-    caveat="The lower bound is ours, under an assumption of ours: the paper's own bound was not "
-    "available, and may be of the order that is claimed.",
+    caveat="The lower bound is ours, under an assumption of ours, and for readers of the first "
+    "gradient alone: what three steps need says nothing of the paper's bound.",
+    untestable="the paper's own bound was not available. The numbers are of our bound.",
 )
