@@ -40,7 +40,7 @@ def test_the_notebook_shows_every_result(tmp_path):
     polars = outputs(notebook, "pl.DataFrame(swept)")[-1]["text/plain"]
     assert "i64" in polars
     assert "f64" in polars
-    pandas = outputs(notebook, "from_arrow(diagram)")[-1]["text/plain"]
+    pandas = outputs(notebook, "diagram.to_pandas()")[-1]["text/plain"]
     assert "'samples': 'int64'" in pandas
     assert "'mean': 'float64'" in pandas
     assert "[(80," in outputs(notebook, "duckdb.sql(")[-1]["text/plain"]
@@ -48,3 +48,6 @@ def test_the_notebook_shows_every_result(tmp_path):
     assert (tmp_path / "phase.pdf").read_bytes().startswith(b"%PDF")
     assert "Colour" in (tmp_path / "phase.caption.txt").read_text()
     assert "image/png" in outputs(notebook, "plt.subplots(1, 2")[-1]
+
+    law = outputs(notebook, "law = recallscope.fit(")[-1]["text/plain"]
+    assert float(re.search(r"goodness of fit p = ([\d.e-]+)", law)[1]) > 0.01, law

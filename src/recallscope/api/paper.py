@@ -141,6 +141,8 @@ def plot_claims(
     from recallscope.paper.figures import ask_for_figure, write_figure
 
     asked, folder = claims_named(claims), Path(to)
+    if folder.exists() and not folder.is_dir():
+        raise ProblemError(f"figures cannot be written to {to!r}: it is no folder")
     with drawings(many=len(asked) > _FEW) as drawn:
         evidence = evidence_at(size, store)
         found = findings(asked, evidence, progress, partial(ask_for_figure, drawn))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from recallscope.measurement.phase_diagram import PhaseDiagram
 
 _WITH_FROM = ("source", "target", *OUTPUT)
+_MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms: more take some seconds
 
 
 @takes("problem", "tests", "where", "output", arrays=True)
@@ -103,6 +106,9 @@ def phase(
 
         axes = _axes(asked.problem, x, y)
         problem = closed_form_problem(asked.problem)
+        points = math.prod(len(each.values) for each in axes)
+        if points > _MANY_POINTS:
+            print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
         to.show(phase_map(problem, *axes, accuracy_name(sought[0])), print_phase_map)
         return 0
     else:

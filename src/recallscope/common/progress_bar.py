@@ -34,7 +34,8 @@ def shown_progress(progress: ProgressCallback | bool, what: str) -> Iterator[Pro
     ) as bar:
 
         def update(done: float, total: float) -> None:
-            bar.update((done / total if total else 1.0) - bar.n)
+            # Rounding must not take it beyond its end, of which tqdm would warn.
+            bar.update(min(done / total if total else 1.0, 1.0) - bar.n)
 
         yield update
 

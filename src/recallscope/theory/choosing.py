@@ -88,10 +88,11 @@ def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
 
 def _applying(*problems: Problem) -> str | None:
     for together in _by_priority((*names("law"),)):
+        laws = {name: law_named(name).applies for name in together}
         applying = [
             name
-            for name in together
-            if any(law_named(name).applies(problem) is None for problem in problems)
+            for name, applies in laws.items()
+            if any(applies(problem) is None for problem in problems)
         ]
         if len(applying) > 1:
             raise ProblemError(

@@ -17,7 +17,7 @@ from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
 from recallscope.theory.capacity import between, check_has, ladder, resized
 from recallscope.theory.choosing import choose, law_in_words
-from recallscope.theory.law import NOTHING_GIVEN
+from recallscope.theory.law import NOTHING_GIVEN, Law
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -175,8 +175,9 @@ def phase_map(
     check_accuracy(accuracy)
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
-    numbers = _numbers(cells, accuracy)
-    binding = _binding(cells, accuracy)
+    choice = choose(*cells)
+    numbers = _numbers(choice.law, cells, accuracy)
+    binding = _binding(choice.law, cells, accuracy)
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -185,7 +186,7 @@ def phase_map(
         stage=np.array([stage for stage, _ in binding], dtype=object).reshape(shape).tolist(),
         term=np.array([term for _, term in binding], dtype=object).reshape(shape).tolist(),
         accuracy_name=accuracy,
-        law=choose(*cells).name,
+        law=choice.name,
     )
 
 
@@ -219,9 +220,8 @@ def no_phase_map(
     return None
 
 
-def _numbers(cells: Sequence[Problem], accuracy: str) -> list[float]:
-    """An accuracy of each problem, NaN where no law gives it."""
-    law = choose(*cells).law
+def _numbers(law: Law, cells: Sequence[Problem], accuracy: str) -> list[float]:
+    """An accuracy of each problem, NaN where the law does not give it."""
     numbers = [math.nan] * len(cells)
     places = [place for place, each in enumerate(cells) if law.applies(each) is None]
     for some in _in_blocks(places):
@@ -231,9 +231,10 @@ def _numbers(cells: Sequence[Problem], accuracy: str) -> list[float]:
     return numbers
 
 
-def _binding(cells: Sequence[Problem], accuracy: str) -> list[tuple[str | None, str | None]]:
+def _binding(
+    law: Law, cells: Sequence[Problem], accuracy: str
+) -> list[tuple[str | None, str | None]]:
     """The stage and the noise that limit each problem; None where a law has no noises."""
-    law = choose(*cells).law
     binding: list[tuple[str | None, str | None]] = [(None, None)] * len(cells)
     if law.binds is None:
         return binding
@@ -275,7 +276,10 @@ def target_line(
 
     def known(at: Sequence[tuple[float, float]]) -> list[float]:
         cells = [resized(resized(problem, x[0], column), y[0], row) for column, row in at]
-        return [0.0 if math.isnan(each) else each for each in _numbers(cells, accuracy)]
+        return [
+            0.0 if math.isnan(each) else each
+            for each in _numbers(choose(*cells).law, cells, accuracy)
+        ]
 
     # From the side that does not reach the target; what crosses there is followed by halving.
     order = sizes if grows else sizes[::-1]

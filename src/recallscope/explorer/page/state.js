@@ -24,9 +24,11 @@ export const DEFAULTS = {
 
 const SMALLEST = { vocab: 2, samples: 1, dim: 1, length: 1, width: 1 };
 
-/** A size as it was typed, or undefined if it is none. */
+/** A size as it was typed, 50k and 1M included, or undefined if it is none. */
 export function sizeFrom(name, text) {
-  const value = Number(String(text).trim().replace(/^(inf|∞)$/i, "Infinity"));
+  const plain = String(text).trim().replace(/^(inf|∞)$/i, "Infinity");
+  const [, digits, unit] = plain.match(/^([\d.]+)([kMB])$/) ?? [null, plain, ""];
+  const value = Number(`${digits}${{ k: "e3", M: "e6", B: "e9" }[unit] ?? ""}`);
   if (name === "samples" && value === Infinity) return Infinity;
   const fine = Number.isInteger(value) && value >= SMALLEST[name] && value <= LARGEST;
   return fine && String(text).trim() !== "" ? value : undefined;
