@@ -161,7 +161,8 @@ CAVEATS = {
 }
 TALLY = (
     "Of 11 statements attributed to the paper, 3 from its abstract, 9 are supported, 1 is "
-    "inconclusive and 1 is not testable. Not the paper's, and apart: 1 is contradicted."
+    "inconclusive and 1 is not testable. Not the paper's, and apart: 1 is contradicted. "
+    "A preregistered replication: version 0.1 had measured most of it with other seeds."
 )
 
 

@@ -22,6 +22,9 @@ LEVEL = 0.995
 contradicts a true one in at most one claim of twenty."""
 
 
+REPLICATION = "A preregistered replication: version 0.1 had measured most of it with other seeds."
+
+
 class Verdict(StrEnum):
     """What the measurements say of a claim, or of one of its predictions."""
 
@@ -128,7 +131,8 @@ def tally(
     abstract = f" {from_abstract} from its abstract," if from_abstract else ""
     count = f"Of {len(of_paper)} statements attributed to the paper,{abstract}"
     count = f"{count} {_counted(of_paper)}."
-    return f"{count} Not the paper's, and apart: {_counted(others)}." if others else count
+    apart = f" Not the paper's, and apart: {_counted(others)}." if others else ""
+    return f"{count}{apart} {REPLICATION}"
 
 
 def _counted(verdicts: Sequence[Verdict]) -> str:
