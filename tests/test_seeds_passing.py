@@ -46,11 +46,11 @@ def lambda_like(problem, seed):
 def test_where_nine_in_ten_seeds_pass():
     truth = HALF * math.exp(math.log(9) / 2)
     covered = 0
-    for seed in range(0, 600, 100):
+    for seed in range(0, 300, 100):
         found = search(seeds_passing=0.9, seed=seed, budget=64)
         assert found.seeds_passing == 0.9
         covered += (found.low or 0) < truth < (found.high or math.inf)
-    assert covered >= 5  # of six 95 % intervals
+    assert covered >= 2  # of three 95 % intervals
 
 
 def test_a_search_without_an_upper_end_is_not_ok():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_law import CLEAR, End, end_of_training
+from recallscope.theory.end_law import BLUR, CLEAR, End, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.tested_range import outside
@@ -44,6 +44,7 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     return f"no law of training at {'; '.join(other)}" if other else None
 
 
+_ALL = 0.99  # of memories that hold every fact, from which on no equations are solved
 _SURE = 1.64  # standard deviations, on one side of 95 %
 _INDEPENDENT = ("relu", "gelu", "tanh")  # whose hidden units are as good as independent
 
@@ -71,7 +72,8 @@ def seconds(problem: Problem) -> float:
     outputs = min(problem.dim, problem.vocab - 1)
     facts = min(problem.samples, problem.vocab)
     full = edge(problem.vocab, facts, outputs)
-    return 0.01 if problem.hidden * outputs > full.parameters else 0.5
+    widest = full._replace(spread=BLUR * full.spread)  # as it is in a training
+    return 0.01 if widest.share_that_hold(problem.hidden * outputs) > _ALL else 0.6
 
 
 def end_of(problem: Problem) -> End:
