@@ -232,6 +232,16 @@ def test_levers_and_their_table(config):
     assert found.table.row_values[2] == 4 * found.table.row_values[0]
 
 
+def test_a_wider_model_has_its_proportions_in_levers_and_in_their_table(config):
+    found = plan(model=config(SMOL), method="pretrain", facts=10**8, exposures=10, progress=False)
+    (wider,) = [each for each in found.levers if each.name == "d_model"]
+    place = found.table.row_values if found.table.rows == "d_model" else found.table.column_values
+    assert place[1] == 1152
+    in_table = found.table.recall
+    at = in_table[1][0] if found.table.rows == "d_model" else in_table[0][1]
+    assert at == wider.recall
+
+
 def test_json_has_no_number_without_an_interval(config):
     found = plan(model=config(SMOL), rank=4, facts=50_000, exposures=30, progress=False).to_dict()
     assert json.loads(json.dumps(found)) == found

@@ -36,9 +36,11 @@ class Inputs:
     learner: str = "adam"
 
     def changed(self, name: str, value: float) -> Inputs:
-        """The same with one of the sizes that may be sought."""
+        """The same with one of the sizes that may be sought; a known model in its proportions."""
         if name == "d_model":
-            return replace(self, shape=replace(self.shape, dim=int(value)))
+            known = self.shape.dim > 0
+            shape = self.shape.scaled(int(value)) if known else replace(self.shape, dim=int(value))
+            return replace(self, shape=shape)
         changes: dict[str, Any] = {name: value if name == "exposures" else int(value)}
         return replace(self, **changes)
 

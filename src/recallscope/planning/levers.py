@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from recallscope.planning.asking import ask
@@ -98,18 +97,11 @@ def lever_table(inputs: Inputs, helping: list[Lever]) -> LeverTable | None:
 
 
 def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
-    double: dict[str, Callable[[float], Inputs]] = {
-        "exposures": lambda value: inputs.changed("exposures", value),
-    }
-    if inputs.method == "lora":
-        double["rank"] = lambda value: inputs.changed("rank", value)
-    else:
-        double["d_model"] = lambda value: replace(inputs, shape=inputs.shape.scaled(int(value)))
     found = []
-    for name, make in double.items():
+    for name in ("exposures", "rank" if inputs.method == "lora" else "d_model"):
         value = 2 * (inputs.value(name) or 1)
         if math.isfinite(value):
-            found.append((name, _WORDS[name].format(value), make(value)))
+            found.append((name, _WORDS[name].format(value), inputs.changed(name, value)))
     every = tuple(inputs.shape.matrices())
     if inputs.method == "lora" and set(inputs.modules) != set(every):
         found.append(
