@@ -204,7 +204,7 @@ def test_a_law_of_a_plugin_answers_without_a_change(monkeypatch):
         if question.frequencies != "zipf":
             return "it is about Zipf frequencies"
         half = Ends(0.5, 0.4, 0.6)
-        return Capacity(recall=half, facts=half, limit=Limit.CAPACITY, largest=1e9, said="half")
+        return Capacity(recall=half, facts=half, limit=Limit.CAPACITY, said="half")
 
     law = Law(applies=lambda problem: "no", predict=lambda problems, given: [], kind="derived",
               priority=200, capacity=capacity, origin="A plugin.")  # fmt: skip

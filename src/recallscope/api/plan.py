@@ -19,7 +19,8 @@ from recallscope.record import check_target
 from recallscope.theory.question import PRECISIONS
 
 _FREQUENCIES = ("uniform", "zipf")
-_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+_PRECISIONS = (*PRECISIONS, "int8", "int4")
+_TRAINED_IN = "bfloat16"
 _SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _LARGEST = {"layers": 10**4, "heads": 10**4, "mlp": 10**7, "vocab": 10**7}
 
@@ -135,12 +136,12 @@ def _shape(
         if method == "memory":
             raise ProblemError("a memory has sizes, d_model and mlp, and no model")
         # Of a LoRA the adapter counts, which is not quantised with the model.
-        own = PRECISIONS[1] if method == "lora" else from_file.precision
+        own = _TRAINED_IN if method == "lora" else from_file.precision
         return from_file.at_precision(precision or own)
     for name in given:
         given[name] = whole_number(name, given[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
     dim = given.pop("d_model", 0)
-    return ModelShape(dim=dim, **given, precision=precision or "bfloat16")  # type: ignore[arg-type]
+    return ModelShape(dim=dim, **given, precision=precision or _TRAINED_IN)  # type: ignore[arg-type]
 
 
 def _modules(given: str | Iterable[str] | None, shape: ModelShape, method: str) -> tuple[str, ...]:

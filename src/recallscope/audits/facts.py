@@ -86,6 +86,7 @@ def facts_of(
 ) -> TableFacts:
     """What memories on these rows hold, by theory; ranks are of centred rows."""
     dim = pair[0].shape[1]
+    answers = whitened(pair[1])
     one_step = dict(facts_held("one_step", *pair))
     treated = {}
     for name in TREATMENTS:
@@ -93,17 +94,17 @@ def facts_of(
         treated[name] = dict(facts_held("one_step", rows[0], rows[1]))
     return TableFacts(
         one_step=one_step,
-        trained=trained_by_rank([min(each + 1, dim) for each in ranks], pair[1]),
+        trained=trained_by_rank([min(each + 1, dim) for each in ranks], answers),
         treated=treated,
         looked_at=len(pair[0]),
         binds=_binds(one_step, treated, len(pair[0])),
-        unanswered=unanswered(pair[1]),
+        unanswered=unanswered(answers),
     )
 
 
 def trained_by_rank(ranks: Iterable[int], answers: Rows) -> Counts:
-    """Facts at the end of training: directions that rows span count, and lengths of answers."""
-    lengths = np.linalg.norm(whitened(answers), axis=1)
+    """Facts at the end of training: ranks of rows count, and lengths of whitened answers."""
+    lengths = np.linalg.norm(answers, axis=1)
     return dict(facts_held("trained", *ranks, lengths))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
 from recallscope.common.plain import Plain, finite
+from recallscope.theory.output_lengths import whitened
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def measure_facts(
         "one_step": (pair, predicted),
         "trained": (
             projected,
-            trained_by_rank([int(np.linalg.matrix_rank(each)) for each in projected], projected[1]),
+            trained_by_rank(
+                [int(np.linalg.matrix_rank(each)) for each in projected], whitened(projected[1])
+            ),
         ),
     }
     found = {}

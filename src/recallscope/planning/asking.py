@@ -78,13 +78,6 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
     return answers
 
 
-def reasons(inputs: Inputs) -> dict[str, str]:
-    """Why each law that says nothing of a question does not, by its name."""
-    question = inputs.question()
-    found = {name: _capacity(name, law_named(name), question) for name in names("law")}
-    return {name: each for name, each in found.items() if isinstance(each, str)}
-
-
 def largest_tested() -> float:
     """The most trained parameters of any experiment that a law here was compared with."""
     rows = recorded("memories.csv")
@@ -119,7 +112,6 @@ def _of_prediction(found: Prediction, question: Question) -> Capacity:
         recall=recall,
         facts=Ends(*facts),
         limit=limit,
-        largest=largest_tested(),
         extrapolated=found.extrapolated,
         said=", ".join(f"{name.replace('_', ' ')} {each:.2f}" for name, each in factors.items()),
     )

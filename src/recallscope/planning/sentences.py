@@ -154,7 +154,7 @@ def interval(ends: Ends) -> str:
 
 
 def _solved(solved: Solved) -> str:
-    name = solved.name.replace("_", "-")
+    name = _spelt(solved.name)
     target = f"recall {solved.target:g}"
     if solved.value is None:
         return f"No {name} reaches {target}; nearest is {solved.closest:,}."

@@ -56,18 +56,17 @@ def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float)
     return float(lacking.mean() / cone(labels, dim))
 
 
-def unanswered(rows: Float[np.ndarray, "V d"], some: int = _SOME, seed: int = 0) -> tuple[int, int]:
-    """Of some rows, how many score highest for no direction that was found; and of how many.
+def unanswered(white: Float[np.ndarray, "V r"], some: int = _SOME) -> tuple[int, int]:
+    """Of some whitened rows, how many score highest for no direction found; and of how many.
 
     A row that is a mean of others scores highest for no direction at all. The first direction is
-    that of the row, whitened; each next one is turned from the rival that scores most.
+    that of the row; each next one is turned from the rival that scores most.
 
     >>> rows = np.vstack([np.eye(8), -np.eye(8), 0.01 * np.ones((1, 8))])
-    >>> unanswered(rows)
+    >>> unanswered(whitened(rows))
     (1, 17)
     """
-    white = whitened(rows)
-    asked = np.random.default_rng(seed).permutation(len(white))[:some]
+    asked = np.random.default_rng(0).permutation(len(white))[:some]
     own = white[asked]
     direction = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), _SHORTEST)
     left = np.arange(len(asked))

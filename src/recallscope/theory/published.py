@@ -56,7 +56,6 @@ def published_law(
             recall=_recalled(facts, question),
             facts=facts,
             limit=limit(facts.value, question),
-            largest=largest,
             extrapolated=unlike,
             said=said(question),
         )

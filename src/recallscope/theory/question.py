@@ -85,7 +85,6 @@ class Capacity:
         recall: the fraction of facts that are recalled, with a 90 % interval.
         facts: how many facts the model could hold, from the fewest to the most.
         limit: what keeps recall from being higher.
-        largest: the largest number of trained parameters that the law was tested at.
         extrapolated: what of the question is unlike what the law was tested at, in words.
         said: what the law says, as a sentence.
     """
@@ -93,6 +92,5 @@ class Capacity:
     recall: Ends
     facts: Ends
     limit: Limit
-    largest: float
     extrapolated: list[str] = field(default_factory=list)
     said: str = ""

@@ -89,7 +89,6 @@ def _capacity(question: Question) -> Capacity | str:
         ),
         facts=Ends(held, held / moved, held * moved),
         limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
-        largest=float((recorded("memories.csv")["dim"] * recorded("memories.csv")["width"]).max()),
         extrapolated=far,
         said=f"{parameters:,} parameters that count; {full.parameters:,.0f} store all facts",
     )
