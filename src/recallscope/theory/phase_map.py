@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.formatting import format_duration
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
@@ -44,11 +45,15 @@ class PhaseMap(Result):
     law: str | None = None
 
     @property
-    def problems(self) -> list[Problem]:
-        """The problem of each point; sizes that are not whole are cut."""
+    def corners(self) -> list[Problem]:
+        """Problems with the smallest and the largest sizes; those that are not whole are cut."""
         x_name, y_name = self.x[0], self.y[0]
         columns, rows = (_as_fields(self.problem, *axis) for axis in (self.x, self.y))
-        return [self.problem.replace(**{x_name: x, y_name: y}) for y in rows for x in columns]
+        return [
+            self.problem.replace(**{x_name: x, y_name: y})
+            for y in dict.fromkeys((min(rows), max(rows)))
+            for x in dict.fromkeys((min(columns), max(columns)))
+        ]
 
     def known(self, row: int, column: int) -> float | None:
         """The accuracy at a point; None where no law gives it."""
@@ -141,6 +146,7 @@ def phase_map(
     x: tuple[str, Sequence[float]],
     y: tuple[str, Sequence[float]],
     accuracy: str = "recall_accuracy",
+    progress: ProgressCallback | bool = True,
 ) -> PhaseMap:
     """Which noise dominates where, over a plane of two sizes.
 
@@ -149,6 +155,8 @@ def phase_map(
         x: a size and its values.
         y: another.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
 
     Returns:
         The predicted accuracy and the noise that binds, at every cell.
@@ -176,8 +184,10 @@ def phase_map(
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
-    numbers = _numbers(choice.law, cells, accuracy)
-    binding = _binding(choice.law, cells, accuracy)
+    total = 2 * len(cells)
+    with shown_progress(progress, "phase map") as show:
+        numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))
+        binding = _binding(choice.law, cells, accuracy, lambda done: show(len(cells) + done, total))
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -220,7 +230,12 @@ def no_phase_map(
     return None
 
 
-def _numbers(law: Law, cells: Sequence[Problem], accuracy: str) -> list[float]:
+def _numbers(
+    law: Law,
+    cells: Sequence[Problem],
+    accuracy: str,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[float]:
     """An accuracy of each problem, NaN where the law does not give it."""
     numbers = [math.nan] * len(cells)
     places = [place for place, each in enumerate(cells) if law.applies(each) is None]
@@ -228,11 +243,12 @@ def _numbers(law: Law, cells: Sequence[Problem], accuracy: str) -> list[float]:
         answers = law.predict([cells[place] for place in some], NOTHING_GIVEN)
         for place, answer in zip(some, answers, strict=True):
             numbers[place] = answer.accuracies.get(accuracy, math.nan)
+        progress(some[-1] + 1)
     return numbers
 
 
 def _binding(
-    law: Law, cells: Sequence[Problem], accuracy: str
+    law: Law, cells: Sequence[Problem], accuracy: str, progress: Callable[[int], None]
 ) -> list[tuple[str | None, str | None]]:
     """The stage and the noise that limit each problem; None where a law has no noises."""
     binding: list[tuple[str | None, str | None]] = [(None, None)] * len(cells)
@@ -243,6 +259,7 @@ def _binding(
         found = law.binds([cells[place] for place in some], accuracy)
         for place, bound in zip(some, found, strict=True):
             binding[place] = bound
+        progress(some[-1] + 1)
     return binding
 
 
