@@ -6,8 +6,9 @@
 
 `few` are 100 problems of N from 1 to V. Forty are drawn as they come; sixty are the next of those
 for which some accuracy is predicted between 0.1 and 0.9, where it is hard to be right. `fresh` are
-200 problems of all sizes that closed forms are said to be tested at. The predictions are committed
-before the runs, whose first seed is taken from the hash of the file that holds them.
+200 problems of all sizes that closed forms are said to be tested at. `wide` are 100 of these sizes
+and 100 beyond them, half of each with a predicted recall between 0.1 and 0.9. The predictions are
+committed before the runs, whose first seed is taken from the hash of the file that holds them.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ from design import ACCURACIES, draw_size, path, report, summarise
 from kept_runs import seed_from
 
 from recallscope import Problem, run
+from recallscope.learning.cost import predict_cost
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from recorded_problems import load_summary, problem_of
 
-DRAWN_FROM = {"few": 20261117, "fresh": 20261118}
-SECONDS = {"few": 40.0, "fresh": 20.0}  # for one problem at most
+DRAWN_FROM = {"few": 20261117, "fresh": 20261118, "wide": 20261119}
+SECONDS = {"few": 40.0, "fresh": 20.0, "wide": 8.0}  # for one problem, after its first seeds
+FIRST_SEEDS = {"few": 16, "fresh": 16, "wide": 4}
+LONGEST_RUN = 5.0  # seconds of one core, as estimated, for problems of `wide`
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
 
 
@@ -56,8 +60,55 @@ def draw_problem(rng: np.random.Generator, fewest: float, most: float) -> Proble
     )
 
 
+def draw_large(rng: np.random.Generator) -> Problem:
+    """A problem that may be beyond the sizes that closed forms were tested at before `wide`."""
+    vocab, has_mlp = draw_size(rng, 256, 16384), bool(rng.integers(2))
+    width = draw_size(rng, 16, 16384)
+    activation = str(rng.choice(["relu", "gelu", "tanh", "quadratic"]))
+    return Problem(
+        vocab=vocab,
+        dim=draw_size(rng, 8, min(1024, vocab - 1)),
+        length=draw_size(rng, 2, 1024),
+        samples=max(1, round(vocab * math.exp(rng.uniform(math.log(1 / 8), math.log(400))))),
+        width=width if has_mlp else None,
+        activation=activation if has_mlp else None,
+        embedding=str(rng.choice(["sphere", "gaussian"])),
+        trigger_in_values=bool(rng.integers(2)),
+    )
+
+
+def is_beyond(problem: Problem) -> bool:
+    """Whether a size is beyond what was tested before `wide`."""
+    width = problem.width or 64
+    return (
+        problem.vocab > 4096
+        or not 16 <= problem.dim <= 512
+        or problem.length > 256
+        or problem.samples > 100 * problem.vocab
+        or not 64 <= width <= 4096
+    )
+
+
+def draw_wide(rng: np.random.Generator) -> list[Problem]:
+    """First 100 inside, then 100 beyond; of each 50 as they come, and 50 that are hard."""
+    problems = []
+    for beyond in (False, True):
+        for hard in (False, True):
+            found = 0
+            while found < 50:
+                problem = draw_large(rng) if beyond else draw_problem(rng, 1 / 8, 100)
+                recall = accuracies(arrays_of(problem)).recall_accuracy[0]
+                fits = predict_cost(problem, test_samples=512).seconds < LONGEST_RUN
+                if fits and is_beyond(problem) == beyond and (not hard or 0.1 < recall < 0.9):
+                    problems.append(problem)
+                    found += 1
+    return problems
+
+
 def draw(study: str) -> list[Problem]:
     rng = np.random.default_rng(DRAWN_FROM[study])
+    if study == "wide":
+        return draw_wide(rng)
     if study == "fresh":
         return [draw_problem(rng, 0.05, 100) for _ in range(200)]
     problems = [draw_problem(rng, 0, 1) for _ in range(40)]
@@ -95,7 +146,7 @@ def simulate(study: str, index: int, problem: Problem) -> list[dict[str, float]]
     """Seeds until the means are known to 0.006, or the time is up."""
     torch.set_num_threads(1)
     rows: list[dict[str, float]] = []
-    started, wanted = time.process_time(), 16
+    started, wanted = time.process_time(), FIRST_SEEDS[study]
     while True:
         for number in range(len(rows), wanted):
             record = run(problem, first_seed(study) + number, dtype="float32", test_samples=512)

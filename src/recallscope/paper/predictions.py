@@ -18,11 +18,24 @@ from recallscope.paper.verdict import Judgement, judge
 from recallscope.statistics.intervals import Interval
 
 FILE = Path(__file__).with_name("predictions.toml")
+LATER = Path(__file__).with_name("predictions-0.3.toml")
+"""Of runs that were added: the first file, of whose hash seeds are, can never change."""
 
 
 @cache
 def _all() -> dict[str, Any]:
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    first, later = (tomllib.loads(file.read_text(encoding="utf-8")) for file in (FILE, LATER))
+    del later["sweeps"]
+    for claim, added in later.items():
+        before = first.setdefault(claim, {"known": "", "expected": {}})
+        before["known"] = f"{before['known']} {added['known']}".strip()
+        before["expected"] |= added["expected"]
+    return first
+
+
+def sweeps_added() -> list[str]:
+    """The sweeps whose seeds come from the later file."""
+    return list(tomllib.loads(LATER.read_text(encoding="utf-8"))["sweeps"])
 
 
 def known_before(claim: str) -> str:
@@ -49,11 +62,11 @@ def judged(claim: str, measured: Mapping[str, Interval]) -> list[Judgement]:
     return [judge(what, measured[what], **ends) for what, ends in expected.items()]
 
 
-def file_hash() -> str:
-    """The hash of the file of predictions."""
-    return hashlib.sha256(FILE.read_bytes()).hexdigest()
+def file_hash(file: Path = FILE) -> str:
+    """The hash of a file of predictions."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def first_seed() -> int:
+def first_seed(file: Path = FILE) -> int:
     """The seed from which those of the full-size runs count."""
-    return int(file_hash()[:10], 16)
+    return int(file_hash(file)[:10], 16)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record
+from recallscope.validation.limits import limits
 
 NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 
@@ -36,6 +37,7 @@ def decoders(problem: Problem, seed: int) -> dict[str, float]:
 
 MEASURES: dict[str, Callable[[Problem, int], dict[str, float]]] = {
     "decoders": decoders,
+    "mlp-limits": limits,
     "noises": noises,
 }
 
