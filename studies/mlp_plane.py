@@ -8,8 +8,10 @@ Runs are those of the claim mlp-regimes: `recallscope paper run mlp-regimes --si
 from problems with other batches and lengths, half of which distractors should limit. Predictions
 are in studies/mlp-plane-predictions.csv, committed before the runs.
 
-Cost of the full size, estimated before: 4,608 runs of the plane at 0.1 s, and 1,680 measures of
-five or six runs each at 0.25 s, together 45 minutes of one core.
+Cost of the full size: 4,608 runs of the plane took 7 minutes of two busy cores. The measures were
+first estimated at 0.25 s a run, which was wrong: a layer of 16,384 units takes 20 s. So the wider
+layer became at most 2,048 units or twice as wide, and seeds two instead of four, before any measure
+was looked at: 840 measures of five or six runs, 20 minutes of two cores.
 """
 
 from __future__ import annotations
@@ -33,8 +35,12 @@ HERE = Path(__file__).parent
 PREDICTIONS = HERE / "mlp-plane-predictions.csv"
 PER_FACT = {"relu": 32, "tanh": 8}
 LENGTH, NARROWEST, WIDEST, FEWEST = 8, 8, 4096, 12
-# Facts, values of each axis, seeds, cells of the plane and others for each activation.
-SIZES = {"full": (256, 24, 4, 150, 60), "short": (128, 12, 2, 30, 12), "smoke": (64, 4, 2, 6, 4)}
+# Facts, values of each axis, seeds; cells of the plane and others for each activation, their seeds.
+SIZES = {
+    "full": (256, 24, 4, 150, 60, 2),
+    "short": (128, 12, 2, 30, 20, 2),
+    "smoke": (64, 6, 2, 20, 20, 1),
+}
 FIELDS = ("activation", "samples", "dim", "length", "width")
 
 
@@ -67,7 +73,7 @@ def elsewhere(rng: np.random.Generator, activation: str, vocab: int) -> Problem:
 
 def drawn(rng: np.random.Generator, activation: str, size: str) -> list[Problem]:
     """Cells of the plane, then others: half as they come, half that distractors should limit."""
-    vocab, values, _, cells, others = SIZES[size]
+    vocab, values, _, cells, others, _ = SIZES[size]
     plane = [
         Problem(
             vocab=vocab,
@@ -108,13 +114,13 @@ def toml_list(values: list[object]) -> str:
 
 
 def write_sweeps(size: str, problems: list[Problem], seed: int) -> None:
-    vocab, values, seeds, _, _ = SIZES[size]
+    vocab, values, seeds, _, _, seeds_of_limits = SIZES[size]
     zipped = "\n".join(
         f"{name} = {toml_list([getattr(each, name) for each in problems])}" for name in FIELDS
     )
     sweep_file("mlp-limits", size).write_text(
         "# Which noise limits recall: cells of the plane of m and d, and other problems.\n"
-        f"# Drawn by studies/mlp_plane.py.\nseeds = {seeds}\nseed = {seed}\n\n"
+        f"# Drawn by studies/mlp_plane.py.\nseeds = {seeds_of_limits}\nseed = {seed}\n\n"
         f"[problem]\nvocab = {vocab}\n\n[zip]\n{zipped}\n"
     )
     dims = toml_list(axis(FEWEST, 15 * vocab // 16, values))

@@ -16,7 +16,10 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
 from recallscope.parts.axes import SIZES
 from recallscope.record import Provenance
+from recallscope.theory.accuracy import accuracies
+from recallscope.theory.problem_arrays import arrays_of
 from recallscope.validation.decoders import DECODERS
+from recallscope.validation.limits import ACCURACIES, changes
 from recallscope.validation.measures import MEASURES, NOISES
 
 SIZE = "smoke"
@@ -237,6 +240,50 @@ def _one_decoder_below_the_bound(problem, random):
     return values
 
 
+@cache
+def _by_closed_forms(problem: Problem) -> dict[str, dict[str, float]]:
+    every = changes(problem)
+    found = accuracies(arrays_of(list(every.values())))
+    return {name: dict(zip(every, getattr(found, name), strict=True)) for name in ACCURACIES}
+
+
+def _limits(problem, random):
+    """What closed forms say of each change, and a little noise."""
+    return {
+        f"{name}_{change}": float(np.clip(value + random.normal(0, 1e-4), 0, 1))
+        for name, values in _by_closed_forms(problem).items()
+        for change, value in values.items()
+    }
+
+
+def _always_sampling(problem, random):
+    """Only data helps, and neither a centred activation nor the absence of distractors."""
+    return {
+        f"{name}_{change}": 0.5 + 0.3 * (change == "unlimited_data")
+        for name in ACCURACIES
+        for change in changes(problem)
+    }
+
+
+def _plane(power: float) -> Callable[..., dict[str, float]]:
+    def truth(problem, noise):
+        x = math.log(problem.width * (problem.dim / 60) ** -power / 60)
+        return {"recall_accuracy": _sigmoid(x + math.log(2 / 3)) + 0.1 * noise}
+
+    return truth
+
+
+def _equal_size(recall: float) -> Callable[..., dict[str, float]]:
+    def truth(problem, noise):
+        if problem.embedding == "orthogonal":
+            return {"recall_accuracy": 0.99 + 0.01 * noise}
+        facts = {33: (123, 36), 65: (364, 127)}.get(problem.dim, ())
+        few = problem.vocab in facts[1:]
+        return {"recall_accuracy": (0.9 if few else recall) + 0.1 * noise}
+
+    return truth
+
+
 SUPPORTING = {
     "random-long": lambda p: _closed_forms(p, "samples"),
     "random-short": lambda p: _closed_forms(p, "samples"),
@@ -259,6 +306,9 @@ SUPPORTING = {
     "saturating": _trained(lambda p: 0.0 if p.saturation > 30 else 0.3),
     "oscillating": _oscillating(over=3.0),
     "decoders": _decoders(3.0),
+    "mlp-limits": _limits,
+    "mlp-plane": _plane(-1.0),
+    "equal-size": _equal_size(0.9),
 }
 """Runs in which claims are true; the news summary's is told apart below."""
 
@@ -277,6 +327,7 @@ CONTRADICTING = {
     "oscillations": {"oscillating": _oscillating(over=1.0)},
     "tight": {"three-steps": _over_the_bound(lambda p: 0.1)},
     "mlp-regimes": {"with-mlp": _with_mlp(+0.2)},
+    "orthogonal-capacity": {"equal-size": _equal_size(0.1)},
     "first-steps": {"saturating": _trained(lambda p: 0.3)},
     "lower-bound": {"decoders": _one_decoder_below_the_bound},
     "news": {
@@ -297,6 +348,7 @@ ALSO_CONTRADICTING = {
         {"random-wide": lambda p: 2.0 * p.vocab},
         {"random-wide": lambda p: 0.7 * p.vocab},
     ],
+    "mlp-regimes": [{"mlp-limits": _always_sampling}, {"mlp-plane": _plane(-2.5)}],
     "trade-off": [
         {"capacity-population": lambda p: 2 * _all_data(p)},
         {"capacity-population": lambda p: 0.2 * p.dim**1.6},

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from recallscope.problem import Problem
 
-WIDE = 16384  # units, with which an MLP is as good as infinitely wide
+WIDER, WIDE = 8, 2048  # times as wide, but no wider than this, or than twice as wide
 DIMENSIONS = 4  # times as many
 LIMITS = ("MLP noise", "interference", "mean bias", "distractors", "sampling")
 """Distractors are the gradient noise of the first gradient. After three steps they are read no more
@@ -36,7 +36,7 @@ def changes(problem: Problem) -> dict[str, Problem]:
     narrower = max(round(problem.width * (1 + problem.vocab / dim) / spread), 1)
     found = {
         "as_it_is": problem,
-        "wider": problem.replace(width=max(WIDE, problem.width)),
+        "wider": problem.replace(width=max(min(WIDER * problem.width, WIDE), 2 * problem.width)),
         "more_dimensions": problem.replace(dim=dim, width=narrower),
         "unlimited_data": problem.replace(samples=math.inf),
         "no_distractors": problem.replace(length=1),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from recallscope.paper.analysis import (
     UNKNOWN,
+    average,
     critical_series,
     law,
     mean_over,
@@ -20,14 +22,18 @@ from recallscope.paper.analysis import (
 )
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Panel, Picture, Series
+from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
+
+_FEWEST = 2  # points that a power needs more than
+_SHOWN = ("activation", "samples", "dim", "length", "width")
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -41,6 +47,11 @@ def analyse(evidence: Evidence) -> Finding:
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
+    cells = limited(evidence.measures("mlp-limits"))
+    first = limited(evidence.measures("mlp-limits"), "one_step_accuracy")
+    plane = evidence.runs("mlp-plane")
+    borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
+    plane_power = _border_power(borders)
     judgements = judged(
         "mlp-regimes",
         {
@@ -51,9 +62,24 @@ def analyse(evidence: Evidence) -> Finding:
             "power of d in the width m* that MLP noise asks for": power,
             "change of recall by the widest MLP, smallest batch": few,
             "change of recall by the widest MLP, largest batch": many,
+            "share of cells that MLP noise limits, of those in which it should": share_right(
+                cells, "MLP noise"
+            ),
+            "share of cells that mean bias limits, of those in which it should": share_right(
+                cells, "mean bias"
+            ),
+            "share of problems that distractors limit, of those in which they should": share_right(
+                cells, "distractors"
+            ),
+            "power of d in the width m* of the plane, where MLP noise limits": plane_power,
         },
     )
     samples = sorted({problem.samples for problem in changes})
+    right = sum(each.measured == each.predicted for each in cells)
+    near = sum(
+        each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
+        for each in borders
+    )
     return Finding(
         judgements=judgements,
         answer=(
@@ -66,17 +92,24 @@ def analyse(evidence: Evidence) -> Finding:
             f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
             f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
             f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
-            "largest."
+            f"largest. On the plane of m and d, what limits recall was found by taking away one "
+            f"noise at a time: closed forms name it in {right} of {len(cells)} problems. "
+            f"Recall of {TARGET:g} asks for m* ∝ d^{shown(plane_power)} where MLP noise limits."
         ),
         practice="Do not add a random MLP to a memory that has seen little data; with much data it "
         "helps.",
-        reply=f"It cannot be answered from these runs, and the verdict is not about it: m* falls "
-        f"as d^{shown(below)} over the smaller dimensions and as d^{shown(above)} over the larger.",
+        reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
+        f"{near} of {len(borders)} dimensions, by intervals of 95 %; what limits was named right "
+        f"in {right} of {len(cells)} problems after three steps, and in "
+        f"{sum(each.measured == each.predicted for each in first)} for the first gradient. From "
+        f"the population m* falls as d^{shown(below)} over the smaller dimensions and as "
+        f"d^{shown(above)} over the larger.",
         picture=Picture(
             caption="Left: which of the three noises is the largest in the first gradient, in "
-            "three problems, each measured on its own. Middle: the width at which half the facts "
-            "are recalled. Right: recall with an MLP minus recall without, at the same seeds. Bars "
-            "are 99.5 % (left, right) and 95 % (middle).",
+            "three problems, each measured on its own. Then the widths at which half the facts "
+            f"are recalled from the population, and a share of {TARGET:g} of them on the plane of "
+            "m and d. Right: recall with an MLP minus recall without, at the same seeds. Bars are "
+            "99.5 % (first, last) and 95 %.",
             panels=[
                 Panel(
                     title="share of each noise",
@@ -95,6 +128,17 @@ def analyse(evidence: Evidence) -> Finding:
                     ],
                     y="m*, hidden units",
                 ),
+                over_dimensions(
+                    f"width for recall {TARGET:g}, on the plane",
+                    [
+                        each
+                        for place, name in enumerate(("relu", "tanh"))
+                        for each in _border_series(
+                            [row for row in borders if row["activation"] == name], name, place
+                        )
+                    ],
+                    y="m*, hidden units",
+                ),
                 Panel(
                     title="what an MLP changes",
                     x="m, width",
@@ -106,6 +150,12 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         rows=[
             *widths,
+            *borders,
+            *(
+                {name: getattr(each.problem, name) for name in _SHOWN}
+                | {"limited by": each.measured, "predicted": each.predicted}
+                for each in cells
+            ),
             *(
                 {
                     "samples": problem.samples,
@@ -124,6 +174,32 @@ def analyse(evidence: Evidence) -> Finding:
             ),
         ],
     )
+
+
+def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
+    """The power of d in m*, the mean of both activations, where MLP noise limits."""
+    chosen = [each for each in borders if each["limit"] == "MLP noise"]
+    each_power = [
+        powers(law(rows, ["dim"]))["dim"]
+        for name in ("relu", "tanh")
+        if len(rows := [each for each in chosen if each["activation"] == name]) > _FEWEST
+    ]
+    return average(each_power) if each_power else UNKNOWN
+
+
+def _border_series(rows: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
+    intervals = [Interval(each["value"], each["low"], each["high"]) for each in rows]
+    known = [each for each in rows if each["theory"] is not None]
+    return [
+        measured_series(name, [each["dim"] for each in rows], intervals, colour),
+        Series(
+            label=f"{name}, closed forms",
+            kind=Kind.THEORY,
+            x=[each["dim"] for each in known],
+            y=[each["theory"] for each in known],
+            colour=colour,
+        ),
+    ]
 
 
 def _shares(readings: Sequence[Record]) -> list[list[Interval]]:
@@ -182,21 +258,20 @@ CLAIM = Claim(
     support="For each of the three there is a problem in which it makes up more than half of the "
     "three, measured on its own; the width that MLP noise asks for goes as 1/d to within half a "
     "power; and adding the widest MLP lowers recall at the smallest batch and raises it at the "
-    "largest.",
+    "largest. Where closed forms say that MLP noise, mean bias or distractors limit recall, taking "
+    "that one away helps most in more than half of the problems.",
     contradict="A noise that does not lead where it should, a power of d outside −1.5 to −0.5, or "
     "an MLP that does not hurt at the smallest batch or not help at the largest.",
     background="A random MLP makes features that overlap less, but it adds a mean common to all "
     "tokens (mean bias) and the randomness of its own weights (MLP noise) to the noise of a finite "
     "batch (gradient noise). By our derivation a ReLU, whose mean is not zero, has more mean "
     "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
-    sweeps=("width", "noises", "without-mlp", "with-mlp"),
+    sweeps=("width", "noises", "without-mlp", "with-mlp", "mlp-plane", "mlp-limits"),
     analyse=analyse,
     source="Public reading notes on the paper (the three noises and the regimes); a public review "
     "(that an MLP makes the condition harder to meet).",
     attack="One problem for each noise is an example, not a regime; and a power that changes along "
     "its own axis is no power. Where are the borders?",
-    caveat="One problem for each noise shows that it can lead, not where; and the exponent of d in "
-    "m* changes along the axis. The borders of the regimes are still to be measured.",
     plain="an added random layer may help or hurt: with little data it brings more noise than it "
     "takes away.",
 )
