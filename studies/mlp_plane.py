@@ -39,7 +39,7 @@ LENGTH, NARROWEST, WIDEST, FEWEST = 8, 8, 4096, 12
 SIZES = {
     "full": (256, 24, 4, 150, 60, 2),
     "short": (128, 12, 2, 30, 20, 2),
-    "smoke": (64, 6, 2, 20, 20, 1),
+    "smoke": (128, 8, 3, 20, 20, 1),
 }
 FIELDS = ("activation", "samples", "dim", "length", "width")
 

@@ -267,8 +267,8 @@ def _always_sampling(problem, random):
 
 def _plane(power: float) -> Callable[..., dict[str, float]]:
     def truth(problem, noise):
-        x = math.log(problem.width * (problem.dim / 60) ** -power / 60)
-        return {"recall_accuracy": _sigmoid(x + math.log(2 / 3)) + 0.1 * noise}
+        x = 4 * math.log(problem.width * (problem.dim / 60) ** -power / 60)
+        return {"recall_accuracy": _sigmoid(x + math.log(2 / 3) + noise)}
 
     return truth
 
@@ -277,8 +277,7 @@ def _equal_size(recall: float) -> Callable[..., dict[str, float]]:
     def truth(problem, noise):
         if problem.embedding == "orthogonal":
             return {"recall_accuracy": 0.99 + 0.01 * noise}
-        facts = {33: (123, 36), 65: (364, 127)}.get(problem.dim, ())
-        few = problem.vocab in facts[1:]
+        few = problem.vocab in (127, 464, 1703)  # those of which nearly all are recalled
         return {"recall_accuracy": (0.9 if few else recall) + 0.1 * noise}
 
     return truth
