@@ -1,7 +1,7 @@
 """The plane of m and d: recall after three steps and the first gradient's readout, and what limits.
 
     python studies/mlp_plane.py draw      # sweeps/*/mlp-plane.toml and mlp-limits.toml, predictions
-    python studies/mlp_plane.py report    # from the runs in the package
+    python studies/mlp_plane.py report    # numbers and docs/mlp-plane.png, from the package's runs
 
 Runs are those of the claim mlp-regimes: `recallscope paper run mlp-regimes --size full`. Cells of
 `mlp-limits` are drawn from the plane where recall is predicted between 0.05 and 0.95, and beyond it
@@ -19,12 +19,14 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 
-from recallscope import Problem
+from recallscope import Problem, Record
+from recallscope.paper.evidence import Evidence
+from recallscope.paper.limits import TARGET, Limited, border, limited, predicted_limits
 from recallscope.paper.predictions import LATER, first_seed
 from recallscope.paper.presets import sweep_file
 from recallscope.theory.accuracy import accuracies
@@ -165,11 +167,124 @@ def write_predictions(problems: list[Problem]) -> None:
         print(name, Counter((row["activation"], row[f"limit of {name}"]) for row in rows))
 
 
+def plane_of(
+    runs: list[Record], activation: str, accuracy: str
+) -> tuple[list[int], list[int], np.ndarray, np.ndarray]:
+    """Dimensions, widths, and an accuracy of each as measured and by closed forms."""
+    found: dict[tuple[int, int], list[float]] = defaultdict(list)
+    problems = {}
+    for run in runs:
+        if run.problem.activation == activation:
+            place = (run.problem.width or 0, run.problem.dim)
+            found[place].append(run.accuracy(accuracy)[0])
+            problems[place] = run.problem
+    dims, widths = (sorted({place[at] for place in found}) for at in (1, 0))
+    order = [(width, dim) for width in widths for dim in dims]
+    shape = len(widths), len(dims)
+    said = getattr(accuracies(arrays_of([problems[each] for each in order])), accuracy)
+    measured = np.array([np.mean(found[each]) for each in order])
+    return dims, widths, measured.reshape(shape), said.reshape(shape)
+
+
+def report() -> None:
+    """Errors of the plane, what limits where, and the figure."""
+    from recallscope.paper.bundle import BUNDLE
+
+    evidence = Evidence.at(BUNDLE, "full")
+    runs, readings = evidence.runs("mlp-plane"), evidence.measures("mlp-limits")
+    for accuracy in ACCURACIES:
+        for name in PER_FACT:
+            _, _, measured, said = plane_of(runs, name, accuracy)
+            hard = (measured > 0.1) & (measured < 0.9)
+            error = np.abs(said - measured)
+            trivial = np.abs(measured - measured.mean())
+            print(
+                f"{accuracy}, {name}: {measured.size} cells, mean absolute error {error.mean():.4f}"
+                f" (of the mean of all: {trivial.mean():.3f}); {hard.sum()} in 0.1 to 0.9: "
+                f"{error[hard].mean():.4f}, at most {error.max():.3f}"
+            )
+        found = limited(readings, accuracy)
+        for name in (*PER_FACT, "both"):
+            some = [each for each in found if name in ("both", each.problem.activation)]
+            right = sum(each.measured == each.predicted for each in some)
+            print(f"what limits {accuracy}, {name}: {right} of {len(some)} as predicted")
+        pairs = Counter((each.predicted, each.measured) for each in found)
+        for (said_so, is_so), count in sorted(pairs.items()):
+            print(f"  predicted {said_so}, measured {is_so}: {count}")
+    for row in (each for name in PER_FACT for each in border(runs, name)):
+        print(
+            f"border, {row['activation']}: d={row['dim']}, m*={row['value']:.0f} "
+            f"({row['low']:.0f} to {row['high']:.0f}), closed forms {row['theory']:.0f}, "
+            f"{row['limit']}"
+        )
+    draw_figure(runs, limited(readings))
+
+
+COLOURS = {
+    "MLP noise": "#0072B2",
+    "interference": "#E69F00",
+    "mean bias": "#CC79A7",
+    "distractors": "#009E73",
+    "sampling": "#999999",
+}
+MARKERS = dict(zip(COLOURS, "osD^v", strict=True))
+
+
+def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
+    """Recall measured, recall by closed forms, and what limits it."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.colors import ListedColormap
+
+    figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.2), layout="constrained", sharex=True)
+    for row, name in zip(axes, PER_FACT, strict=True):
+        dims, widths, measured, said = plane_of(runs, name, "recall_accuracy")
+        for ax, values, title in zip(
+            row, (measured, said), ("measured", "predicted"), strict=False
+        ):
+            shown = ax.pcolormesh(dims, widths, values, vmin=0, vmax=1, cmap="cividis")
+            lines = ax.contour(dims, widths, values, [0.1, TARGET, 0.9], colors="white")
+            ax.clabel(lines, fmt="%g")
+            ax.set_title(f"{name}: recall {title}")
+        example = next(run.problem for run in runs if run.problem.activation == name)
+        grid = [example.replace(dim=dim, width=width) for width in widths for dim in dims]
+        codes = [list(COLOURS).index(each) for each in predicted_limits(grid)]
+        row[2].pcolormesh(
+            dims,
+            widths,
+            np.reshape(codes, measured.shape),
+            vmin=0,
+            vmax=len(COLOURS) - 1,
+            cmap=ListedColormap(list(COLOURS.values())),
+            alpha=0.35,
+        )
+        here = [
+            each
+            for each in cells
+            if each.problem.replace(dim=example.dim, width=example.width) == example
+        ]
+        for noise, colour in COLOURS.items():
+            some = [each.problem for each in here if each.measured == noise]
+            x, y = [each.dim for each in some], [each.width for each in some]
+            style = {"c": colour, "marker": MARKERS[noise], "edgecolors": "black"}
+            row[2].scatter(x, y, s=22, linewidths=0.5, label=noise if some else None, **style)
+        row[2].set_title(f"{name}: what limits it")
+        row[2].legend(fontsize=8, loc="lower left")
+        row[0].set_ylabel("m, units of the MLP")
+        for ax in row:
+            ax.set(xscale="log", yscale="log")
+    for ax in axes[1]:
+        ax.set_xlabel("d, dimensions")
+    figure.colorbar(shown, ax=axes[:, :2], label="recall", location="bottom", shrink=0.5)
+    figure.savefig(HERE.parent / "docs" / "mlp-plane.png", dpi=160)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["draw"])
-    parser.parse_args()
-    draw()
+    parser.add_argument("what", choices=["draw", "report"])
+    {"draw": draw, "report": report}[parser.parse_args().what]()
 
 
 if __name__ == "__main__":
