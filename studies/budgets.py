@@ -7,7 +7,7 @@
 Ten budgets of parameters and four of compute: V 64 to 512, L 4 to 32, N from V to 32 V, attention
 alone, a ReLU or a tanh MLP. A budget is kept if the predicted recall at its best sizes is 0.2 to
 0.95. Next to these sizes 20 allocations are drawn, half of them with all of the budget spent. Eight
-seeds each, the same ones for all allocations of a budget: 2352 runs, about three minutes of a core.
+seeds each, the same ones for all allocations of a budget: 2352 runs, one minute of a core.
 """
 
 from __future__ import annotations

@@ -47,7 +47,6 @@ from .tasks.datasets import RecallStream as RecallStream
 from .tasks.kind import Task as Task
 from .tasks.recall import RecallTask as RecallTask
 from .tasks.recall import Samples as Samples
-from .theory.budgets import Allocation as Allocation
 from .theory.capacity import Solution as Solution
 from .theory.law import Answer as Answer
 from .theory.law import Factor as Factor
