@@ -46,6 +46,7 @@ MADE = {
         vocab=512, samples=[[1e3], [1e4]], dim=[32, 64], length=8, width=256, activation="tanh"
     ),
     "solve": lambda _: recallscope.solve(PROBLEM, "samples", 0.5),
+    "solve within": lambda _: recallscope.solve(PROBLEM, within="parameters=1e4", **QUIET),
     "bound": lambda _: recallscope.bound(PROBLEM),
     "check": lambda _: recallscope.check(PROBLEM, seeds=2, **QUIET),
     "run": lambda _: recallscope.run(PROBLEM, seeds=3, **QUIET),
