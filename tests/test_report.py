@@ -24,10 +24,10 @@ from recallscope.paper.drawings import Drawings, drawings
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
 from recallscope.plotting.pages import panel_drawing
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.pictures import draw_panel, picture_figure
+from recallscope.plotting.picture import draw_panel, picture_figure
 from recallscope.plotting.style import save
 from recallscope.problem import ProblemError
+from recallscope.results.panels import Kind, Panel, Picture, Series
 
 
 @pytest.fixture(scope="module")

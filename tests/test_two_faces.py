@@ -11,7 +11,7 @@ import pytest
 import recallscope
 from recallscope.cli import commands, options
 from recallscope.cli.commands import load_command
-from recallscope.plotting.result import Result
+from recallscope.results.result import Result
 
 ROOT = Path(__file__).parents[1]
 

@@ -27,7 +27,7 @@ from recallscope.audits.summary_tables import (
     worst_tokens,
 )
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
-from recallscope.plotting.panels import Picture
+from recallscope.results.panels import Picture
 
 _MOST_IN_FULL = 6  # checkpoints, beside the table of all
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from recallscope.audits.audit import Audit, CheckpointAudit
 from recallscope.audits.facts import MEMORIES
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.table_facts import SHARES
 
 _NAMED = [f"{100 * share:g} %" for share in SHARES]

@@ -14,11 +14,11 @@ from scipy.special import betaincinv  # type: ignore[import-untyped]
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES
 from recallscope.parts.naming import PARTS
-from recallscope.plotting.labels import describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
+from recallscope.results.labels import describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.choosing import quick_prediction
 from recallscope.theory.prediction import Prediction
 
@@ -122,7 +122,7 @@ class TrainingCurve(Result):
             f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
             f"{LOOK_SAMPLES} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
-        return picture_drawing(Picture(caption=caption, panels=panels))
+        return Drawing("picture", Picture(caption=caption, panels=panels))
 
 
 def _series(

@@ -11,8 +11,8 @@ from recallscope.common.plain import plain
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary
 from recallscope.parts.axes import axis_field
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.choosing import law_in_words, say_extrapolated
 from recallscope.theory.phase_map import target_line
@@ -264,11 +264,4 @@ class PhaseDiagrams(Result):
         return "; ".join(map(repr, self.diagrams))
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.phase_diagram import (
-            draw_phase_diagram,
-            phase_diagram_caption,
-            phase_diagram_figure,
-        )
-
-        data = [diagram.to_dict() for diagram in self.diagrams]
-        return Drawing(data, phase_diagram_figure, draw_phase_diagram, phase_diagram_caption)
+        return Drawing("phase_diagram", [diagram.to_dict() for diagram in self.diagrams])

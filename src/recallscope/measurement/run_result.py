@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from recallscope.measurement.summary import summarise
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
+from recallscope.results.labels import accuracy_label, describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.choosing import law_named, quick_prediction
 
@@ -89,4 +89,4 @@ class RunResult(Result):
             f"{fine[0].test_samples} fresh samples each."
         )
         panel = Panel(title="", x="", y="accuracy", series=series)
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))

@@ -6,7 +6,7 @@ from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.plan import Plan
 from recallscope.planning.solving import size_range
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.question import Ends
 
 _POINTS = 13

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
 from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
+from recallscope.results.labels import accuracy_label, describe_common_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

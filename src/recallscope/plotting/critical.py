@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields
 from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
+from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

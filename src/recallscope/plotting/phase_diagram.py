@@ -12,14 +12,14 @@ from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.plotting.labels import (
+from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
+from recallscope.results.labels import (
     accuracy_label,
     describe_common_fields,
     describe_fields,
     letter,
 )
-from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 
 if TYPE_CHECKING:
     from jaxtyping import Float

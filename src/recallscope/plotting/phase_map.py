@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.patches import Patch
 
-from recallscope.plotting.labels import accuracy_label
 from recallscope.plotting.layout import (
     LETTERS_PER_INCH,
     explain,
@@ -19,6 +18,7 @@ from recallscope.plotting.layout import (
     small_legend,
 )
 from recallscope.plotting.style import COLOURS, label_size_axes
+from recallscope.results.labels import accuracy_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

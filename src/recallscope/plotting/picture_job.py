@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 
-from recallscope.plotting.panels import Picture
-from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.picture import picture_figure
 from recallscope.plotting.style import draw
+from recallscope.results.panels import Picture
 
 
 @dataclass(frozen=True)

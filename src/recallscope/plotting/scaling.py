@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields, letter
 from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
+from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields, letter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

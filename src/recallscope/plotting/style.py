@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
-from recallscope.plotting.labels import axis_label
 from recallscope.plotting.ticks import set_ticks
+from recallscope.results.labels import axis_label
 
 if TYPE_CHECKING:
     from jaxtyping import Float

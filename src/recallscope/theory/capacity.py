@@ -15,10 +15,10 @@ from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.choosing import NoLawError, choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
@@ -116,7 +116,7 @@ class Solution(Result):
         return f"{said}; {self.reason}" if self.reason else said
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields
+        from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
         law = law_named(self.prediction.law)
         if law.seconds(self.problem) > _INSTANT:
@@ -147,7 +147,7 @@ class Solution(Result):
             log_x=True,
         )
         caption = f"{describe_common_fields([fields])}. {law.origin} {self._words()}."
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""

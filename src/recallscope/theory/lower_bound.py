@@ -21,9 +21,9 @@ import numpy as np
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
 from recallscope.common.plain import with_inf
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.problem_arrays import part_without_form
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Bound(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import describe_common_fields
+        from recallscope.results.labels import describe_common_fields
 
         series = [
             Series(
@@ -307,7 +307,7 @@ class Bound(Result):
             f"{describe_common_fields([fields])}. Lower bounds for accuracy {self.accuracy:g} of "
             f"estimators that see only the first gradient. {self.assumption}"
         )
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
 
 def bound(problem: Problem, accuracy: float = 0.5) -> Bound:

@@ -12,9 +12,9 @@ import numpy as np
 
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import SIZES, axis_field
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import between, check_has, ladder, resized
 from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN, Law
@@ -83,10 +83,7 @@ class PhaseMap(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.phase_map import draw_phase_map, phase_map_caption
-        from recallscope.plotting.phase_map import phase_map_figure as figure
-
-        return Drawing(self.figure_data(), figure, draw_phase_map, phase_map_caption)
+        return Drawing("phase_map", self.figure_data())
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> PhaseMap:

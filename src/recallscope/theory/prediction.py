@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 
 from recallscope.common.plain import finite, plain
 from recallscope.parts.registry import part
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
+from recallscope.results.labels import accuracy_label, describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope
@@ -195,7 +195,7 @@ class Prediction(Result, Answer):
         )
 
     def _drawing(self) -> Drawing:
-        return picture_drawing(self.picture())
+        return Drawing("picture", self.picture())
 
     def picture(self) -> Picture:
         """Accuracies and factors with bars, and noises by stage."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.plain import with_inf
-from recallscope.plotting.panels import Kind, Picture
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ACTIVATIONS, Problem
+from recallscope.results.panels import Kind, Picture
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
@@ -86,8 +86,8 @@ class Predictions(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.curves import curves_panel
-        from recallscope.plotting.labels import describe_common_fields
+        from recallscope.results.curves import curves_panel
+        from recallscope.results.labels import describe_common_fields
 
         rows = self.rows()
         names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]
@@ -95,7 +95,7 @@ class Predictions(Result):
         laws = dict.fromkeys(self.columns.get("law", ["three-step"]))
         how = " ".join(law_named(each).origin for each in laws if each is not None)
         caption = f"{describe_common_fields(rows)}. {how}"
-        return picture_drawing(Picture(caption=caption, panels=panels))
+        return Drawing("picture", Picture(caption=caption, panels=panels))
 
 
 def predict_all(

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.results.result import Drawing, Result
 from recallscope.theory import locking
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.noise import budget
@@ -96,9 +96,7 @@ class CheckReport(Result):
         return f"{len(self.comparisons)} comparisons over {self.seeds} seeds: {verdict}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.check import check_caption, check_figure, draw_check
-
-        return Drawing(self.to_dict(), check_figure, draw_check, check_caption)
+        return Drawing("check", self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""

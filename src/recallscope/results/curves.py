@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recallscope.plotting.labels import LETTERS, accuracy_label, axis_label, letter
-from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.problem import ProblemError
+from recallscope.results.labels import LETTERS, accuracy_label, axis_label, letter
+from recallscope.results.panels import Kind, Panel, Series
 
 _MOST_CURVES = 7  # as many colours as there are
 
