@@ -19,7 +19,7 @@ from browser import browser, open_tab
 from inline_code import inline_code
 from lanes import slow_after_first
 from made_up_report import FACTS, RUDE, claims
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper.drawings import Drawings, drawings
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recallscope import __version__
-from recallscope.audits.audit import Audit, CheckpointAudit
 from recallscope.audits.facts import TableFacts
-from recallscope.audits.picture import audit_picture
+from recallscope.audits.picture import audit_picture, checkpoint_picture
 from recallscope.audits.sentences import (
     FACT,
     HOW_GOOD,
@@ -28,6 +27,9 @@ from recallscope.audits.summary_tables import (
 )
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
 from recallscope.results.panels import Picture
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit
 
 _MOST_IN_FULL = 6  # checkpoints, beside the table of all
 
@@ -68,7 +70,7 @@ def _figures(picture: Picture) -> list[dict[str, str]]:
 
 def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
     """What the template needs of one checkpoint."""
-    picture = audit_picture(Audit(checkpoints=(found,)))
+    picture = checkpoint_picture(found)
     facts: TableFacts = found.facts
     return {
         "number": number,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.audits.audit import Audit, CheckpointAudit
 from recallscope.audits.facts import MEMORIES
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.table_facts import SHARES
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit
 
 _NAMED = [f"{100 * share:g} %" for share in SHARES]
 
@@ -18,11 +21,11 @@ _NAMED = [f"{100 * share:g} %" for share in SHARES]
 def audit_picture(found: Audit) -> Picture:
     """What there is to see."""
     if len(found.checkpoints) == 1:
-        return _of_one(found.checkpoints[0])
+        return checkpoint_picture(found.checkpoints[0])
     return _of_several(found)
 
 
-def _of_one(found: CheckpointAudit) -> Picture:
+def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
         caption="Facts: how many a memory may hold for a share of them to be recalled, after one "
         "step of learning and at the end of training, by theory. Spectrum: the share of the "

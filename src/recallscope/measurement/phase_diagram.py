@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from recallscope.common.plain import plain
+from recallscope.common.plain import from_fields, plain
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary
 from recallscope.parts.axes import axis_field
@@ -69,6 +69,12 @@ class PhaseCell:
     predicted: float | None = None
     stage: str | None = None
     term: str | None = None
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> PhaseCell:
+        """The inverse of `to_dict`."""
+        interval = None if document["mean"] is None else document
+        return from_fields(cls, {**document, "measured": {**document, "interval": interval}})
 
     @property
     def difference(self) -> float | None:
@@ -194,11 +200,14 @@ class PhaseDiagram(Result):
         ]
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> PhaseDiagram:
+    def from_dict(cls, document: Mapping[str, Any]) -> PhaseDiagram:
         """The inverse of `to_dict`; the theory is evaluated again."""
-        from recallscope.measurement.phase import phase_diagram_from_dict
-
-        return phase_diagram_from_dict(told)
+        first = document["cells"][0]
+        sizes = {document[axis]["name"]: first[axis] for axis in ("x", "y")}
+        predicted = [each["value"] for each in document["theory_boundary"]]
+        return from_fields(
+            cls, {**document, "problem": document["problem"] | sizes, "theory_boundary": predicted}
+        )
 
     def _words(self) -> str:
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"

@@ -96,3 +96,15 @@ def in_blocks(
         part = out[start : start + _ROWS_AT_ONCE]
         part[:] = draw(source(block), len(part))
     return out
+
+
+def draw_hidden_weights(
+    width: int, dim: int, seed: int, dtype: type[np.floating[Any]] = np.float64
+) -> Float[np.ndarray, "m d"]:
+    """The frozen input weights of the MLP, rows N(0, I_d): a unit token gives N(0, 1) inputs."""
+    return in_blocks(
+        lambda random, rows: random.standard_normal((rows, dim)),
+        (width, dim),
+        lambda block: generator(seed, Role.HIDDEN, width, dim, block=block),
+        dtype,
+    )

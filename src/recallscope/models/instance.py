@@ -10,12 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.models.embeddings import (
-    Embeddings,
-    check_arrays,
-    draw_embeddings,
-    draw_hidden_weights,
-)
+from recallscope.models.embeddings import Embeddings, check_arrays, draw_embeddings
+from recallscope.models.family import draw_hidden_weights
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.tasks.kind import SampleSource, samples_of
 

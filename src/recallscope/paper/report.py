@@ -17,7 +17,7 @@ from urllib.parse import quote
 from recallscope.common.csv_files import check_output, csv_text
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.drawings import Drawings
 from recallscope.paper.figures import ask_for_figure, write_figure

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recallscope import __version__
 from recallscope.planning.picture import plan_picture
-from recallscope.planning.plan import Plan
 from recallscope.planning.sentences import (
     advice,
     details,
@@ -14,6 +15,9 @@ from recallscope.planning.sentences import (
     sources,
 )
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 
 def plan_page(found: Plan) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.plan import Plan
 from recallscope.planning.solving import size_range
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.question import Ends
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 _POINTS = 13
 _AROUND = 30.0  # times what was asked, to both sides

@@ -165,7 +165,7 @@ def run_sharded(
 
     The population (N = ∞) has nothing to cut: it is computed here.
 
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.executors.serial import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
     >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float32")
     >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()

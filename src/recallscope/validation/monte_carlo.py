@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from recallscope.models.activations import activation_of
-from recallscope.models.embeddings import draw_hidden_weights
+from recallscope.models.family import draw_hidden_weights
 from recallscope.models.instance import Instance
 from recallscope.problem import Problem
 
