@@ -50,17 +50,9 @@ def ablate(
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
+    how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
-        found = measure(
-            problem,
-            changes,
-            accuracy,
-            seeds=count,
-            seed=first,
-            progress=display.update,
-            **settings,
-            **place,
-        )
+        found = measure(problem, changes, accuracy, progress=display.update, **how)
     to.show(found, print_ablations)
     for record in found.records:
         if record.reason:

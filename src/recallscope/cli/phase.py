@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
-    ACCURACIES,
     OUTPUT,
     Asked,
-    Seed,
-    Seeds,
     Source,
     Yes,
     given_options,
-    one_of,
     refuse_all_but,
     takes,
 )
@@ -46,33 +42,8 @@ _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms: more take some seconds
 
 
-@takes("problem", "tests", "where", "output", arrays=True)
-def phase(
-    context: typer.Context,
-    asked: Asked,
-    x: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
-    ] = None,
-    y: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="samples=512:65536:30; boundary along it.")
-    ] = None,
-    seeds: Seeds = "4",
-    seed: Seed = "0",
-    accuracy: Annotated[
-        str | None, one_of(ACCURACIES, ", or a metric.", show_default="recall")
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="The accuracy to cross, between 0 and 1.", show_default="0.5"
-        ),
-    ] = None,
-    theory_only: Annotated[
-        bool, typer.Option("--theory-only", help="Closed forms at any size; run nothing.")
-    ] = False,
-    yes: Yes = False,
-    source: Source = None,
-) -> int:
+@takes("problem", "tests", "where", "output", "phase", arrays=True)
+def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source = None) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has seeds of its own. Exit code 1 if a run failed.
@@ -91,6 +62,7 @@ def phase(
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
     to = output_from(asked.output)
+    x, y, seeds, seed, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and _is_store(source):
         from recallscope.api.phase import phase_of_store
@@ -152,19 +124,9 @@ def _measure(
     runs = plan(problem, *axes, 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
     accuracy, target = sought
+    how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
-        return measure(
-            problem,
-            axes[0],
-            axes[1],
-            count,
-            target,
-            accuracy,
-            seed=first,
-            progress=display.update,
-            **settings,
-            **place,
-        )
+        return measure(problem, *axes, count, target, accuracy, progress=display.update, **how)
 
 
 def _is_store(source: str) -> bool:

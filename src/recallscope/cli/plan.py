@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from recallscope.cli.options import Asked, takes
+from recallscope.cli.options import Asked, Page, takes
 from recallscope.cli.output import output_from
 from recallscope.common.csv_files import number_or_text
 
@@ -16,9 +12,7 @@ _WORDS = ("model", "precision", "method", "target_modules", "frequencies", "opti
 @takes("plan", "output")
 def plan(
     asked: Asked,
-    page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html.")
-    ] = None,
+    page: Page = None,
 ) -> int:
     """Plan a training: recall of your facts, what limits it, and what to change.
 

@@ -23,6 +23,7 @@ app = typer.Typer(
     help="List, verify, repair, compact, merge or export the records of a store.",
 )
 
+Sure = Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")]
 _DROPPED = ("failed", "infeasible")
 
 
@@ -82,11 +83,7 @@ def verify(context: typer.Context, asked: Asked) -> int:
 
 @app.command(cls=Command)
 @takes("records")
-def repair(
-    context: typer.Context,
-    asked: Asked,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-) -> None:
+def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
     """Put shards that cannot be used aside, under other names; put doubled records together.
 
     Nothing is deleted: the shards stay in the folder. Run the sweep again for the cells they held.
@@ -114,11 +111,7 @@ def repair(
 
 @app.command(cls=Command)
 @takes("records")
-def upgrade(
-    context: typer.Context,
-    asked: Asked,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-) -> None:
+def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
     """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
 
     Only the marker is written; the shards stay as they are, and are read in any case.
@@ -195,12 +188,7 @@ def merge(
     store, in_json = _opened(context, asked)
     merged = [store.merge(Store(other)) for other in others]
     found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
-    document = {
-        "added": found.added,
-        "better_there": found.better,
-        "completed": found.completed,
-        "conflicts": found.conflicts,
-    }
+    document = dict(zip(("added", "better_there", "completed", "conflicts"), found, strict=True))
     said = (
         f"{found.added} records of {', '.join(others)} were added.",
         found.completed
