@@ -41,10 +41,10 @@ def _facts(found: CheckpointAudit) -> Panel:
         counts = getattr(found.facts, memory)
         series.append(
             Series(
-                label=f"{called}, predicted",
-                kind=Kind.THEORY,
-                x=_NAMED,
-                y=[_known(counts[share]) for share in SHARES],
+                f"{called}, predicted",
+                Kind.THEORY,
+                _NAMED,
+                [_known(counts[share]) for share in SHARES],
                 colour=place,
             )
         )
@@ -52,10 +52,10 @@ def _facts(found: CheckpointAudit) -> Panel:
         seen = found.measured["one_step"]
         series.append(
             Series(
-                label=f"{MEMORIES['one_step']}, measured",
-                kind=Kind.MEASURED,
-                x=_NAMED,
-                y=[_known(seen.measured[share]) for share in SHARES],
+                f"{MEMORIES['one_step']}, measured",
+                Kind.MEASURED,
+                _NAMED,
+                [_known(seen.measured[share]) for share in SHARES],
                 low=[_known(seen.low[share]) for share in SHARES],
                 high=[_known(seen.high[share]) for share in SHARES],
                 colour=0,
@@ -73,15 +73,15 @@ def _spectrum(found: CheckpointAudit) -> Panel:
     dim = found.tables[0].dim
     series = [
         Series(
-            label=table.role,
-            kind=Kind.THEORY,
-            x=[place for place, share in table.statistics.spectrum if share > 0],
-            y=[share for _, share in table.statistics.spectrum if share > 0],
+            table.role,
+            Kind.THEORY,
+            [place for place, share in table.statistics.spectrum if share > 0],
+            [share for _, share in table.statistics.spectrum if share > 0],
             colour=number,
         )
         for number, table in enumerate(found.tables)
     ]
-    flat = Series(label="random rows", kind=Kind.REFERENCE, x=[1, dim], y=[1 / dim] * 2)
+    flat = Series("random rows", Kind.REFERENCE, [1, dim], [1 / dim] * 2)
     return Panel(
         title="spectrum of centred rows",
         x="principal direction",
@@ -104,10 +104,10 @@ def _cosines(found: CheckpointAudit) -> Panel:
         kind = Kind.REFERENCE if how == "random" else Kind.THEORY
         series.append(
             Series(
-                label=called,
-                kind=kind,
-                x=middle[kept].tolist(),
-                y=(shares[kept] * len(shares) / 2).tolist(),
+                called,
+                kind,
+                middle[kept].tolist(),
+                (shares[kept] * len(shares) / 2).tolist(),
                 colour=number,
             )
         )
@@ -124,19 +124,19 @@ def _of_several(found: Audit) -> Picture:
     tables = [each.tables[0] for each in found.checkpoints]
     dims = [
         Series(
-            label=f"{called} ({how})",
-            kind=Kind.MEASURED,
-            x=names,
-            y=[table.statistics.effective_dim[how] for table in tables],
+            f"{called} ({how})",
+            Kind.MEASURED,
+            names,
+            [table.statistics.effective_dim[how] for table in tables],
         )
         for how, called in (("raw", "as they are"), ("centred", "centred"))
     ]
     facts = [
         Series(
-            label=called,
-            kind=Kind.MEASURED,
-            x=names,
-            y=[_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
+            called,
+            Kind.MEASURED,
+            names,
+            [_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
         )
         for memory, called in MEMORIES.items()
     ]

@@ -105,9 +105,7 @@ class TrainingCurve(Result):
                 value = float(getattr(early, f"{predicted}_accuracy"))
                 told = f"{names[predicted]} after three steps, closed form"
                 ends = [steps[0], steps[-1]]
-                series.append(
-                    Series(label=told, kind=Kind.THEORY, x=ends, y=[value, value], colour=0)
-                )
+                series.append(Series(told, Kind.THEORY, ends, [value, value], colour=0))
             return Panel(title=title, x="step", y="share", series=series, log_x=True)
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, False)
@@ -133,10 +131,10 @@ def _series(
     wrong = LOOK_SAMPLES - right
     low, high = (betaincinv(right + 0.5, wrong + 0.5, end).tolist() for end in (0.025, 0.975))
     return Series(
-        label=label,
-        kind=Kind.MEASURED,
-        x=steps,
-        y=values,
+        label,
+        Kind.MEASURED,
+        steps,
+        values,
         low=low if counted else None,
         high=high if counted else None,
         colour=colour,

@@ -249,10 +249,10 @@ def theory_series(
     """What the closed forms say of the same, where they reach the target."""
     known = [search for search in searches if search.theory is not None]
     return Series(
-        label=label,
-        kind=Kind.THEORY,
-        x=[_along(search, x) for search in known],
-        y=[float(search.theory or 0) for search in known],
+        label,
+        Kind.THEORY,
+        [_along(search, x) for search in known],
+        [float(search.theory or 0) for search in known],
         colour=colour,
     )
 

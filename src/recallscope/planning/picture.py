@@ -46,21 +46,16 @@ def _panel(found: Plan, name: str) -> Panel:
     sizes = [size for size, _ in along]
     lines = [
         Series(
-            label=label,
-            kind=Kind.THEORY if end == "value" else Kind.REFERENCE,
-            x=sizes,
-            y=[getattr(recall, end) for _, recall in along],
+            label,
+            Kind.THEORY if end == "value" else Kind.REFERENCE,
+            sizes,
+            [getattr(recall, end) for _, recall in along],
         )
         for label, end in (("recall", "value"), ("low end", "low"), ("high end", "high"))
     ]
     recall = found.laws[0].capacity.recall
     asked = Series(
-        label="asked",
-        kind=Kind.MEASURED,
-        x=[here],
-        y=[recall.value],
-        low=[recall.low],
-        high=[recall.high],
+        "asked", Kind.MEASURED, [here], [recall.value], low=[recall.low], high=[recall.high]
     )
     title = f"recall against {_LABELS[name]}"
     return Panel(title=title, x=_LABELS[name], y="recall", series=[*lines, asked], log_x=True)

@@ -76,10 +76,10 @@ def _series(
         if all(f"{end}_{accuracy}" in row for row in known)
     }
     return Series(
-        label=label,
-        kind=kind,
-        x=[row[along] for row in known],
-        y=[row[accuracy] for row in known],
+        label,
+        kind,
+        [row[along] for row in known],
+        [row[accuracy] for row in known],
         colour=colour,
         **bars,
     )

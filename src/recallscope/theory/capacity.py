@@ -126,18 +126,18 @@ class Solution(Result):
         sizes = [size for size, _ in along]
         predicted = [accuracies[self.accuracy] for _, accuracies in along]
         series = [
-            Series(label=law.about, kind=Kind.THEORY, x=sizes, y=predicted),
+            Series(law.about, Kind.THEORY, sizes, predicted),
             Series(
-                label=f"target {self.target:g}",
-                kind=Kind.REFERENCE,
-                x=[float(sizes[0]), float(sizes[-1])],
-                y=[self.target] * 2,
+                f"target {self.target:g}",
+                Kind.REFERENCE,
+                [float(sizes[0]), float(sizes[-1])],
+                [self.target] * 2,
             ),
         ]
         if self.value is not None:
             label = f"{self.quantity} = {self.value}"
             at = float(self.prediction.accuracies[self.accuracy])
-            series.append(Series(label=label, kind=Kind.MEASURED, x=[self.value], y=[at]))
+            series.append(Series(label, Kind.MEASURED, [self.value], [at]))
         fields = self.problem.to_dict() | {self.quantity: None}
         panel = Panel(
             title="",

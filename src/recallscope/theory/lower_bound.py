@@ -291,16 +291,16 @@ class Bound(Result):
 
         series = [
             Series(
-                label="at least so many samples",
-                kind=Kind.MEASURED,
-                x=list(_BOUNDS),
-                y=[getattr(self, f"{name}_samples") for name in _BOUNDS],
+                "at least so many samples",
+                Kind.MEASURED,
+                list(_BOUNDS),
+                [getattr(self, f"{name}_samples") for name in _BOUNDS],
             )
         ]
         if math.isfinite(self.problem.samples):
             given = [self.problem.samples] * len(_BOUNDS)
             label = f"samples given: {self.problem.samples:g}"
-            series.append(Series(label=label, kind=Kind.REFERENCE, x=list(_BOUNDS), y=given))
+            series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), given))
         panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
         fields = self.problem.to_dict() | {"samples": None}
         caption = (

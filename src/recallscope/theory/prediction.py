@@ -214,20 +214,20 @@ class Prediction(Result, Answer):
         bars = "90 % of the nearest experiments lie within" if self.recorded_error else ""
         bars = bars or ("two numerical standard errors" if self.errors else "")
         shown = Series(
-            label=f"{law.about}; bars: {bars}" if bars else law.about,
-            kind=Kind.MEASURED,
-            x=list(numbers),
-            y=[each.value for each in numbers.values()],
+            f"{law.about}; bars: {bars}" if bars else law.about,
+            Kind.MEASURED,
+            list(numbers),
+            [each.value for each in numbers.values()],
             low=[each.value if each.low is None else each.low for each in numbers.values()],
             high=[each.value if each.high is None else each.high for each in numbers.values()],
         )
         panels = [Panel(title="accuracy", x="", y="predicted accuracy", series=[shown])]
         noises = [
             Series(
-                label=stage.replace("_", " "),
-                kind=Kind.MEASURED,
-                x=[term.replace("_", " ") for term, variance in terms.items() if variance],
-                y=[variance for variance in terms.values() if variance],
+                stage.replace("_", " "),
+                Kind.MEASURED,
+                [term.replace("_", " ") for term, variance in terms.items() if variance],
+                [variance for variance in terms.values() if variance],
             )
             for stage, terms in self.noise.items()
         ]
