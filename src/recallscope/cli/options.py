@@ -256,6 +256,13 @@ _SWEEP = {
     "dry_run": _flag("Print the plan and its cost; run nothing.", "--dry-run"),
     "fail_fast": _flag("Stop at the first cell that fails, or not.", "--fail-fast/--keep-going"),
 }
+_TRAIN = {
+    "seed": (Seed, "0"),
+    "test_samples": _text("COUNT", "Fresh samples to test on.", "4096"),
+    "dtype": (Dtype, "float32"),
+    "device": (Device, "cpu"),
+    "checkpoint": _text("FILE", "Resume from it, and save to it every few seconds."),
+}
 _RECORDS = {
     "store": _text("PLACE", "The folder or address of the records."),
     "as_json": (Json, False),
@@ -274,6 +281,7 @@ _GROUPS = {
     "output": _OUTPUT,
     "records": _RECORDS,
     "sweep": _SWEEP,
+    "train": _TRAIN,
 }
 
 

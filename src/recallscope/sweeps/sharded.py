@@ -150,17 +150,7 @@ class ShardedBatch(Batch):
         )
 
 
-def run_sharded(
-    problem: Problem,
-    seed: int,
-    executor: Executor,
-    shards: int,
-    *,
-    test_samples: int,
-    dtype: str,
-    device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
-) -> Record:
+def run_sharded(problem: Problem, seed: int, executor: Executor, shards: int, **how: Any) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
     The population (N = ∞) has nothing to cut: it is computed here.
@@ -177,16 +167,7 @@ def run_sharded(
         whole = training_batch(instance, workers, advance)
         return ShardedBatch(**vars(whole), instance=instance, executor=executor, shards=shards)
 
-    return run(
-        problem,
-        seed,
-        engine=_engine(problem),
-        test_samples=test_samples,
-        dtype=dtype,
-        device=device,
-        progress=progress,
-        batch_of=cut,
-    )
+    return run(problem, seed, engine=_engine(problem), batch_of=cut, **how)
 
 
 def _engine(problem: Problem) -> str:
