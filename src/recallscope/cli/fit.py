@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.options import (
-    OUTPUT,
-    Asked,
-    Source,
-    Yes,
-    refuse_all_but,
-    takes,
-)
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
@@ -25,12 +18,12 @@ if TYPE_CHECKING:
     from recallscope.measurement.scaling import Scaling
 
 
-@takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
+@options.takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
 def fit(
     context: typer.Context,
-    asked: Asked,
-    source: Source = None,
-    yes: Yes = False,
+    asked: options.Asked,
+    source: options.Source = None,
+    yes: options.Yes = False,
 ) -> int:
     """Measure the power law of a critical size: exponents with intervals, and if it is one.
 
@@ -49,7 +42,7 @@ def fit(
 
     to, powers = output_from(asked.output), _powers(asked.fit["expect"] or [])
     if source is not None:
-        refuse_all_but(("source", "expect", *OUTPUT), context)
+        options.refuse_all_but(("source", "expect", *options.OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
         found = _measure(asked, powers, yes)
@@ -69,7 +62,7 @@ def _powers(given: list[str]) -> dict[str, float]:
     return powers
 
 
-def _measure(asked: Asked, powers: dict[str, float], yes: bool) -> Scaling:
+def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.measurement.axis import check_varied, parse_axis
 

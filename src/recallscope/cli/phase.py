@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
     OUTPUT,
@@ -20,15 +21,6 @@ from recallscope.cli.options import (
     takes,
 )
 from recallscope.cli.output import output_from
-from recallscope.cli.parsing import (
-    closed_form_problem,
-    fill_in,
-    parts_from,
-    problem_to_run,
-    seeds_from,
-    selection_from,
-    settings_from,
-)
 from recallscope.cli.tables.measurement import print_phase, print_phase_map
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError
@@ -68,7 +60,7 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         from recallscope.api.phase import phase_of_store
 
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *asked.problem], context)
-        chosen = selection_from(asked.problem, given_options(context))
+        chosen = parsing.selection_from(asked.problem, given_options(context))
         found = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
@@ -77,7 +69,7 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         from recallscope.theory.phase_map import phase_map
 
         axes = _axes(asked.problem, x, y)
-        problem = closed_form_problem(asked.problem)
+        problem = parsing.closed_form_problem(asked.problem)
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
@@ -85,7 +77,13 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         return 0
     else:
         found = [
-            _measure(asked, _axes(asked.problem, x, y), seeds_from(seeds, seed, 2**62), sought, yes)
+            _measure(
+                asked,
+                _axes(asked.problem, x, y),
+                parsing.seeds_from(seeds, seed, 2**62),
+                sought,
+                yes,
+            )
         ]
     to.show(PhaseDiagrams(diagrams=found), print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
@@ -97,10 +95,10 @@ def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, 
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
-    fields = axes_of(parts_from(options))
+    fields = axes_of(parsing.parts_from(options))
     axes = parse_axis(x, fields), parse_axis(y, fields)
     for axis in axes:
-        fill_in(options, axis.name, axes)
+        parsing.fill_in(options, axis.name, axes)
     return axes
 
 
@@ -112,8 +110,8 @@ def _measure(
     yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
-    problem, arrays = problem_to_run(asked.problem, [axis.name for axis in axes])
-    settings = settings_from(asked.tests, arrays)
+    problem, arrays = parsing.problem_to_run(asked.problem, [axis.name for axis in axes])
+    settings = parsing.settings_from(asked.tests, arrays)
     (count, first), place = seeds, place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings

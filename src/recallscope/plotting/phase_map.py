@@ -10,13 +10,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.patches import Patch
 
-from recallscope.plotting.layout import (
-    LETTERS_PER_INCH,
-    explain,
-    needed,
-    panel_grid,
-    small_legend,
-)
+from recallscope.plotting import layout
 from recallscope.plotting.style import COLOURS, label_size_axes
 from recallscope.results.labels import accuracy_label
 
@@ -57,10 +51,10 @@ def phase_map_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    figure, (axes,) = panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
+    figure, (axes,) = layout.panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
     _draw(axes, plane)
-    axes.set_title(fill(title, int(LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
-    explain(figure, _handles(plane), phase_map_caption(plane) if caption else "")
+    axes.set_title(fill(title, int(layout.LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    layout.explain(figure, _handles(plane), phase_map_caption(plane) if caption else "")
     return figure
 
 
@@ -71,9 +65,9 @@ def phase_map_panels(plane: Mapping[str, Any]) -> int:
 
 def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
     """Draw on axes of your own; `plane` is what `phase_map_figure` takes."""
-    (one,) = needed(axes, phase_map_panels(plane))
+    (one,) = layout.needed(axes, phase_map_panels(plane))
     _draw(one, plane)
-    small_legend(one, _handles(plane))
+    layout.small_legend(one, _handles(plane))
 
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:

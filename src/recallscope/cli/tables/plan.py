@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from recallscope.cli.tables.output import print_table, say
+from recallscope.planning import sentences
 from recallscope.planning.plan import Plan
-from recallscope.planning.sentences import (
-    advice,
-    details,
-    first_line,
-    headline,
-    plan_tables,
-    sources,
-)
 
 
 def print_plan(found: Plan) -> None:
-    say(first_line(found), headline(found), *details(found), advice(found))
-    for each in plan_tables(found):
+    say(
+        sentences.first_line(found),
+        sentences.headline(found),
+        *sentences.details(found),
+        sentences.advice(found),
+    )
+    for each in sentences.plan_tables(found):
         print_table(each.head, each.rows)
-    say(*sources(found))
+    say(*sentences.sources(found))
