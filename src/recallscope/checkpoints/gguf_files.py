@@ -127,13 +127,7 @@ def _content(header: _Header, path: Path, size: int) -> GgufContent:
             if start + offset + row_bytes * shape[0] > size:
                 raise header.corrupt(f"its tensor {name!r:.80} is cut off")
             tables[name] = stored_table.StoredTable(
-                name=name,
-                kind=called,
-                rows=shape[0],
-                dim=shape[1],
-                where=(path, start + offset),
-                row_bytes=row_bytes,
-                decode=decode,
+                name, called, shape[0], shape[1], (path, start + offset), row_bytes, decode
             )
     tokens = kept.get(_TOKENS)
     return GgufContent(tables, tokens if isinstance(tokens, list) else None)

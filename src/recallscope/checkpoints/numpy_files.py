@@ -40,14 +40,10 @@ def npy_table(path: Path) -> stored_table.StoredTable:
                     f"the file {str(path)!r:.200} claims {claimed} bytes and has {size - start}"
                 )
             if not by_columns:
+                row_bytes, decode = kind.itemsize * shape[1], stored_table.plain_numbers(kind.str)
+                place = (path, start)
                 return stored_table.StoredTable(
-                    name=path.stem,
-                    kind=str(kind),
-                    rows=shape[0],
-                    dim=shape[1],
-                    where=(path, start),
-                    row_bytes=kind.itemsize * shape[1],
-                    decode=stored_table.plain_numbers(kind.str),
+                    path.stem, str(kind), shape[0], shape[1], place, row_bytes, decode
                 )
             _check_memory(path, claimed)
             content = np.frombuffer(file.read(claimed), dtype=kind)

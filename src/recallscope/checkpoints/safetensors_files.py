@@ -42,16 +42,11 @@ def safetensors_tables(path: Path) -> dict[str, stored_table.StoredTable]:
             )
         taken.append((first, end))
         if stored_table.is_table(shape) and (kind in _NUMPY or kind == "BF16"):
+            numbers = _NUMPY.get(kind)
+            decode = stored_table.plain_numbers(numbers) if numbers else stored_table.bfloat16
+            place, row_bytes = (path, start + first), _SIZES[kind] * shape[1]
             found[name] = stored_table.StoredTable(
-                name=name,
-                kind=kind,
-                rows=shape[0],
-                dim=shape[1],
-                where=(path, start + first),
-                row_bytes=_SIZES[kind] * shape[1],
-                decode=stored_table.bfloat16
-                if kind == "BF16"
-                else stored_table.plain_numbers(_NUMPY[kind]),
+                name, kind, shape[0], shape[1], place, row_bytes, decode
             )
     taken.sort()
     if any(after[0] < before[1] for before, after in itertools.pairwise(taken)):

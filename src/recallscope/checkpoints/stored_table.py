@@ -23,7 +23,7 @@ Decode = Callable[[np.ndarray], np.ndarray]
 MOST_ROWS, MOST_DIM = 2**31, 2**16
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class StoredTable:
     """Rows of numbers, one after another, in a file or in memory.
 

@@ -77,6 +77,11 @@ class Command(TyperCommand):
                 each.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
 
 
+def command_group(name: str, help: str) -> typer.Typer:
+    """Commands below one name."""
+    return typer.Typer(name=name, rich_markup_mode=None, add_completion=False, help=help)
+
+
 def one_of(
     choices: Sequence[str] | str, more: str = ".", *flags: str, argument: bool = False, **how: Any
 ) -> Any:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import resumable, workers_from
-from recallscope.cli.options import Asked, Command, Json, one_of, takes
+from recallscope.cli.options import Asked, Command, Json, command_group, one_of, takes
 from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.paper.claim import Claim, Finding
 
-app = typer.Typer(
-    name="paper",
-    rich_markup_mode=None,
-    add_completion=False,
-    help="The claims of arXiv 2603.15923: measurements, verdicts and figures.",
-)
+app = command_group("paper", COMMANDS["paper"])
 
 _OWN_RUNS = "recallscope-paper"  # as in the API, which is not loaded for a list of options
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Asked, Command, one_of, takes
+from recallscope.cli.options import Asked, Command, command_group, one_of, takes
 from recallscope.cli.tables.output import print_either, say
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError, choice
@@ -16,12 +17,7 @@ from recallscope.problem import ProblemError, choice
 if TYPE_CHECKING:
     from recallscope.store.store import Store
 
-app = typer.Typer(
-    name="records",
-    rich_markup_mode=None,
-    add_completion=False,
-    help="List, verify, repair, compact, merge or export the records of a store.",
-)
+app = command_group("records", COMMANDS["records"])
 
 Sure = Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")]
 _DROPPED = ("failed", "infeasible")

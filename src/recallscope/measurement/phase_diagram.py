@@ -70,12 +70,6 @@ class PhaseCell:
     stage: str | None = None
     term: str | None = None
 
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> PhaseCell:
-        """The inverse of `to_dict`."""
-        interval = None if document["mean"] is None else document
-        return from_fields(cls, {**document, "measured": {**document, "interval": interval}})
-
     @property
     def difference(self) -> float | None:
         """Predicted minus measured."""
@@ -200,14 +194,17 @@ class PhaseDiagram(Result):
         ]
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> PhaseDiagram:
-        """The inverse of `to_dict`; the theory is evaluated again."""
-        first = document["cells"][0]
-        sizes = {document[axis]["name"]: first[axis] for axis in ("x", "y")}
-        predicted = [each["value"] for each in document["theory_boundary"]]
-        return from_fields(
-            cls, {**document, "problem": document["problem"] | sizes, "theory_boundary": predicted}
-        )
+    def from_dict(cls, told: Mapping[str, Any]) -> PhaseDiagram:
+        """The inverse of `to_dict`."""
+        given = dict(told)
+        cells = [
+            cell | {"measured": cell | {"interval": None if cell["mean"] is None else cell}}
+            for cell in given["cells"]
+        ]
+        sizes = {given[axis]["name"]: cells[0][axis] for axis in ("x", "y")}
+        given |= {"problem": given["problem"] | sizes, "cells": cells}
+        given["theory_boundary"] = [each["value"] for each in given["theory_boundary"]]
+        return from_fields(cls, given)
 
     def _words(self) -> str:
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.advised import Advised
 from recallscope.common.plain import finite, plain
 from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
@@ -32,30 +32,24 @@ _NO = 0.01  # a p-value below which a law is refused
 _TWO_SIDED_95 = 2 * 1.959964
 
 
-class FitStatus(StrEnum):
+class FitStatus(Advised):
     """Whether to believe a law.
 
     >>> print(FitStatus.POOR_FIT.advice)
     Points miss the law by more than their errors; narrow the ranges, or look at the residuals.
     """
 
-    OK = "ok"
-    POOR_FIT = "poor_fit"
-    UNDETERMINED = "undetermined"
-
-    @property
-    def advice(self) -> str:
-        """One sentence on what the status means and what to do about it."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    FitStatus.OK: "A power law agrees with every point to within its error.",
-    FitStatus.POOR_FIT: "Points miss the law by more than their errors; "
-    "narrow the ranges, or look at the residuals.",
-    FitStatus.UNDETERMINED: "Too few critical sizes were reached to tell; "
-    "add values to each axis, or widen the range searched.",
-}
+    OK = "ok", "A power law agrees with every point to within its error."
+    POOR_FIT = (
+        "poor_fit",
+        "Points miss the law by more than their errors; narrow the ranges, or look at the "
+        "residuals.",
+    )
+    UNDETERMINED = (
+        "undetermined",
+        "Too few critical sizes were reached to tell; add values to each axis, or widen the range "
+        "searched.",
+    )
 
 
 class Points(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from recallscope.theory.choosing import NoLawError, choose, law_named, predict_p
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
 from recallscope.theory.prediction import Prediction
-
-if TYPE_CHECKING:
-    pass
 
 _AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -174,7 +174,9 @@ def phase_map(
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
     numbers = _numbers(choice.law, cells, accuracy)
-    binding = _binding(choice.law, cells, accuracy)
+    binding, limits = [(None, None)] * len(cells), choice.law.binds
+    if limits is not None:
+        binding = _asked(choice.law, cells, lambda some: limits(some, accuracy), (None, None))
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -219,32 +221,25 @@ def no_phase_map(
 
 def _numbers(law: Law, cells: Sequence[Problem], accuracy: str) -> list[float]:
     """An accuracy of each problem, NaN where the law does not give it."""
-    numbers = [math.nan] * len(cells)
+
+    def ask(some: list[Problem]) -> list[float]:
+        answers = law.predict(some, NOTHING_GIVEN)
+        return [each.accuracies.get(accuracy, math.nan) for each in answers]
+
+    return _asked(law, cells, ask, math.nan)
+
+
+def _asked(
+    law: Law, cells: Sequence[Problem], ask: Callable[[list[Problem]], Sequence[Any]], missing: Any
+) -> list[Any]:
+    """What is said of each problem that the law applies to, asked in blocks."""
+    found = [missing] * len(cells)
     places = [place for place, each in enumerate(cells) if law.applies(each) is None]
-    for some in _in_blocks(places):
-        answers = law.predict([cells[place] for place in some], NOTHING_GIVEN)
-        for place, answer in zip(some, answers, strict=True):
-            numbers[place] = answer.accuracies.get(accuracy, math.nan)
-    return numbers
-
-
-def _binding(
-    law: Law, cells: Sequence[Problem], accuracy: str
-) -> list[tuple[str | None, str | None]]:
-    """The stage and the noise that limit each problem; None where a law has no noises."""
-    binding: list[tuple[str | None, str | None]] = [(None, None)] * len(cells)
-    if law.binds is None:
-        return binding
-    places = [place for place, each in enumerate(cells) if law.applies(each) is None]
-    for some in _in_blocks(places):
-        found = law.binds([cells[place] for place in some], accuracy)
-        for place, bound in zip(some, found, strict=True):
-            binding[place] = bound
-    return binding
-
-
-def _in_blocks(places: list[int]) -> list[list[int]]:
-    return [places[start : start + _AT_ONCE] for start in range(0, len(places), _AT_ONCE)]
+    for start in range(0, len(places), _AT_ONCE):
+        some = places[start : start + _AT_ONCE]
+        for place, each in zip(some, ask([cells[place] for place in some]), strict=True):
+            found[place] = each
+    return found
 
 
 def target_line(

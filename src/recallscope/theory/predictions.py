@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.plain import with_inf
+from recallscope.parts.axes import SIZES
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.results.panels import Kind, Picture
 from recallscope.results.result import Drawing, Result
@@ -18,7 +19,6 @@ from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.laws.three_step import OVERFLOW
 from recallscope.theory.problem_arrays import ProblemArrays, problem_arrays
-from recallscope.theory.sizes import SIZES
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.results.result import Drawing, Result
 from recallscope.theory import locking
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of, form_of
-from recallscope.theory.sizes import SIZES
 from recallscope.validation.monte_carlo import Term, measure
 
 FACTORS = (0.5, 1.0, 2.0)

@@ -89,7 +89,7 @@ def _capacity(question: Question) -> Capacity | str:
 
 PART = Law(
     applies=_applies,
-    predict=end_answers.predict_end,
+    **end_answers.SHARED,
     kind=LawKind.DERIVED,
     priority=60,
     tested=_TESTED,
@@ -98,8 +98,5 @@ PART = Law(
     widens=_WIDENS,
     capacity=_capacity,
     facts={"trained": trained_facts},
-    seconds=end_answers.seconds,
-    about="predicted after training",
     origin="After training: the memory is derived, attention is given.",
-    explain=end_answers.explain_end,
 )

@@ -65,7 +65,7 @@ def _comparisons() -> list[ComparedProblem]:
 
 PART = Law(
     applies=_applies,
-    predict=end_answers.predict_end,
+    **end_answers.SHARED,
     kind=LawKind.FITTED,
     priority=60,
     tested=end_answers.MEASURED,
@@ -73,8 +73,5 @@ PART = Law(
     recorded_error=_recorded_error,
     widens=0.25,
     comparisons=_comparisons,
-    seconds=end_answers.seconds,
-    about="predicted after training",
     origin="After training: the memory is derived, attention is a fitted law.",
-    explain=end_answers.explain_end,
 )
