@@ -7,19 +7,16 @@ of the last two steps costs 2 V d multiply-adds for its two products with the ou
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.label_softmax import mean_outputs
 from recallscope.learning.memory import store_uniform
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:

@@ -8,18 +8,15 @@ third step adds d², or 2 m d.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from recallscope.common.shapes import Float
 from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.memory import store_marked, store_uniform
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:

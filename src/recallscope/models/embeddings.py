@@ -11,18 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from recallscope.common.formatting import format_bytes
 from recallscope.common.given_files import open_regular
 from recallscope.common.machine import machine_memory
+from recallscope.common.shapes import Float, Shaped
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Shaped
 
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 _UNFOLDED = 2**29  # bytes that arrays may take, however small the file is

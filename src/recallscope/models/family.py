@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from recallscope.models.embeddings import Embeddings
 
 _ROWS_AT_ONCE = 4096

@@ -12,6 +12,7 @@ from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 from recallscope.results.labels import (
@@ -22,7 +23,6 @@ from recallscope.results.labels import (
 )
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.panels import Kind, Panel, Picture, Series
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
+from recallscope.common.shapes import Float
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import axis_label
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -21,11 +21,9 @@ from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
 from recallscope.common.advised import Advised
 from recallscope.common.plain import finite, plain
+from recallscope.common.shapes import Bool, Float
 from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
 _NO = 0.01  # a p-value below which a law is refused

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.common.formatting import format_duration
+from recallscope.common.shapes import Float
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
@@ -18,9 +19,6 @@ from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import between, check_has, ladder, resized
 from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN, Law
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
 _AT_ONCE = 4096

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.common.plain import with_inf
+from recallscope.common.shapes import Float
 from recallscope.parts.axes import SIZES
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.results.panels import Kind, Picture
@@ -19,9 +20,6 @@ from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.laws.three_step import OVERFLOW
 from recallscope.theory.problem_arrays import ProblemArrays, problem_arrays
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _PLAIN = ("embedding", "trigger_in_values")
 

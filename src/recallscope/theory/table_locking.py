@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.theory.table_moments import TableMoments
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from recallscope.theory.table_moments import Rows
 
     Shares = Float[np.ndarray, " V"]

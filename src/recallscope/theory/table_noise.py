@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.theory.table_locking import attention_law
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from recallscope.theory.table_moments import TableMoments
 
 

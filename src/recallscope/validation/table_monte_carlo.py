@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.validation.monte_carlo import Term
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from recallscope.models.embeddings import Embeddings
 
     Rows = Float[np.ndarray, "V d"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float
 from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
@@ -19,7 +20,6 @@ from recallscope.learning.training.grid import LOOK_SAMPLES, grid
 from recallscope.learning.training.trainee import trainee_of
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from torch import nn
     from torch.optim import Optimizer
 
