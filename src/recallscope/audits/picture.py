@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.audits.facts import MEMORIES
+from recallscope.audits.facts import MEMORIES, Counts
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.table_facts import SHARES
 
@@ -36,31 +36,23 @@ def checkpoint_picture(found: CheckpointAudit) -> Picture:
 
 
 def _facts(found: CheckpointAudit) -> Panel:
-    series = []
-    for place, (memory, called) in enumerate(MEMORIES.items()):
-        counts = getattr(found.facts, memory)
-        series.append(
-            Series(
-                f"{called}, predicted",
-                Kind.THEORY,
-                _NAMED,
-                [_known(counts[share]) for share in SHARES],
-                colour=place,
-            )
+    def known(counts: Counts) -> list[float]:
+        return [_known(counts[share]) for share in SHARES]
+
+    series = [
+        Series(
+            f"{called}, predicted",
+            Kind.THEORY,
+            _NAMED,
+            known(getattr(found.facts, memory)),
+            colour=place,
         )
-    if "one_step" in found.measured:
-        seen = found.measured["one_step"]
-        series.append(
-            Series(
-                f"{MEMORIES['one_step']}, measured",
-                Kind.MEASURED,
-                _NAMED,
-                [_known(seen.measured[share]) for share in SHARES],
-                low=[_known(seen.low[share]) for share in SHARES],
-                high=[_known(seen.high[share]) for share in SHARES],
-                colour=0,
-            )
-        )
+        for place, (memory, called) in enumerate(MEMORIES.items())
+    ]
+    if seen := found.measured.get("one_step"):
+        label, values = f"{MEMORIES['one_step']}, measured", known(seen.measured)
+        ends = {"low": known(seen.low), "high": known(seen.high)}
+        series.append(Series(label, Kind.MEASURED, _NAMED, values, **ends, colour=0))
     return Panel(title="facts", x="share of facts recalled", y="facts", series=series, log_y=True)
 
 

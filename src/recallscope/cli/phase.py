@@ -56,7 +56,7 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
     to = output_from(asked.output)
     x, y, seeds, seed, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
-    if source is not None and _is_store(source):
+    if source is not None and ("://" in source or Path(source).is_dir()):
         from recallscope.api.phase import phase_of_store
 
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *asked.problem], context)
@@ -125,7 +125,3 @@ def _measure(
     how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
         return measure(problem, *axes, count, target, accuracy, progress=display.update, **how)
-
-
-def _is_store(source: str) -> bool:
-    return "://" in source or Path(source).is_dir()

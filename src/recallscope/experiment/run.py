@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch
 from recallscope.cell import device_name
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
+from recallscope.executors.same_code import installed_version
 from recallscope.experiment.metric import measured
 from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.learner import Outcome, Setup, ready, tested
@@ -278,13 +278,8 @@ def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float)
 
 @cache
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("recallscope", "torch", "numpy"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
+    packages = {name: installed_version(name) for name in ("recallscope", "torch", "numpy")}
+    return {"python": platform.python_version()} | packages
 
 
 @cache

@@ -74,14 +74,10 @@ def check_caption(report: Mapping[str, Any]) -> str:
 
 def _by_noise(report: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     """The comparisons of each panel, in the order of the stages."""
-    panels: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    stages, panels = list(_STAGES), dict[tuple[str, str], list[Mapping[str, Any]]]()
     for comparison in report["comparisons"]:
         panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
-    return [panels[panel] for panel in sorted(panels, key=lambda each: _order(each[0]))]
-
-
-def _order(stage: str) -> int:
-    return list(_STAGES).index(stage)
+    return [panels[panel] for panel in sorted(panels, key=lambda each: stages.index(each[0]))]
 
 
 def _sizes(report: Mapping[str, Any]) -> list[str]:

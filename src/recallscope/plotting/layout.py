@@ -41,7 +41,8 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
     """Add legend and caption, for which the figure grows."""
     width = figure.get_figwidth()
     lines = wrap(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
-    labels = [fill(str(each.get_label()), _letters(width)) for each in handles]
+    letters = int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))
+    labels = [fill(str(each.get_label()), letters) for each in handles]
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     columns = max(1, int((width - 0.1) / (longest / LETTERS_PER_INCH + _HANDLE)))
     rows = math.ceil(sum(label.count("\n") + 1 for label in labels) / columns)
@@ -85,7 +86,3 @@ def needed(axes: Sequence[Axes], count: int) -> Sequence[Axes]:
             f"them with plt.subplots(1, {count})"
         )
     return axes
-
-
-def _letters(width: float) -> int:
-    return int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))
