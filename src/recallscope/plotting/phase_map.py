@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from recallscope.plotting import layout
 from recallscope.plotting.style import COLOURS, label_size_axes
 from recallscope.results.labels import accuracy_label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _LEVELS = (0.1, 0.5, 0.9)
 _PALE = 0.45

@@ -10,20 +10,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from recallscope.common.shapes import Float
 from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.panels import Kind, Panel, Picture, Series
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches

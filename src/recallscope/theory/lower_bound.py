@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
 from recallscope.common.plain import with_inf
@@ -25,9 +26,6 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.results.result import Drawing, Result
 from recallscope.theory.problem_arrays import part_without_form
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _BOUNDS = ("gradient", "counting", "coverage")
 ASSUMPTION = (
