@@ -11,7 +11,7 @@ from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.measurement import print_ablations
 from recallscope.common.formatting import printable
-from recallscope.record import accuracy_name
+from recallscope.record import Status, accuracy_name
 
 _ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
@@ -46,7 +46,6 @@ def ablate(
     from recallscope.cell import Settings
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.ablation import named, plan
-    from recallscope.record import Status
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)

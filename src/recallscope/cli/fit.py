@@ -11,7 +11,7 @@ from recallscope.cli.execution import check_time_of_searches, place_from, resuma
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
-from recallscope.common.csv_files import number_or_text
+from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def fit(
           --vary dim=64:160:5 --vary length=8:32:5 --table law.csv --figure law.pdf
       recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """
-    from recallscope.common.csv_files import read_csv
     from recallscope.measurement.scaling import scaling_from_rows
     from recallscope.statistics.power_law import FitStatus
 

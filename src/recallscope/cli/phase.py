@@ -22,7 +22,7 @@ from recallscope.cli.options import (
 )
 from recallscope.cli.output import output_from
 from recallscope.cli.tables.measurement import print_phase, print_phase_map
-from recallscope.common.csv_files import number_or_text
+from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
@@ -49,7 +49,6 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
       recallscope phase --theory-only --x dim=1k:16k:40 --y vocab=1M:1B:40 --samples 1e12 \\
           --length 4096 --figure map.pdf
     """
-    from recallscope.common.csv_files import read_csv
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
