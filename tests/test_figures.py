@@ -115,8 +115,8 @@ def test_every_kind_is_drawn_on_axes_of_the_users(name):
 def test_fonts_are_truetype_in_pdf_and_text_is_text_in_svg(name):
     figure = FIGURES[name]()
     pdf, svg = io.BytesIO(), io.BytesIO()
-    draw(figure, pdf, "pdf")
-    draw(figure, svg, "svg")
+    pdf.write(draw(figure, "pdf"))
+    svg.write(draw(figure, "svg"))
     whole = pdf.getvalue()
     for packed in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", whole, re.DOTALL):
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 from recallscope.plotting.picture import picture_figure
@@ -29,9 +28,4 @@ class PictureJob:
         if len(self.kinds) > 1:  # laid out once for all of them
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
-        contents = []
-        for kind in self.kinds:
-            drawn = io.BytesIO()
-            draw(figure, drawn, kind)
-            contents.append(drawn.getvalue())
-        return contents
+        return [draw(figure, kind) for kind in self.kinds]

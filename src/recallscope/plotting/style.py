@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from matplotlib import rc_context
@@ -67,20 +67,21 @@ def check_path(path: str | Path) -> Path:
     return check_output(path, "figure", FORMATS)
 
 
-def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
+def draw(figure: Figure, kind: str) -> bytes:
     """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
     # TrueType in a PDF, as publishers ask for; text in an SVG stays text.
+    file = io.BytesIO()
     fonts = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
     with rc_context({"svg.hashsalt": "recallscope"}), rc_context(fonts):  # type: ignore[arg-type]
         figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
+    return file.getvalue()
 
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure beside the path and then move it there: no half of one is ever seen."""
     path = check_path(path)
-    kind = path.suffix[1:].lower()
-    with written_beside(path, "figure") as part, part.open("wb") as file:
-        draw(figure, file, kind)
+    with written_beside(path, "figure") as part:
+        part.write_bytes(draw(figure, path.suffix[1:].lower()))
 
 
 def write_caption(caption: str, figure: Path) -> None:

@@ -7,7 +7,6 @@ the Arrow PyCapsule interface, and a figure that a notebook shows beside it.
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Callable, Sequence
 from html import escape
@@ -134,9 +133,7 @@ class Result(Plain):
             figure = drawing.figure()
         except ProblemError as error:  # there may be nothing to draw
             return f"<p>{escape(str(error))}</p>"
-        drawn = io.BytesIO()
-        _plotting("style").draw(figure, drawn, "png")
-        image = base64.b64encode(drawn.getvalue()).decode()
+        image = base64.b64encode(_plotting("style").draw(figure, "png")).decode()
         described = escape(drawing.caption(), quote=True)
         width = round(96 * figure.get_figwidth())
         return f'<img src="data:image/png;base64,{image}" alt="{described}" width="{width}">'
