@@ -51,8 +51,12 @@ def test_a_phase_diagram_over_a_field_of_a_plugin(command, tmp_path):
     assert (tmp_path / "lean.png").stat().st_size > 1000
     plane = phase_map(PROBLEM, ("dim", [8, 16]), ("lean", [0.0, 1.0]))
     assert plane.accuracy.tolist() == [[0.25, 1.0], [0.125, 0.5]]
-    plane = phase_map(PROBLEM, ("dim", [8, 16]), ("lean", [0.5, 1.5]))
-    assert [problem.lean for problem in plane.problems] == [0.5, 0.5, 1.5, 1.5]
+    seen = []
+    plane = phase_map(
+        PROBLEM, ("dim", [8, 16]), ("lean", [0.5, 1.5]), progress=lambda *far: seen.append(far)
+    )
+    assert seen == [(4, 8)]  # this law names no noises
+    assert [problem.lean for problem in plane.corners] == [0.5, 0.5, 1.5, 1.5]
     assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
 
 

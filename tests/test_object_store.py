@@ -224,10 +224,12 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
         assert len(list(folder.glob(".lock-*"))) == 1
         writer.send_signal(signal.SIGKILL)
     assert len(list(folder.glob(".lock-*"))) == 1
-    assert sweep(CELLS, place, test_samples=64).ran == 18
+    with pytest.warns(StoreWarning, match="to see whether its owner still runs"):
+        assert sweep(CELLS, place, test_samples=64).ran == 18
     assert not list(folder.glob(".lock-*"))
 
 
+@pytest.mark.filterwarnings("ignore:the store .* has a lock")
 def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, folder):
     """Also if it shows signs of life again before it writes."""
     with Store(place).writing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import resource
@@ -14,6 +15,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import filelock
 import pytest
 
 from counting import Counting
@@ -26,6 +28,7 @@ from recallscope.executors.limits import Limits
 from recallscope.executors.processes import Processes
 from recallscope.executors.registry import running
 from recallscope.executors.serial import Serial
+from recallscope.store.files import ReadOnlyError
 from recallscope.store.keys import CellKeys
 from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.dispatch import run_cells
@@ -263,6 +266,19 @@ def test_a_disk_that_fills_up_costs_only_what_was_not_written(tmp_path, undistur
     assert 1 <= Store(tmp_path).verify().records < 18
     sweep(CELLS, tmp_path, test_samples=64)
     assert results(Store(tmp_path).records()) == undisturbed
+
+
+def test_a_store_that_nobody_may_write_to_serves_a_sweep_that_is_done(tmp_path, monkeypatch):
+    cells = [(PROBLEM, seed) for seed in range(2)]
+    sweep(cells, tmp_path)
+
+    def refused(lock, **options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", refused)
+    assert sweep(cells, tmp_path).ran == 0
+    with pytest.raises(ReadOnlyError, match="Read-only file system"):
+        sweep([*cells, (PROBLEM, 2)], tmp_path)
 
 
 def test_an_interrupt_while_writing_doubles_nothing(tmp_path, undisturbed, monkeypatch):

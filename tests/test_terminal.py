@@ -164,7 +164,7 @@ def test_a_table_shows_markup_and_codes_of_emoji_as_text(capsys):
 
 def test_progress_shows_markup_as_text(capsys, monkeypatch):
     monkeypatch.setattr("recallscope.cli.progress._PATIENCE", 0.0)
-    monkeypatch.setattr("recallscope.cli.progress._BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("recallscope.cli.progress._FIRST_LINE", 0.0)
     with ProgressDisplay(HOSTILE) as display:
         display.update(1, 2, "[/red]")
         display.say(HOSTILE)

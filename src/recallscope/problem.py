@@ -37,7 +37,7 @@ from recallscope.parts.registry import packed, unpack
 SCHEMA_VERSION = 2
 """Of keys: 1 left out what was the default. What a part gives is up to the part's own version."""
 
-ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity")
+ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity", "centred-relu")
 REGIMES = ("limit", "literal")
 DTYPES = ("float32", "float64")
 

@@ -29,7 +29,7 @@ from recallscope.problem import ProblemError
 _MOST_CHECKPOINTS = 1000
 _WORTH_SAYING = 2**31  # bytes of matrices
 _CALLED_UNUSED = re.compile(r"[<\[|]*\W*(?:unused|reserved|extra_id|padding|dummy)", re.IGNORECASE)
-_EXPERIMENTS = 1.0  # as much work as the rest, when they are asked for
+_FACTS, _EXPERIMENTS = 2.0, 2.0  # the time that they take, that for going through all rows is 1
 
 
 def audit(
@@ -116,7 +116,7 @@ def _audited(
     for each in stored:
         _check_memory(each)
     rows = sum(each.rows + work(each.rows, each.dim) for each in stored)
-    total = rows * (1 + _EXPERIMENTS * measure)
+    total = rows * (1 + _FACTS + _EXPERIMENTS * measure)
     done = 0
 
     def advance(more: int) -> None:
@@ -147,10 +147,14 @@ def _audited(
         )
     pair = paired_rows(used[0], used[-1] if len(used) > 1 else None)
     ranks = [each.statistics.rank for each in audited]
-    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]))
 
-    def experimented(share: float, of: float) -> None:
-        progress(rows * (1 + _EXPERIMENTS * share / of), total)
+    def counted(part: float, of: float) -> None:
+        progress(rows * (1 + _FACTS * part / of), total)
+
+    def experimented(part: float, of: float) -> None:
+        progress(rows * (1 + _FACTS + _EXPERIMENTS * part / of), total)
+
+    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]), counted)
 
     return CheckpointAudit(
         name=checkpoint.name,

@@ -7,7 +7,7 @@ matrix between the two tables, filled by one step of learning or by training to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,16 +80,22 @@ def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]
 
 
 def facts_of(
-    pair: tuple[Rows, Rows], moments: tuple[Moments, Moments], ranks: tuple[int, int]
+    pair: tuple[Rows, Rows],
+    moments: tuple[Moments, Moments],
+    ranks: tuple[int, int],
+    progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> TableFacts:
     """What memories on these rows hold, by theory; ranks are of centred rows."""
+    parts = len(TREATMENTS) + 2
     dim = pair[0].shape[1]
     answers = whitened(pair[1])
     one_step = dict(facts_held("one_step", *pair))
     treated = {}
-    for name in TREATMENTS:
+    for done, name in enumerate(TREATMENTS, start=1):
+        progress(done, parts)
         rows = [treat(each, how, name) for each, how in zip(pair, moments, strict=True)]
         treated[name] = dict(facts_held("one_step", rows[0], rows[1]))
+    progress(parts - 1, parts)
     return TableFacts(
         one_step=one_step,
         trained=trained_by_rank([min(each + 1, dim) for each in ranks], answers),

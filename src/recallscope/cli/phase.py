@@ -72,7 +72,11 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
-        to.show(phase_map(problem, *axes, accuracy_name(sought[0])), print_phase_map)
+        from recallscope.cli.progress import ProgressDisplay
+
+        with ProgressDisplay("phase") as display:
+            found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
+        to.show(found_map, print_phase_map)
         return 0
     else:
         found = [

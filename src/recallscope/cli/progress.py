@@ -10,7 +10,7 @@ from recallscope.cli.terminal import console
 from recallscope.common.formatting import format_duration, printable
 
 _PATIENCE = 1.0  # seconds before anything is shown
-_BETWEEN_LINES = 10.0  # seconds, in a log
+_FIRST_LINE, _BETWEEN_LINES = 5.0, 10.0  # seconds, in a log
 _TELLING, _TELLING_SECONDS = 0.05, 3.0  # of the work: less of it says nothing about the rest
 
 
@@ -21,7 +21,7 @@ class ProgressDisplay:
         self._what = printable(what)
         self._console = console(stderr=True)
         self._started = time.monotonic()
-        self._last_line = self._started
+        self._next_line = self._started + _FIRST_LINE
         self._bar: Progress | None = None
 
     def __enter__(self) -> ProgressDisplay:
@@ -44,8 +44,8 @@ class ProgressDisplay:
         left = _time_left(done, total, now - self._started if elapsed is None else elapsed)
         if self._console.is_terminal:
             self._update_bar(done, total, left, note)
-        elif now - self._last_line >= _BETWEEN_LINES:
-            self._last_line = now
+        elif now >= self._next_line:
+            self._next_line = now + _BETWEEN_LINES
             far = f"{done / total:.0%}, {left}" if done else "soon to begin"
             self._console.print(f"{self._what}: {far}{note and '; '}{note}", soft_wrap=True)
 

@@ -29,6 +29,14 @@ class StoreError(ProblemError):
     """A store that cannot be read, written or locked: one sentence that says why."""
 
 
+class ReadOnlyError(StoreError):
+    """A store that can be read, for all that is known, and that nobody may write to."""
+
+
+class StoreWarning(UserWarning):
+    """A store from which something was left out, or for which a command has to wait."""
+
+
 class NotAFileError(Exception):
     """What is under a name is not a file that could be read: the message says what it is."""
 
@@ -148,7 +156,8 @@ class Folder:
         except Timeout:
             raise StoreError(in_use(self.place)) from None
         except (OSError, NotImplementedError) as error:
-            raise StoreError(
+            read_only = getattr(error, "errno", None) in (errno.EROFS, errno.EACCES, errno.EPERM)
+            raise (ReadOnlyError if read_only else StoreError)(
                 f"the store {self.place!r} cannot be written to: "
                 f"{getattr(error, 'strerror', None) or error}"
             ) from None

@@ -8,12 +8,22 @@ import re
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recallscope.common.extras import missing
-from recallscope.store.files import MOST_BYTES, Files, Folder, NotAFileError, StoreError, in_use
+from recallscope.store.files import (
+    MOST_BYTES,
+    Files,
+    Folder,
+    NotAFileError,
+    ReadOnlyError,
+    StoreError,
+    StoreWarning,
+    in_use,
+)
 
 _BEAT = 5.0  # seconds between signs of life of a lock in an object store
 _BEATS_MISSED = 3  # after which its owner is taken for dead
@@ -121,7 +131,7 @@ class ObjectStore:
         beating = threading.Thread(target=beat, daemon=True)
         beating.start()
         try:
-            self._wait_for_the_dead(own)
+            self._break_stale_locks(own)
             held = True
             yield check
         finally:
@@ -138,16 +148,25 @@ class ObjectStore:
                     found[name] = self.read(name)
         return found
 
-    def _wait_for_the_dead(self, own: str) -> None:
+    def _break_stale_locks(self, own: str) -> None:
+        """Wait for a sign of life of other locks; remove them if none comes."""
         first = self._others(own)
         if not first:
             return
-        until = time.monotonic() + _BEAT * _BEATS_MISSED
-        while time.monotonic() < until:
+        started, said = time.monotonic(), False
+        while (waited := time.monotonic() - started) < _BEAT * _BEATS_MISSED:
             time.sleep(_BEAT / 5)
             for name, content in self._others(own).items():
                 if first.get(name) != content:
                     raise StoreError(in_use(self.place))
+            if waited > 1.2 * _BEAT and not said:  # whoever is alive has been heard of by now
+                said = True
+                warnings.warn(
+                    f"the store {self.place!r} has a lock; waiting {_BEAT * _BEATS_MISSED:.0f} s "
+                    "to see whether its owner still runs",
+                    StoreWarning,
+                    stacklevel=2,
+                )
         for name in first:
             self.remove(name)
 
@@ -162,7 +181,10 @@ class ObjectStore:
             why = " ".join(str(error).split())
             if not why or not isinstance(error, OSError):
                 why = f"{type(error).__name__}: {why}"
-            raise StoreError(f"the store {self.place!r} cannot be {done}: {why}") from None
+            read_only = isinstance(error, PermissionError) and done == "written to"
+            raise (ReadOnlyError if read_only else StoreError)(
+                f"the store {self.place!r} cannot be {done}: {why}"
+            ) from None
 
 
 def files_at(place: str | Path) -> Files:

@@ -12,7 +12,7 @@ import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from recallscope.models.embeddings import Embeddings
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
-from recallscope.store.files import Files, NotAFileError, StoreError
+from recallscope.store.files import Files, NotAFileError, ReadOnlyError, StoreError, StoreWarning
 from recallscope.store.object_store import files_at
 
 try:
@@ -58,10 +58,6 @@ _LARGE = 2**19  # rows: such a shard is left alone
 _LARGE_BYTES = 2**26  # of a table: so is such a one
 _MOST_MARKER = 2**16  # bytes
 _TRIES = 5  # to read what a compaction is just replacing
-
-
-class StoreWarning(UserWarning):
-    """A store from which something was left out."""
 
 
 class Merged(NamedTuple):
@@ -192,6 +188,16 @@ class Store:
                 yield self._index(counting)
             finally:
                 self._check_lock = None
+
+    @contextmanager
+    def writing_if_allowed(self) -> Iterator[tuple[RecordIndex, ReadOnlyError | None]]:
+        """Like `writing`, but where nobody may write, the index comes with the reason."""
+        with ExitStack() as stack:
+            try:
+                index, refusal = stack.enter_context(self.writing()), None
+            except ReadOnlyError as error:
+                index, refusal = self.index(), error
+            yield index, refusal
 
     def upgrade(self) -> int:
         """Mark a folder of shards without a marker as a store; the number of its shards."""

@@ -84,7 +84,7 @@ def run_sweep(
     if isinstance(executor, str):
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
-    with interrupts_obeyed(), store.writing() as index:
+    with interrupts_obeyed(), store.writing_if_allowed() as (index, refusal):
         check_source(store, settings.own)
         plan = plan_of(cells, settings, index, part)
         share = share_maker(plan.pending, settings)
@@ -94,6 +94,8 @@ def run_sweep(
             seconds=sum(share(cell.problem) for cell in plan.pending),
         )
         found = plan.statuses
+        if plan.pending and refusal is not None:
+            raise refusal
         if plan.pending:
             with (
                 cell_workers(executor, workers, address) as pool,

@@ -9,11 +9,12 @@ from dataclasses import replace
 from recallscope.cell import Cell, OwnExperiment, Settings
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
+from recallscope.store.files import StoreWarning
 from recallscope.store.index import RecordIndex
 from recallscope.store.keys import CellKeys
 from recallscope.store.merging import completed, disagreements
 from recallscope.store.schema import KeyedRecord, to_records
-from recallscope.store.store import Store, StoreWarning
+from recallscope.store.store import Store
 from recallscope.store.tables import distinct_texts
 from recallscope.sweeps.dispatch import Finished
 

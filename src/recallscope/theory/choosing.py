@@ -267,7 +267,7 @@ def _untested(problem: Problem, law: Law) -> list[str]:
     return [*outside(problem, law.tested), *law.untested(problem)]
 
 
-def say_extrapolated(problems: Iterable[Problem]) -> str | None:
+def say_extrapolated(problems: Iterable[Problem], called: str = "") -> str | None:
     """The same of one or more predictions, as a sentence; None where nothing is to be said.
 
     >>> say_extrapolated([Problem(vocab=512, samples=8192, dim=64, length=1024)])
@@ -279,5 +279,7 @@ def say_extrapolated(problems: Iterable[Problem]) -> str | None:
     if not untested:
         return None
     reasons = "; ".join(dict.fromkeys(reason for one in untested for reason in one))
-    of_many = f" in {len(untested)} of {len(every)}" if len(every) > 1 else ""
+    of_many = (
+        f" in {len(untested)} of {len(every)}{called and ' '}{called}" if len(every) > 1 else ""
+    )
     return f"extrapolated{of_many}: {reasons}"

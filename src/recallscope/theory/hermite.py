@@ -41,6 +41,7 @@ VALUE: dict[str, _Function] = {
     "tanh": np.tanh,
     "quadratic": np.square,
     "identity": lambda x: x,
+    "centred-relu": lambda x: np.maximum(x, 0.0) - 1 / np.sqrt(2 * np.pi),
 }
 SLOPE: dict[str, _Function] = {
     "relu": lambda x: (x > 0).astype(float),
@@ -48,6 +49,7 @@ SLOPE: dict[str, _Function] = {
     "tanh": lambda x: 1 - np.tanh(x) ** 2,
     "quadratic": lambda x: 2 * x,
     "identity": np.ones_like,
+    "centred-relu": lambda x: (x > 0).astype(float),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.formatting import format_duration
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.common.shapes import Float
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.problem import Problem, ProblemError
@@ -42,11 +43,15 @@ class PhaseMap(Result):
     law: str | None = None
 
     @property
-    def problems(self) -> list[Problem]:
-        """The problem of each point; sizes that are not whole are cut."""
+    def corners(self) -> list[Problem]:
+        """Problems with the smallest and the largest sizes; those that are not whole are cut."""
         x_name, y_name = self.x[0], self.y[0]
         columns, rows = (_as_fields(self.problem, *axis) for axis in (self.x, self.y))
-        return [self.problem.replace(**{x_name: x, y_name: y}) for y in rows for x in columns]
+        return [
+            self.problem.replace(**{x_name: x, y_name: y})
+            for y in dict.fromkeys((min(rows), max(rows)))
+            for x in dict.fromkeys((min(columns), max(columns)))
+        ]
 
     def known(self, row: int, column: int) -> float | None:
         """The accuracy at a point; None where no law gives it."""
@@ -136,6 +141,7 @@ def phase_map(
     x: tuple[str, Sequence[float]],
     y: tuple[str, Sequence[float]],
     accuracy: str = "recall_accuracy",
+    progress: ProgressCallback | bool = True,
 ) -> PhaseMap:
     """Which noise dominates where, over a plane of two sizes.
 
@@ -144,6 +150,8 @@ def phase_map(
         x: a size and its values.
         y: another.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
 
     Returns:
         The predicted accuracy and the noise that binds, at every cell.
@@ -171,10 +179,18 @@ def phase_map(
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
-    numbers = _numbers(choice.law, cells, accuracy)
     binding, limits = [(None, None)] * len(cells), choice.law.binds
-    if limits is not None:
-        binding = _asked(choice.law, cells, lambda some: limits(some, accuracy), (None, None))
+    total = 2 * len(cells)
+    with shown_progress(progress, "phase map") as show:
+        numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))
+        if limits is not None:
+            binding = _asked(
+                choice.law,
+                cells,
+                lambda some: limits(some, accuracy),
+                (None, None),
+                lambda done: show(len(cells) + done, total),
+            )
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -217,18 +233,27 @@ def no_phase_map(
     return None
 
 
-def _numbers(law: Law, cells: Sequence[Problem], accuracy: str) -> list[float]:
+def _numbers(
+    law: Law,
+    cells: Sequence[Problem],
+    accuracy: str,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[float]:
     """An accuracy of each problem, NaN where the law does not give it."""
 
     def ask(some: list[Problem]) -> list[float]:
         answers = law.predict(some, NOTHING_GIVEN)
         return [each.accuracies.get(accuracy, math.nan) for each in answers]
 
-    return _asked(law, cells, ask, math.nan)
+    return _asked(law, cells, ask, math.nan, progress)
 
 
 def _asked(
-    law: Law, cells: Sequence[Problem], ask: Callable[[list[Problem]], Sequence[Any]], missing: Any
+    law: Law,
+    cells: Sequence[Problem],
+    ask: Callable[[list[Problem]], Sequence[Any]],
+    missing: Any,
+    progress: Callable[[int], None],
 ) -> list[Any]:
     """What is said of each problem that the law applies to, asked in blocks."""
     found = [missing] * len(cells)
@@ -237,6 +262,7 @@ def _asked(
         some = places[start : start + _AT_ONCE]
         for place, each in zip(some, ask([cells[place] for place in some]), strict=True):
             found[place] = each
+        progress(some[-1] + 1)
     return found
 
 

@@ -143,7 +143,7 @@ def print_phase_map(found: PhaseMap) -> None:
     counted = [(name, str(named.count(name))) for name in sorted(set(named), key=named.count)]
     if counted:  # a law may have no noises
         print_table(("what binds", "points"), counted[::-1])
-    print_extrapolated(found.problems)
+    print_extrapolated(found.corners, "corners")
 
 
 def print_phase(found: PhaseDiagrams) -> None:

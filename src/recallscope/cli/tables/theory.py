@@ -145,9 +145,9 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     print_table(("noise", *map(_spelt, noise)), rows)
 
 
-def print_extrapolated(problems: Iterable[Problem]) -> None:
+def print_extrapolated(problems: Iterable[Problem], called: str = "") -> None:
     """Say where closed forms are used outside of what they were compared with, if anywhere."""
-    if said := say_extrapolated(problems):
+    if said := say_extrapolated(problems, called):
         print(f"{said}. The law was not compared with experiments there.")
 
 

@@ -19,7 +19,7 @@ OVERFLOW = (
     "choose sizes that are less far apart"
 )
 _EMBEDDINGS = ("sphere", "gaussian")
-_ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic")
+_ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic", "centred-relu")
 
 
 @np.errstate(all="ignore")  # what overflows is looked for at the end
