@@ -22,8 +22,8 @@ import recallscope
 from recallscope import Problem, Record
 from recallscope.common.progress_bar import shown_progress
 from recallscope.common.table_files import write_table
-from recallscope.plotting.result import Result
 from recallscope.problem import ProblemError
+from recallscope.results.result import Result
 from recallscope.sweeps.sweep_result import SweepResult
 
 PROBLEM = Problem(vocab=64, samples=512, dim=32, length=4)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from recallscope.plotting.labels import accuracy_label
-from recallscope.plotting.layout import (
-    LETTERS_PER_INCH,
-    explain,
-    needed,
-    panel_grid,
-    small_legend,
-)
+from recallscope.plotting import layout
 from recallscope.plotting.style import COLOURS, label_size_axes
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from recallscope.results.labels import accuracy_label
 
 _LEVELS = (0.1, 0.5, 0.9)
 _PALE = 0.45
@@ -58,10 +50,10 @@ def phase_map_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    figure, (axes,) = panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
+    figure, (axes,) = layout.panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
     _draw(axes, plane)
-    axes.set_title(fill(title, int(LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
-    explain(figure, _handles(axes, plane), phase_map_caption(plane) if caption else "")
+    axes.set_title(fill(title, int(layout.LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    layout.explain(figure, _handles(axes, plane), phase_map_caption(plane) if caption else "")
     return figure
 
 
@@ -72,9 +64,9 @@ def phase_map_panels(plane: Mapping[str, Any]) -> int:
 
 def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
     """Draw on axes of your own; `plane` is what `phase_map_figure` takes."""
-    (one,) = needed(axes, phase_map_panels(plane))
+    (one,) = layout.needed(axes, phase_map_panels(plane))
     _draw(one, plane)
-    small_legend(one, _handles(one, plane))
+    layout.small_legend(one, _handles(one, plane))
 
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:

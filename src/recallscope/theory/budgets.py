@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.csv_files import number_or_text
-from recallscope.plotting.labels import describe_common_fields
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown, smallest_dim
 from recallscope.record import check_accuracy
+from recallscope.results.labels import describe_common_fields
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import resized
 from recallscope.theory.choosing import choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given, Law
@@ -97,10 +97,7 @@ class Allocation(Result):
         return f"{best}, the highest within {self.limit} {self.budget}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting import phase_map as drawn
-
-        how = drawn.phase_map_figure, drawn.draw_phase_map, drawn.phase_map_caption
-        return Drawing(self.figure_data(), *how)
+        return Drawing("phase_map", self.figure_data())
 
     def figure_data(self) -> dict[str, Any]:
         """What `phase_map_figure` draws: a plane of two sizes, the budget's line, and the best."""

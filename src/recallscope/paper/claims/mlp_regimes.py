@@ -22,9 +22,9 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from recallscope.results.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
