@@ -14,9 +14,9 @@ import numpy as np
 import saturation
 from learned import parameters, stored_facts
 
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.picture import picture_figure
 from recallscope.plotting.style import save
+from recallscope.results.panels import Kind, Panel, Picture, Series
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

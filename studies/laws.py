@@ -25,7 +25,6 @@ import numpy as np
 
 from recallscope import run
 from recallscope.common.csv_files import read_csv, write_csv
-from recallscope.plotting.labels import LETTERS
 from recallscope.plotting.style import (
     COLOURS,
     MARKERS,
@@ -35,6 +34,7 @@ from recallscope.plotting.style import (
     save,
     style_axes,
 )
+from recallscope.results.labels import LETTERS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from law_searches import (

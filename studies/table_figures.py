@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from end_figures import draw, table, with_bars
 
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 
 DIAGONAL = Series(label="equal", kind=Kind.REFERENCE, x=[0, 1], y=[0, 1])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from recallscope.executors.base import Done, Serial
+from recallscope.executors.base import Done
+from recallscope.executors.serial import Serial
 
 
 class Counting(Serial):

@@ -8,7 +8,7 @@ import numpy as np
 
 from made_up_report import claims
 from recallscope.plotting import ablation, check, critical, phase_diagram, phase_map, scaling
-from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.picture import picture_figure
 
 PROBLEM = {
     **{"vocab": 512, "samples": None, "dim": 96, "length": 16, "width": None},

@@ -12,7 +12,7 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.report import write_report
 from recallscope.paper.verdict import judge
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
 RUDE = 'Tom & "Jerry" <script>alert(1)</script> $x_1$ %{y} </script><!--'

@@ -12,7 +12,7 @@ import pytest
 
 import planted_claims
 from lanes import slow_after_first
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper import predictions
 from recallscope.paper.bundle import summary
 from recallscope.paper.drawings import Drawings

@@ -13,7 +13,7 @@ import pytest
 
 from recallscope.cli.options import TRAINING
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.plotting.result import Result
+from recallscope.results.result import Result
 
 PLANE = ("--vocab", "64", "--length", "4")
 SIZES = {"--vocab": "64", "--samples": "512", "--dim": "16", "--length": "4"}

@@ -10,7 +10,7 @@ import pytest
 
 import recallscope
 from recallscope import Problem
-from recallscope.plotting.result import Result
+from recallscope.results.result import Result
 
 ROOT = Path(__file__).parents[1]
 PROBLEM = Problem(vocab=64, samples=512, dim=16, length=4)

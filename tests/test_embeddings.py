@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from recallscope import Embeddings, Instance, Problem, ProblemError, run
-from recallscope.models.embeddings import draw_embeddings, draw_hidden_weights
-from recallscope.models.family import independent_rows
+from recallscope.models.embeddings import draw_embeddings
+from recallscope.models.family import draw_hidden_weights, independent_rows
 
 
 def drawn(family, vocab=2000, dim=50, seed=0):

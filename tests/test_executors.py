@@ -16,10 +16,11 @@ from plain_jobs import OneLongCall, Sleep, StoppedInItsAnswer
 from recallscope import Problem, Status, Store, sweep
 from recallscope.cell import Cell, Settings
 from recallscope.common import machine
-from recallscope.executors.base import Done, Executor, Serial
+from recallscope.executors.base import Done, Executor
 from recallscope.executors.child import process_state
 from recallscope.executors.limits import Limits
 from recallscope.executors.processes import Processes
+from recallscope.executors.serial import Serial
 from recallscope.sweeps.dispatch import run_cells
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)

@@ -10,7 +10,7 @@ import torch
 from lanes import slow_after_first
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
 from recallscope.cell import Settings
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Learner, Outcome
 from recallscope.learning.memory import ideal_memory

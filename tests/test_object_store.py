@@ -139,7 +139,7 @@ def start(code, *arguments):
 # All that a driver does with its lock, without the seconds that torch takes to be imported.
 WRITER = """
 import sys
-place = files.files_at(sys.argv[1])
+place = object_store.files_at(sys.argv[1])
 try:
     with place.lock() as check:
         place.write("first", b"1")

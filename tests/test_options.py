@@ -161,7 +161,7 @@ MISTAKES = [
     ),
     (("run", "--zzz"), "No such option: --zzz; see recallscope run --help"),
     (("run", "--seed"), "requires an argument; see recallscope run --help"),
-    (("solve",), "Missing option '--for'; see recallscope solve --help"),
+    (("solve",), "Missing option '--for' or '--within'; see recallscope solve --help"),
     (("run", "stray"), "see recallscope run --help"),
 ]
 

@@ -323,13 +323,11 @@ def test_an_accuracy_needs_no_longer_name() -> None:
 
 def test_a_caption_says_nothing_of_a_model_that_was_not_run() -> None:
     found = recallscope.critical(PROBLEM, "samples", 0.5, run=planted, budget=8, progress=False)
-    drawing = found._drawing()
-    caption = drawing.caption(drawing.data)
+    caption = found._drawing().caption()
     assert caption.startswith("experiment planted, V=64, d=32, L=4.")
     assert "attention" not in caption
     diagram = recallscope.phase(PROBLEM, "dim=16,32", "samples=64,4096", seeds=2, run=planted)
-    drawing = diagram._drawing()
-    assert drawing.caption(drawing.data).startswith("experiment planted, ")
+    assert diagram._drawing().caption().startswith("experiment planted, ")
 
 
 def test_help_lists_every_argument() -> None:

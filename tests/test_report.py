@@ -19,15 +19,15 @@ from browser import browser, open_tab
 from inline_code import inline_code
 from lanes import slow_after_first
 from made_up_report import FACTS, RUDE, claims
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper.drawings import Drawings, drawings
 from recallscope.paper.report import report, write_report
 from recallscope.paper.verdict import Verdict
 from recallscope.plotting.pages import panel_drawing
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.pictures import draw_panel, picture_figure
+from recallscope.plotting.picture import draw_panel, picture_figure
 from recallscope.plotting.style import save
 from recallscope.problem import ProblemError
+from recallscope.results.panels import Kind, Panel, Picture, Series
 
 
 @pytest.fixture(scope="module")

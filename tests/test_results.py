@@ -22,8 +22,8 @@ import recallscope
 from recallscope import Problem, Record
 from recallscope.common.progress_bar import shown_progress
 from recallscope.common.table_files import write_table
-from recallscope.plotting.result import Result
 from recallscope.problem import ProblemError
+from recallscope.results.result import Result
 from recallscope.sweeps.sweep_result import SweepResult
 
 PROBLEM = Problem(vocab=64, samples=512, dim=32, length=4)
@@ -46,6 +46,7 @@ MADE = {
         vocab=512, samples=[[1e3], [1e4]], dim=[32, 64], length=8, width=256, activation="tanh"
     ),
     "solve": lambda _: recallscope.solve(PROBLEM, "samples", 0.5),
+    "solve within": lambda _: recallscope.solve(PROBLEM, within="parameters=1e4", **QUIET),
     "bound": lambda _: recallscope.bound(PROBLEM),
     "check": lambda _: recallscope.check(PROBLEM, seeds=2, **QUIET),
     "run": lambda _: recallscope.run(PROBLEM, seeds=3, **QUIET),

@@ -19,7 +19,8 @@ import torch
 
 from lanes import slow_after_first
 from recallscope import Instance, Problem, ProblemError, Status, Threads, run
-from recallscope.executors.base import Done, Serial
+from recallscope.executors.base import Done
+from recallscope.executors.serial import Serial
 from recallscope.learning.batch import tile_size
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum

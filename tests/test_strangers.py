@@ -27,7 +27,7 @@ from recallscope.parts import registry
 from recallscope.parts.field import Field
 from recallscope.parts.naming import TAKEN
 from recallscope.parts.registry import KINDS, names
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
 # One of each kind.

@@ -23,10 +23,11 @@ from proc import listening, tree
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
 from recallscope.cell import Cell, Settings
 from recallscope.executors import child, processes
-from recallscope.executors.base import Done, Serial
+from recallscope.executors.base import Done
 from recallscope.executors.limits import Limits
 from recallscope.executors.processes import Processes
 from recallscope.executors.registry import running
+from recallscope.executors.serial import Serial
 from recallscope.store.files import ReadOnlyError
 from recallscope.store.keys import CellKeys
 from recallscope.sweeps import dispatch, writer

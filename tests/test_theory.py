@@ -19,6 +19,7 @@ from scipy.stats import poisson
 
 from recallscope import Problem, ProblemError, phase_map, predict, run, solve
 from recallscope.common.csv_files import read_csv
+from recallscope.parts.axes import SIZES
 from recallscope.plotting.phase_map import phase_map_figure
 from recallscope.plotting.style import save
 from recallscope.record import Status
@@ -35,7 +36,6 @@ from recallscope.theory.laws import three_step
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
-from recallscope.theory.sizes import SIZES
 from recorded_problems import STUDIES, load_summary, ratios
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.formatting import format_duration, format_number, format_range
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper.bundle import bundled_evidence, manifest
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.drawings import Drawings

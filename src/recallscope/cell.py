@@ -92,6 +92,11 @@ class Settings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", device_name(self.device))
 
+    def of_run(self, problem: Problem) -> dict[str, Any]:
+        """How a problem is run, by the names that `recallscope.experiment.run` has for it."""
+        names = ("test_samples", "dtype", "device", "embeddings")
+        return {"engine": self.engine_for(problem)} | {name: getattr(self, name) for name in names}
+
     def engine_for(self, problem: Problem) -> str:
         """The engine to ask for."""
         return "stream" if self.sharded and is_streamed(problem) else self.engine

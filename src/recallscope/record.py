@@ -6,10 +6,10 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from numbers import Real
 from typing import Any
 
+from recallscope.common.advised import Advised
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
@@ -24,31 +24,26 @@ from recallscope.problem import (
 )
 
 
-class Status(StrEnum):
+class Status(Advised):
     """How an experiment ended. Never merged, and never a number.
 
     >>> print(Status.FAILED.advice)
     The run broke off with the error given as the reason; it says nothing about capacity.
     """
 
-    OK = "ok"
-    NOT_REACHED = "not_reached"
-    INFEASIBLE = "infeasible"
-    FAILED = "failed"
-
-    @property
-    def advice(self) -> str:
-        """One sentence on what the status means and what to do about it."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    Status.OK: "The experiment ran to its end and was tested.",
-    Status.NOT_REACHED: "The target was not reached within the range searched; widen the range.",
-    Status.INFEASIBLE: "This machine cannot hold the experiment; change what the reason names.",
-    Status.FAILED: "The run broke off with the error given as the reason; "
-    "it says nothing about capacity.",
-}
+    OK = "ok", "The experiment ran to its end and was tested."
+    NOT_REACHED = (
+        "not_reached",
+        "The target was not reached within the range searched; widen the range.",
+    )
+    INFEASIBLE = (
+        "infeasible",
+        "This machine cannot hold the experiment; change what the reason names.",
+    )
+    FAILED = (
+        "failed",
+        "The run broke off with the error given as the reason; it says nothing about capacity.",
+    )
 
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")

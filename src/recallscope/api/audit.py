@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +23,8 @@ from recallscope.common.extras import missing_explained
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import memory_left
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _MOST_CHECKPOINTS = 1000
 _WORTH_SAYING = 2**31  # bytes of matrices

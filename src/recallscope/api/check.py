@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.models.embeddings import Embeddings
 from recallscope.problem import Problem
 from recallscope.theory.table_prediction import drawn_as_tables
 from recallscope.validation import check as validation
 from recallscope.validation.check import CheckReport
-
-if TYPE_CHECKING:
-    from recallscope.models.embeddings import Embeddings
 
 
 def check(

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recallscope.api.how_to_run import (
-    AxisLike,
-    HowToRun,
-    axis_from,
-    runner,
-    store_at,
-    takes_how_to_run,
-)
+from recallscope.api import how_to_run
 from recallscope.measurement.phase import phase_diagram, plan
 from recallscope.measurement.phase_diagram import PhaseDiagram
 from recallscope.problem import Problem, ProblemError
@@ -23,17 +16,17 @@ if TYPE_CHECKING:
     from recallscope.store.store import Store
 
 
-@takes_how_to_run
+@how_to_run.takes_how_to_run
 def phase(
     problem: Problem,
-    x: AxisLike,
-    y: AxisLike,
+    x: how_to_run.AxisLike,
+    y: how_to_run.AxisLike,
     seeds: int = 4,
     target: float = 0.5,
     accuracy: str = "recall",
     *,
     seed: int = 0,
-    **how: Unpack[HowToRun],
+    **how: Unpack[how_to_run.HowToRun],
 ) -> PhaseDiagram:
     """Run every cell of a plane of two sizes, or other numeric fields, and compare with a law.
 
@@ -58,8 +51,8 @@ def phase(
     >>> len(found.cells)
     4
     """
-    name, runs = accuracy_name(accuracy), runner(how)
-    columns, rows = axis_from(x, problem), axis_from(y, problem)
+    name, runs = accuracy_name(accuracy), how_to_run.runner(how)
+    columns, rows = how_to_run.axis_from(x, problem), how_to_run.axis_from(y, problem)
     check_accuracy(name, None if runs.own else metric_names(problem))
     check_target(target)
     records = runs.records(plan(problem, columns, rows, seeds, seed), "phase diagram")
@@ -79,7 +72,7 @@ def phase_of_store(
         raise ProblemError(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
         )
-    store = store_at(store)
+    store = how_to_run.store_at(store)
     records = [
         record
         for record in store.records()

@@ -1,13 +1,14 @@
-"""What a size must be: to reach a target by the closed forms, and at least by the bound."""
+"""What sizes must be: to reach a target, within a budget, and at least by the bound."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name
 from recallscope.theory import capacity, lower_bound
+from recallscope.theory.budgets import Allocation, BudgetLike, solve_within
 from recallscope.theory.capacity import Solution
 from recallscope.theory.law import Given, Law
 from recallscope.theory.lower_bound import Bound
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
 
 
+@overload
 def solve(
     problem: Problem,
     quantity: str,
@@ -25,14 +27,42 @@ def solve(
     embeddings: Embeddings | None = None,
     law: str | Law | None = None,
     progress: ProgressCallback | bool = True,
-) -> Solution:
-    """The smallest samples, dim or width, or the largest vocab or length, that reaches a target.
+) -> Solution: ...
+
+
+@overload
+def solve(
+    problem: Problem,
+    *,
+    accuracy: str = "recall",
+    within: BudgetLike,
+    law: str | Law | None = None,
+    progress: ProgressCallback | bool = True,
+) -> Allocation: ...
+
+
+def solve(
+    problem: Problem,
+    quantity: str | None = None,
+    target: float = 0.5,
+    accuracy: str = "recall",
+    *,
+    within: BudgetLike | None = None,
+    embeddings: Embeddings | None = None,
+    law: str | Law | None = None,
+    progress: ProgressCallback | bool = True,
+) -> Solution | Allocation:
+    """The size that reaches a target, or the sizes with the highest accuracy within a budget.
+
+    For a target it is the smallest samples, dim or width, or the largest vocab or length.
 
     Args:
-        problem: everything but the size sought, whose value in the problem is not used.
+        problem: everything but the sizes sought, whose values in the problem are not used.
         quantity: samples, dim, width, vocab or length.
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
+        within: a budget instead of a quantity and a target: 'parameters=1e6' or ('parameters',
+            1e6). Parameters are spent on dim and width, tokens on samples, compute on all three.
         embeddings: arrays that the problem names; then sizes are samples and length.
         law: the name of a law, or one of your own, that is to answer instead.
         progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
@@ -40,23 +70,29 @@ def solve(
 
     Returns:
         The size, or none with status `not_reached` and a reason that names the noise which stays.
+        Of a budget the best sizes, with an MLP or without, and the best of the other kind.
 
     Raises:
-        ProblemError: a size, an accuracy or a target that cannot be, or no closed form for it.
+        ProblemError: a size, an accuracy, a target or a budget that cannot be, or no closed form.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
+    >>> solve(Problem(vocab=512, samples=8192, dim=64, length=16), within="parameters=1e5").sizes
+    {'dim': 83, 'width': None}
     """
+    if (quantity is None) == (within is None) or (within is not None and target != 0.5):
+        raise ProblemError("solve for a size and a target, or within a budget: give one of both")
     if embeddings is not None:
         embeddings.check(problem)
         if quantity not in ("samples", "length"):
             raise ProblemError(f"arrays can be solved for samples or length, not {quantity!r}")
-    with shown_progress(progress, "tables") as update:
+    name = accuracy_name(accuracy)
+    with shown_progress(progress, "sizes" if within else "tables") as update:
         given = Given(embeddings=embeddings, progress=update)
-        return capacity.solve(
-            problem, quantity, target, accuracy_name(accuracy), given=given, law=law
-        )
+        if within is not None:
+            return solve_within(problem, within, name, given=given, law=law)
+        return capacity.solve(problem, str(quantity), target, name, given=given, law=law)
 
 
 def bound(problem: Problem, target: float = 0.5) -> Bound:

@@ -15,7 +15,7 @@ from recallscope.audits.sentences import NOT_SAID, headline
 from recallscope.audits.table_statistics import TableStatistics
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import finite, from_fields, plain
-from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.results.result import Drawing, Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ class Audit(Result):
     def _drawing(self) -> Drawing:
         from recallscope.audits.picture import audit_picture
 
-        return picture_drawing(audit_picture(self))
+        return Drawing("picture", audit_picture(self))
 
 
 def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
 from recallscope.common.plain import Plain, finite
+from recallscope.common.shapes import Float
 from recallscope.theory.choosing import facts_held
 from recallscope.theory.output_lengths import unanswered, whitened
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Rows = Float[np.ndarray, "n d"]
+Rows = Float[np.ndarray, "n d"]
 
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192

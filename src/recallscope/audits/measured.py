@@ -10,19 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
 from recallscope.common.plain import Plain, finite
+from recallscope.common.shapes import Float
 from recallscope.theory.output_lengths import whitened
 from recallscope.theory.table_facts import SHARES
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Rows = Float[np.ndarray, "n d"]
+Rows = Float[np.ndarray, "n d"]
 
 _DIRECTIONS = 48
 _AROUND = {  # times the facts that were predicted; trained memories fall from all to few at once

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recallscope import __version__
-from recallscope.audits.audit import Audit, CheckpointAudit
+from recallscope.audits import sentences, summary_tables
 from recallscope.audits.facts import TableFacts
-from recallscope.audits.picture import audit_picture
-from recallscope.audits.sentences import (
-    FACT,
-    HOW_GOOD,
-    NOT_SAID,
-    headline,
-    rows_left_out,
-    to_do,
-)
-from recallscope.audits.summary_tables import (
-    COMPARED,
-    SHARE_NAMES,
-    comparison_table,
-    facts_table,
-    measured_table,
-    statistics_table,
-    worst_tokens,
-)
+from recallscope.audits.picture import audit_picture, checkpoint_picture
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
-from recallscope.plotting.panels import Picture
+from recallscope.results.panels import Picture
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit
 
 _MOST_IN_FULL = 6  # checkpoints, beside the table of all
 
@@ -41,7 +27,9 @@ def audit_page(found: Audit) -> str:
         version=__version__,
         title=_title(found),
         several=several,
-        compared=(COMPARED, comparison_table(found)) if several else None,
+        compared=(summary_tables.COMPARED, summary_tables.comparison_table(found))
+        if several
+        else None,
         figures=_figures(audit_picture(found)) if several else [],
         caption=audit_picture(found).caption if several else "",
         checkpoints=[
@@ -49,10 +37,10 @@ def audit_page(found: Audit) -> str:
             for number, each in enumerate(found.checkpoints[:_MOST_IN_FULL], start=1)
         ],
         left_out=max(len(found.checkpoints) - _MOST_IN_FULL, 0),
-        fact=FACT,
-        how_good=HOW_GOOD,
-        not_said=NOT_SAID,
-        shares=SHARE_NAMES,
+        fact=sentences.FACT,
+        how_good=sentences.HOW_GOOD,
+        not_said=sentences.NOT_SAID,
+        shares=summary_tables.SHARE_NAMES,
     )
 
 
@@ -68,23 +56,23 @@ def _figures(picture: Picture) -> list[dict[str, str]]:
 
 def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
     """What the template needs of one checkpoint."""
-    picture = audit_picture(Audit(checkpoints=(found,)))
+    picture = checkpoint_picture(found)
     facts: TableFacts = found.facts
     return {
         "number": number,
         "name": found.name,
-        "headline": headline(facts),
-        "to_do": to_do(facts, found.tables[0].dim),
+        "headline": sentences.headline(facts),
+        "to_do": sentences.to_do(facts, found.tables[0].dim),
         "looked_at": f"{facts.looked_at:,}",
-        "facts": facts_table(found),
-        "measured": measured_table(found),
+        "facts": summary_tables.facts_table(found),
+        "measured": summary_tables.measured_table(found),
         "tables": [
             {
                 "role": table.role,
                 "name": table.name,
                 "kind": table.kind,
-                "left_out": rows_left_out(table.rows, table.unused, table.called_unused),
-                "worst": worst_tokens(table),
+                "left_out": sentences.rows_left_out(table.rows, table.unused, table.called_unused),
+                "worst": summary_tables.worst_tokens(table),
                 "sampled": f"{table.statistics.sampled:,}",
                 "exact": table.statistics.sampled == table.used_rows,
             }
@@ -92,7 +80,7 @@ def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
         ],
         "told": found.told,
         "head": [table.role for table in found.tables],
-        "statistics": statistics_table(list(found.tables)),
+        "statistics": summary_tables.statistics_table(list(found.tables)),
         "figures": _figures(picture),
         "caption": picture.caption,
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.audits.audit import Audit, CheckpointAudit
-from recallscope.audits.facts import MEMORIES
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.audits.facts import MEMORIES, Counts
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.table_facts import SHARES
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit
 
 _NAMED = [f"{100 * share:g} %" for share in SHARES]
 
@@ -18,11 +21,11 @@ _NAMED = [f"{100 * share:g} %" for share in SHARES]
 def audit_picture(found: Audit) -> Picture:
     """What there is to see."""
     if len(found.checkpoints) == 1:
-        return _of_one(found.checkpoints[0])
+        return checkpoint_picture(found.checkpoints[0])
     return _of_several(found)
 
 
-def _of_one(found: CheckpointAudit) -> Picture:
+def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
         caption="Facts: how many a memory may hold for a share of them to be recalled, after one "
         "step of learning and at the end of training, by theory. Spectrum: the share of the "
@@ -33,31 +36,23 @@ def _of_one(found: CheckpointAudit) -> Picture:
 
 
 def _facts(found: CheckpointAudit) -> Panel:
-    series = []
-    for place, (memory, called) in enumerate(MEMORIES.items()):
-        counts = getattr(found.facts, memory)
-        series.append(
-            Series(
-                label=f"{called}, predicted",
-                kind=Kind.THEORY,
-                x=_NAMED,
-                y=[_known(counts[share]) for share in SHARES],
-                colour=place,
-            )
+    def known(counts: Counts) -> list[float]:
+        return [_known(counts[share]) for share in SHARES]
+
+    series = [
+        Series(
+            f"{called}, predicted",
+            Kind.THEORY,
+            _NAMED,
+            known(getattr(found.facts, memory)),
+            colour=place,
         )
-    if "one_step" in found.measured:
-        seen = found.measured["one_step"]
-        series.append(
-            Series(
-                label=f"{MEMORIES['one_step']}, measured",
-                kind=Kind.MEASURED,
-                x=_NAMED,
-                y=[_known(seen.measured[share]) for share in SHARES],
-                low=[_known(seen.low[share]) for share in SHARES],
-                high=[_known(seen.high[share]) for share in SHARES],
-                colour=0,
-            )
-        )
+        for place, (memory, called) in enumerate(MEMORIES.items())
+    ]
+    if seen := found.measured.get("one_step"):
+        label, values = f"{MEMORIES['one_step']}, measured", known(seen.measured)
+        ends = {"low": known(seen.low), "high": known(seen.high)}
+        series.append(Series(label, Kind.MEASURED, _NAMED, values, **ends, colour=0))
     return Panel(title="facts", x="share of facts recalled", y="facts", series=series, log_y=True)
 
 
@@ -70,15 +65,15 @@ def _spectrum(found: CheckpointAudit) -> Panel:
     dim = found.tables[0].dim
     series = [
         Series(
-            label=table.role,
-            kind=Kind.THEORY,
-            x=[place for place, share in table.statistics.spectrum if share > 0],
-            y=[share for _, share in table.statistics.spectrum if share > 0],
+            table.role,
+            Kind.THEORY,
+            [place for place, share in table.statistics.spectrum if share > 0],
+            [share for _, share in table.statistics.spectrum if share > 0],
             colour=number,
         )
         for number, table in enumerate(found.tables)
     ]
-    flat = Series(label="random rows", kind=Kind.REFERENCE, x=[1, dim], y=[1 / dim] * 2)
+    flat = Series("random rows", Kind.REFERENCE, [1, dim], [1 / dim] * 2)
     return Panel(
         title="spectrum of centred rows",
         x="principal direction",
@@ -101,10 +96,10 @@ def _cosines(found: CheckpointAudit) -> Panel:
         kind = Kind.REFERENCE if how == "random" else Kind.THEORY
         series.append(
             Series(
-                label=called,
-                kind=kind,
-                x=middle[kept].tolist(),
-                y=(shares[kept] * len(shares) / 2).tolist(),
+                called,
+                kind,
+                middle[kept].tolist(),
+                (shares[kept] * len(shares) / 2).tolist(),
                 colour=number,
             )
         )
@@ -121,19 +116,19 @@ def _of_several(found: Audit) -> Picture:
     tables = [each.tables[0] for each in found.checkpoints]
     dims = [
         Series(
-            label=f"{called} ({how})",
-            kind=Kind.MEASURED,
-            x=names,
-            y=[table.statistics.effective_dim[how] for table in tables],
+            f"{called} ({how})",
+            Kind.MEASURED,
+            names,
+            [table.statistics.effective_dim[how] for table in tables],
         )
         for how, called in (("raw", "as they are"), ("centred", "centred"))
     ]
     facts = [
         Series(
-            label=called,
-            kind=Kind.MEASURED,
-            x=names,
-            y=[_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
+            called,
+            Kind.MEASURED,
+            names,
+            [_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
         )
         for memory, called in MEMORIES.items()
     ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
 from recallscope.audits.facts import MEMORIES, TREATMENTS, Counts
 from recallscope.common.formatting import format_number
 from recallscope.theory.table_facts import SHARES
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
 
 Row = list[str]
 SHARE_NAMES = [f"{100 * share:g} %" for share in SHARES]

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from recallscope.audits.used_rows import Advance, UsedRows
 from recallscope.common.plain import Plain
+from recallscope.common.shapes import Float
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Matrix = Float[np.ndarray, "d d"]
-    Rows = Float[np.ndarray, "n d"]
-    Vector = Float[np.ndarray, " d"]
+Matrix = Float[np.ndarray, "d d"]
+Rows = Float[np.ndarray, "n d"]
+Vector = Float[np.ndarray, " d"]
 
 _LEAST_SAMPLE = 16_384  # rows
 _WORK = 2e11  # rows times d², up to which all rows are taken

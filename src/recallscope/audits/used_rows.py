@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from recallscope.checkpoints.stored_table import StoredTable
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.problem import ProblemError
 
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
-
-    Rows = Float[np.ndarray, "n d"]
-    Vector = Float[np.ndarray, " d"]
+Rows = Float[np.ndarray, "n d"]
+Vector = Float[np.ndarray, " d"]
 
 Advance = Callable[[int], None]
 """Told how many rows more have been gone through."""

@@ -15,13 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.checkpoints.stored_table import (
-    Decode,
-    StoredTable,
-    bfloat16,
-    is_table,
-    plain_numbers,
-)
+from recallscope.checkpoints import stored_table
 from recallscope.common.extras import missing
 from recallscope.common.given_files import open_regular
 from recallscope.problem import ProblemError
@@ -31,11 +25,11 @@ _MOST_FIELDS, _MOST_TENSORS, _MOST_ITEMS = 10_000, 200_000, 2_000_000
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q"}
 _NUMBERS |= {12: "d"}
 _TEXT, _LIST = 8, 9
-_PLAIN: dict[int, tuple[str, int, Decode]] = {
-    0: ("F32", 4, plain_numbers("<f4")),
-    1: ("F16", 2, plain_numbers("<f2")),
-    28: ("F64", 8, plain_numbers("<f8")),
-    30: ("BF16", 2, bfloat16),
+_PLAIN: dict[int, tuple[str, int, stored_table.Decode]] = {
+    0: ("F32", 4, stored_table.plain_numbers("<f4")),
+    1: ("F16", 2, stored_table.plain_numbers("<f2")),
+    28: ("F64", 8, stored_table.plain_numbers("<f8")),
+    30: ("BF16", 2, stored_table.bfloat16),
 }
 _TOKENS = "tokenizer.ggml.tokens"
 _ALIGNMENT = "general.alignment"
@@ -44,7 +38,7 @@ _ALIGNMENT = "general.alignment"
 class GgufContent(NamedTuple):
     """What an audit needs of a file."""
 
-    tables: dict[str, StoredTable]
+    tables: dict[str, stored_table.StoredTable]
     tokens: list[str] | None
 
 
@@ -126,20 +120,14 @@ def _content(header: _Header, path: Path, size: int) -> GgufContent:
     start = math.ceil(header.at / align) * align
     tables = {}
     for name, shape, kind, offset in described:
-        if is_table(shape):
+        if stored_table.is_table(shape):
             row_bytes, decode, called = _row(kind, shape[1])
             if not row_bytes:
                 continue
             if start + offset + row_bytes * shape[0] > size:
                 raise header.corrupt(f"its tensor {name!r:.80} is cut off")
-            tables[name] = StoredTable(
-                name=name,
-                kind=called,
-                rows=shape[0],
-                dim=shape[1],
-                where=(path, start + offset),
-                row_bytes=row_bytes,
-                decode=decode,
+            tables[name] = stored_table.StoredTable(
+                name, called, shape[0], shape[1], (path, start + offset), row_bytes, decode
             )
     tokens = kept.get(_TOKENS)
     return GgufContent(tables, tokens if isinstance(tokens, list) else None)
@@ -154,7 +142,7 @@ def _tensor(header: _Header) -> tuple[str, tuple[int, ...], int, int]:
     return name, tuple(reversed(sizes)), header.number("I"), header.number("Q")
 
 
-def _row(kind: int, dim: int) -> tuple[int, Decode | None, str]:
+def _row(kind: int, dim: int) -> tuple[int, stored_table.Decode | None, str]:
     """How many bytes a row has and how to decode it; 0 bytes if it cannot be decoded."""
     if kind in _PLAIN:
         called, size, decode = _PLAIN[kind]
@@ -167,14 +155,14 @@ def _row(kind: int, dim: int) -> tuple[int, Decode | None, str]:
     return dim // block * size, decode, called
 
 
-def _quantised() -> Callable[[int], tuple[int, int, str, Decode] | None]:
+def _quantised() -> Callable[[int], tuple[int, int, str, stored_table.Decode] | None]:
     """What the gguf package knows of a kind: block, bytes of a block, name and how to decode."""
     try:
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
     except ModuleNotFoundError:
         raise ProblemError(missing("gguf")) from None
 
-    def find(kind: int) -> tuple[int, int, str, Decode] | None:
+    def find(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
         try:
             known = GGMLQuantizationType(kind)
             block, size = GGML_QUANT_SIZES[known]

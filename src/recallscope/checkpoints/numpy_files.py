@@ -11,13 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from recallscope.checkpoints.stored_table import (
-    StoredTable,
-    check_shape,
-    is_table,
-    plain_numbers,
-    table_of,
-)
+from recallscope.checkpoints import stored_table
 from recallscope.common.formatting import format_bytes
 from recallscope.common.given_files import open_regular
 from recallscope.problem import ProblemError
@@ -33,7 +27,7 @@ _HEADERS = {
 }
 
 
-def npy_table(path: Path) -> StoredTable:
+def npy_table(path: Path) -> stored_table.StoredTable:
     """The array of a .npy file, which is read where it is."""
     try:
         with open_regular(path) as file:
@@ -46,25 +40,21 @@ def npy_table(path: Path) -> StoredTable:
                     f"the file {str(path)!r:.200} claims {claimed} bytes and has {size - start}"
                 )
             if not by_columns:
-                return StoredTable(
-                    name=path.stem,
-                    kind=str(kind),
-                    rows=shape[0],
-                    dim=shape[1],
-                    where=(path, start),
-                    row_bytes=kind.itemsize * shape[1],
-                    decode=plain_numbers(kind.str),
+                row_bytes, decode = kind.itemsize * shape[1], stored_table.plain_numbers(kind.str)
+                place = (path, start)
+                return stored_table.StoredTable(
+                    path.stem, str(kind), shape[0], shape[1], place, row_bytes, decode
                 )
             _check_memory(path, claimed)
             content = np.frombuffer(file.read(claimed), dtype=kind)
-            return table_of(content.reshape(shape[::-1]).T, path.stem)
+            return stored_table.table_of(content.reshape(shape[::-1]).T, path.stem)
     except ProblemError:
         raise
     except Exception as error:  # a damaged file can make NumPy raise nearly anything
         raise _unreadable(path, error) from None
 
 
-def npz_tables(path: Path) -> dict[str, StoredTable]:
+def npz_tables(path: Path) -> dict[str, stored_table.StoredTable]:
     """All matrices of a .npz file."""
     try:
         with open_regular(path) as file, _listed(file, path) as archive:
@@ -84,14 +74,16 @@ def npz_tables(path: Path) -> dict[str, StoredTable]:
                     raise ProblemError(
                         f"the array {name!r:.80} claims {claimed} bytes but the file holds fewer"
                     )
-                if is_table(shape) and kind.kind == "f":
+                if stored_table.is_table(shape) and kind.kind == "f":
                     shapes[name] = claimed
             _check_memory(path, sum(shapes.values()))
             found = {}
             for name in shapes:
                 with archive.open(name) as member:
                     array = np.lib.format.read_array(member, allow_pickle=False)
-                found[name.removesuffix(".npy")] = table_of(array, name.removesuffix(".npy"))
+                found[name.removesuffix(".npy")] = stored_table.table_of(
+                    array, name.removesuffix(".npy")
+                )
             return found
     except ProblemError:
         raise
@@ -125,8 +117,8 @@ def _described(
     shape, by_columns, kind = _HEADERS[np.lib.format.read_magic(content)](content)
     if kind.hasobject:
         raise ProblemError(f"the array {name!r:.80} holds Python objects; numbers are needed")
-    shape = check_shape(name, shape)
-    if not any_shape and not (is_table(shape) and kind.kind in "fiu"):
+    shape = stored_table.check_shape(name, shape)
+    if not any_shape and not (stored_table.is_table(shape) and kind.kind in "fiu"):
         raise ProblemError(
             f"the array {name!r:.80} has the shape {shape!s:.80} and the type {kind!s:.40}; "
             "a table of embeddings has two or more rows of numbers"

@@ -12,14 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from recallscope.checkpoints import stored_table
 from recallscope.checkpoints.bounded_json import parse_json, read_json
-from recallscope.checkpoints.stored_table import (
-    StoredTable,
-    bfloat16,
-    check_shape,
-    is_table,
-    plain_numbers,
-)
 from recallscope.common.given_files import open_regular
 from recallscope.problem import ProblemError
 
@@ -32,7 +26,7 @@ _SIZES |= {"F64": 8, "I64": 8, "U64": 8, "C64": 8}
 _NUMPY = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 
 
-def safetensors_tables(path: Path) -> dict[str, StoredTable]:
+def safetensors_tables(path: Path) -> dict[str, stored_table.StoredTable]:
     """All matrices of floating-point numbers in a file, by name."""
     header, start, size = _header(path)
     called = f"the file {str(path)!r:.200}"
@@ -47,15 +41,12 @@ def safetensors_tables(path: Path) -> dict[str, StoredTable]:
                 f"bytes {first} to {end} of {size - start}: it is corrupt or cut off"
             )
         taken.append((first, end))
-        if is_table(shape) and (kind in _NUMPY or kind == "BF16"):
-            found[name] = StoredTable(
-                name=name,
-                kind=kind,
-                rows=shape[0],
-                dim=shape[1],
-                where=(path, start + first),
-                row_bytes=_SIZES[kind] * shape[1],
-                decode=bfloat16 if kind == "BF16" else plain_numbers(_NUMPY[kind]),
+        if stored_table.is_table(shape) and (kind in _NUMPY or kind == "BF16"):
+            numbers = _NUMPY.get(kind)
+            decode = stored_table.plain_numbers(numbers) if numbers else stored_table.bfloat16
+            place, row_bytes = (path, start + first), _SIZES[kind] * shape[1]
+            found[name] = stored_table.StoredTable(
+                name, kind, shape[0], shape[1], place, row_bytes, decode
             )
     taken.sort()
     if any(after[0] < before[1] for before, after in itertools.pairwise(taken)):
@@ -63,7 +54,7 @@ def safetensors_tables(path: Path) -> dict[str, StoredTable]:
     return found
 
 
-def sharded_tables(index: Path) -> dict[str, StoredTable]:
+def sharded_tables(index: Path) -> dict[str, stored_table.StoredTable]:
     """The matrices of all files that an index names; they lie beside it."""
     places = read_json(index, "index", _MOST_HEADER).get("weight_map")
     if not isinstance(places, dict) or not places:
@@ -74,7 +65,7 @@ def sharded_tables(index: Path) -> dict[str, StoredTable]:
             f"the index {str(index)!r:.200} names files that are not beside it, or more than "
             f"{_MOST_SHARDS}"
         )
-    found: dict[str, StoredTable] = {}
+    found: dict[str, stored_table.StoredTable] = {}
     for shard in shards:
         inside = safetensors_tables(index.with_name(shard))
         found |= {name: each for name, each in inside.items() if places.get(name) == shard}
@@ -107,7 +98,7 @@ def _header(path: Path) -> tuple[dict[str, Any], int, int]:
 def _described(name: str, told: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
     """Kind, shape and place of a tensor."""
     try:
-        kind, shape = told["dtype"], check_shape(name, told["shape"])
+        kind, shape = told["dtype"], stored_table.check_shape(name, told["shape"])
         first, end = told["data_offsets"]
         if kind not in _SIZES or type(first) is not int or type(end) is not int:
             raise ValueError

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.common.given_files import open_regular
+from recallscope.common.shapes import Float, Int64, UInt8
 from recallscope.problem import ProblemError
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64, UInt8
-
-    Rows = Float[np.ndarray, "n d"]
+Rows = Float[np.ndarray, "n d"]
 
 Decode = Callable[[np.ndarray], np.ndarray]
 """From the bytes of some rows, n×bytes, to their numbers."""
@@ -23,7 +21,7 @@ Decode = Callable[[np.ndarray], np.ndarray]
 MOST_ROWS, MOST_DIM = 2**31, 2**16
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class StoredTable:
     """Rows of numbers, one after another, in a file or in memory.
 

@@ -11,7 +11,7 @@ from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.tables.measurement import print_ablations
 from recallscope.common.formatting import printable
-from recallscope.record import accuracy_name
+from recallscope.record import Status, accuracy_name
 
 _ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
@@ -46,21 +46,12 @@ def ablate(
     from recallscope.cell import Settings
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.ablation import named, plan
-    from recallscope.record import Status
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
+    how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
-        found = measure(
-            problem,
-            changes,
-            accuracy,
-            seeds=count,
-            seed=first,
-            progress=display.update,
-            **settings,
-            **place,
-        )
+        found = measure(problem, changes, accuracy, progress=display.update, **how)
     to.show(found, print_ablations)
     for record in found.records:
         if record.reason:

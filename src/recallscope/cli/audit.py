@@ -10,7 +10,7 @@ from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import output_from
 
 
-@takes("output")
+@takes("output", "audit")
 def audit(
     asked: Asked,
     what: Annotated[
@@ -21,19 +21,6 @@ def audit(
             show_default=False,
         ),
     ],
-    inputs: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table that tokens are read from.")
-    ] = None,
-    outputs: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table of answers, if another.")
-    ] = None,
-    tokens: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A tokenizer.json, or a token in each line."),
-    ] = None,
-    measure: Annotated[
-        bool, typer.Option("--measure", help="Run experiments on some rows too; takes minutes.")
-    ] = False,
     page: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a page with figures: .html.")
     ] = None,
@@ -59,14 +46,7 @@ def audit(
     to = output_from(asked.output)
     path = None if page is None else check_page(page)
     with ProgressDisplay("audit") as display:
-        found = look(
-            *what,
-            inputs=inputs,
-            outputs=outputs,
-            tokens=tokens,
-            measure=measure,
-            progress=display.update,
-        )
+        found = look(*what, **asked.audit, progress=display.update)
     if path is not None:
         found.write_page(path)
     to.show(found, print_audit)

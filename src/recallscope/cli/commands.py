@@ -3,63 +3,38 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-
-class _Entry(NamedTuple):
-    """Where a command is, and what the list of commands says of it: its own first line."""
-
-    module: str
-    summary: str
-
-
 COMMANDS = {
-    "plan": _Entry(
-        "plan", "Plan a training: recall of your facts, what limits it, and what to change."
-    ),
-    "run": _Entry("run", "Run one experiment at one or more seeds."),
-    "train": _Entry("train", "Train once, and watch attention and recall along the way."),
-    "predict": _Entry(
-        "theory",
-        "Predict the accuracies by a law, and say what they come from; exit 1 if there is none.",
-    ),
-    "solve": _Entry("theory", "Find the size that reaches a target accuracy, all else given."),
-    "bound": _Entry("theory", "Lower bound for estimators that see only the first gradient."),
-    "check": _Entry(
-        "theory", "Compare every closed form with Monte Carlo, around one small problem."
-    ),
-    "critical": _Entry(
-        "critical", "Measure the size at which an accuracy crosses a target, with an interval."
-    ),
-    "fit": _Entry(
-        "fit",
-        "Measure the power law of a critical size: exponents with intervals, and if it is one.",
-    ),
-    "phase": _Entry(
-        "phase", "Measure accuracy over a plane of two sizes, and compare it with the theory."
-    ),
-    "ablate": _Entry(
-        "ablate",
-        "Change one thing at a time, and see what it does to the accuracy at the same seeds.",
-    ),
-    "audit": _Entry("audit", "Say what the embedding table of a checkpoint can hold."),
-    "sweep": _Entry("sweep", "Run every cell of a sweep that the store has no record of."),
-    "explore": _Entry(
-        "explore", "Write one page to play with the closed forms, and open it in the browser."
-    ),
-    "records": _Entry(
-        "records", "List, verify, repair, compact, merge or export the records of a store."
-    ),
-    "paper": _Entry("paper", "The claims of arXiv 2603.15923: measurements, verdicts and figures."),
+    "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
+    "run": "Run one experiment at one or more seeds.",
+    "train": "Train once, and watch attention and recall along the way.",
+    "predict": "Predict the accuracies by a law, and say what they come from; "
+    "exit 1 if there is none.",
+    "solve": "Find the size that reaches a target accuracy, all else given.",
+    "bound": "Lower bound for estimators that see only the first gradient.",
+    "check": "Compare every closed form with Monte Carlo, around one small problem.",
+    "critical": "Measure the size at which an accuracy crosses a target, with an interval.",
+    "fit": "Measure the power law of a critical size: exponents with intervals, and if it is one.",
+    "phase": "Measure accuracy over a plane of two sizes, and compare it with the theory.",
+    "ablate": "Change one thing at a time, and see what it does to the accuracy at the same seeds.",
+    "audit": "Say what the embedding table of a checkpoint can hold.",
+    "sweep": "Run every cell of a sweep that the store has no record of.",
+    "explore": "Write one page to play with the closed forms, and open it in the browser.",
+    "records": "List, verify, repair, compact, merge or export the records of a store.",
+    "paper": "The claims of arXiv 2603.15923: measurements, verdicts and figures.",
 }
+"""What each command does, in the order of the help; a test compares it with the command itself."""
+
+_TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module
 
 
 def load_command(name: str) -> Any:
     """A command from its function, or a group of commands from its file."""
-    module = import_module(f"recallscope.cli.{COMMANDS[name].module}")
+    module = import_module(f"recallscope.cli.{_TOGETHER.get(name, name)}")
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
     from recallscope.cli.options import UNITS, Command
@@ -84,4 +59,4 @@ class Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Names and summaries."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))

@@ -21,10 +21,7 @@ def critical(
     quantity: Quantity,
     seeds_passing: Annotated[
         str | None,
-        typer.Option(
-            metavar="FRACTION",
-            help="Search for where so many seeds reach the target.",
-        ),
+        typer.Option(metavar="FRACTION", help="Search for where so many seeds reach the target."),
     ] = None,
     yes: Yes = False,
 ) -> int:

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.options import (
-    OUTPUT,
-    Asked,
-    QuantityIfAny,
-    Source,
-    Yes,
-    refuse_all_but,
-    takes,
-)
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.tables.measurement import print_law
-from recallscope.common.csv_files import number_or_text
+from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.measurement.scaling import Scaling
 
 
-@takes("problem", "search", "tests", "where", "output", arrays=True)
+@options.takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
 def fit(
     context: typer.Context,
-    asked: Asked,
-    quantity: QuantityIfAny = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS", help="dim=32:128:5, or dim=32,64,96; once for each size."),
-    ] = None,
-    expect: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SIZE=POWER",
-            help="An exponent to be tested, as in dim=-2; once for each, tested all at once.",
-        ),
-    ] = None,
-    source: Source = None,
-    yes: Yes = False,
+    asked: options.Asked,
+    source: options.Source = None,
+    yes: options.Yes = False,
 ) -> int:
     """Measure the power law of a critical size: exponents with intervals, and if it is one.
 
@@ -56,16 +36,15 @@ def fit(
           --vary dim=64:160:5 --vary length=8:32:5 --table law.csv --figure law.pdf
       recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """
-    from recallscope.common.csv_files import read_csv
     from recallscope.measurement.scaling import scaling_from_rows
     from recallscope.statistics.power_law import FitStatus
 
-    to, powers = output_from(asked.output), _powers(expect or [])
+    to, powers = output_from(asked.output), _powers(asked.fit["expect"] or [])
     if source is not None:
-        refuse_all_but(("source", "expect", *OUTPUT), context)
+        options.refuse_all_but(("source", "expect", *options.OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
-        found = _measure(asked, quantity, vary or [], powers, yes)
+        found = _measure(asked, powers, yes)
     to.show(found, print_law)
     return 1 if found.law.status is FitStatus.UNDETERMINED else 0
 
@@ -82,12 +61,11 @@ def _powers(given: list[str]) -> dict[str, float]:
     return powers
 
 
-def _measure(
-    asked: Asked, quantity: str | None, vary: list[str], powers: dict[str, float], yes: bool
-) -> Scaling:
+def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scaling:
     """Search for the critical size of every problem about the one given."""
     from recallscope.measurement.axis import check_varied, parse_axis
 
+    quantity, vary = asked.fit["quantity"], asked.fit["vary"]
     if quantity is None or not vary:
         raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
     axes = [parse_axis(each) for each in vary]

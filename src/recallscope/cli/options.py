@@ -77,6 +77,11 @@ class Command(TyperCommand):
                 each.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
 
 
+def command_group(name: str, help: str) -> typer.Typer:
+    """Commands below one name."""
+    return typer.Typer(name=name, rich_markup_mode=None, add_completion=False, help=help)
+
+
 def one_of(
     choices: Sequence[str] | str, more: str = ".", *flags: str, argument: bool = False, **how: Any
 ) -> Any:
@@ -91,8 +96,12 @@ def one_of(
     return make(*flags, **how)
 
 
-def _text(metavar: str, help: str, default: str | None = None, *flags: str) -> tuple[Any, Any]:
-    return Annotated[str | None, typer.Option(*flags, metavar=metavar, help=help)], default
+def _text(metavar: str, help: str, default: str | None = None, **how: Any) -> tuple[Any, Any]:
+    return Annotated[str | None, typer.Option(metavar=metavar, help=help, **how)], default
+
+
+def _texts(metavar: str, help: str) -> tuple[Any, Any]:
+    return Annotated[list[str] | None, typer.Option(metavar=metavar, help=help)], None
 
 
 def _name(choices: Sequence[str] | str, default: str | None, more: str = ".") -> tuple[Any, Any]:
@@ -123,6 +132,9 @@ Quantity = Annotated[str, _SOUGHT]
 QuantityIfAny = Annotated[str | None, _SOUGHT]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
+Page = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html.")
+]
 Source = Annotated[
     str | None,
     typer.Option(
@@ -165,13 +177,7 @@ _PROBLEM = {
     "learner": _name("learner", "three-step"),
     **_TRAINING,
     "metric": (Annotated[list[str] | None, one_of("metric", "; once for each.")], None),
-    "field": (
-        Annotated[
-            list[str] | None,
-            typer.Option(metavar="NAME=VALUE", help="A field that a part declares; once for each."),
-        ],
-        None,
-    ),
+    "field": _texts("NAME=VALUE", "A field that a part declares; once for each."),
 }
 _ARRAYS = {"embedding": _name("embedding", "sphere", ", or your own arrays: FILE.npz.")}
 _SEARCH = {
@@ -185,9 +191,7 @@ _SEARCH = {
     "no_theory": _flag("Start from the whole range instead of the predicted size.", "--no-theory"),
 }
 _PLACE = {
-    "store": _text(
-        "PLACE", "Keep records in a folder or s3://…; stored ones are not run again.", None
-    ),
+    "store": _text("PLACE", "Keep records in a folder or s3://…; stored ones are not run again."),
     "executor": _name(EXECUTORS, "serial"),
     "workers": _text("COUNT", "Workers, up to 100k; one for each core if not given."),
     "address": _text("ADDRESS", "Address of a Ray cluster; a private one is started otherwise."),
@@ -227,6 +231,44 @@ _PLAN = {
     "solve_for": _name(("facts", "rank", "exposures", "d-model"), None, "; what to find."),
     "target": (Target, "0.9"),
 }
+_AUDIT = {
+    "inputs": _text("NAME", "The table that tokens are read from."),
+    "outputs": _text("NAME", "The table of answers, if another."),
+    "tokens": _text("FILE", "A tokenizer.json, or a token in each line."),
+    "measure": _flag("Run experiments on some rows too; takes minutes.", "--measure"),
+}
+_FIT = {
+    "quantity": (Annotated[str | None, _SOUGHT], None),
+    "vary": _texts("AXIS", "dim=32:128:5, or dim=32,64,96; once for each size."),
+    "expect": _texts(
+        "SIZE=POWER", "An exponent to be tested, as in dim=-2; once for each, tested all at once."
+    ),
+}
+_PHASE = {
+    "x": _text("AXIS", "dim=16:256:30, or dim=16,32,64."),
+    "y": _text("AXIS", "samples=512:65536:30; boundary along it."),
+    "seeds": (Seeds, "4"),
+    "seed": (Seed, "0"),
+    "accuracy": (
+        Annotated[str | None, one_of(ACCURACIES, ", or a metric.", show_default="recall")],
+        None,
+    ),
+    "target": _text("SHARE", "The accuracy to cross, between 0 and 1.", None, show_default="0.5"),
+    "theory_only": _flag("Closed forms at any size; run nothing.", "--theory-only"),
+}
+_SWEEP = {
+    "shards": _text("COUNT", "Split every single cell over this many workers."),
+    "part": _text("K/N", "Run part K of N only: 3/8, for one of eight jobs; see --dry-run."),
+    "dry_run": _flag("Print the plan and its cost; run nothing.", "--dry-run"),
+    "fail_fast": _flag("Stop at the first cell that fails, or not.", "--fail-fast/--keep-going"),
+}
+_TRAIN = {
+    "seed": (Seed, "0"),
+    "test_samples": _text("COUNT", "Fresh samples to test on.", "4096"),
+    "dtype": (Dtype, "float32"),
+    "device": (Device, "cpu"),
+    "checkpoint": _text("FILE", "Resume from it, and save to it every few seconds."),
+}
 _RECORDS = {
     "store": _text("PLACE", "The folder or address of the records."),
     "as_json": (Json, False),
@@ -234,6 +276,9 @@ _RECORDS = {
 
 
 _GROUPS = {
+    "audit": _AUDIT,
+    "fit": _FIT,
+    "phase": _PHASE,
     "plan": _PLAN,
     "problem": _PROBLEM,
     "search": _SEARCH,
@@ -241,6 +286,8 @@ _GROUPS = {
     "where": _PLACE,
     "output": _OUTPUT,
     "records": _RECORDS,
+    "sweep": _SWEEP,
+    "train": _TRAIN,
 }
 
 

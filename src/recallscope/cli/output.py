@@ -11,7 +11,7 @@ from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError, shown
 
 if TYPE_CHECKING:
-    from recallscope.plotting.result import Result
+    from recallscope.results.result import Result
 
 _NARROWEST, _WIDEST = 2.0, 20.0  # inches
 

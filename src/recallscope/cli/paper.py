@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import resumable, workers_from
-from recallscope.cli.options import Asked, Command, Json, one_of, takes
+from recallscope.cli.options import Asked, Command, Json, command_group, one_of, takes
 from recallscope.cli.tables.output import print_either, print_json
 from recallscope.cli.tables.paper import print_claims, print_finding
 
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.paper.claim import Claim, Finding
 
-app = typer.Typer(
-    name="paper",
-    rich_markup_mode=None,
-    add_completion=False,
-    help="The claims of arXiv 2603.15923: measurements, verdicts and figures.",
-)
+app = command_group("paper", COMMANDS["paper"])
 
 _OWN_RUNS = "recallscope-paper"  # as in the API, which is not loaded for a list of options
 
@@ -145,30 +141,19 @@ def report(
     print_either(as_json, {"report": to, "figures": figures}, print, said)
 
 
-class _Displays:
-    """A display of progress for each stage, one after the other."""
+class _Displays(ExitStack):
+    """A display for each stage, one after another."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._stage = ""
-        self._display: ProgressDisplay | None = None
-
-    def __enter__(self) -> _Displays:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+    stage = ""
+    display: ProgressDisplay | None = None
 
     def show(self, stage: str, done: float, total: float) -> None:
-        """Show how far a stage has come."""
         from recallscope.cli.progress import ProgressDisplay
 
-        if stage != self._stage:
-            self._stack.close()
-            self._stage = stage
-            self._display = self._stack.enter_context(ProgressDisplay(stage))
-        assert self._display is not None
-        self._display.update(done, total)
+        if self.display is None or stage != self.stage:
+            self.close()
+            self.stage, self.display = stage, self.enter_context(ProgressDisplay(stage))
+        self.display.update(done, total)
 
 
 def _print_findings(found: list[tuple[Claim, Finding | None]], as_json: bool) -> None:

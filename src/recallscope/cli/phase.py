@@ -5,36 +5,24 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import (
-    ACCURACIES,
     OUTPUT,
     Asked,
-    Seed,
-    Seeds,
     Source,
     Yes,
     given_options,
-    one_of,
     refuse_all_but,
     takes,
 )
 from recallscope.cli.output import output_from
-from recallscope.cli.parsing import (
-    closed_form_problem,
-    fill_in,
-    parts_from,
-    problem_to_run,
-    seeds_from,
-    selection_from,
-    settings_from,
-)
 from recallscope.cli.tables.measurement import print_phase, print_phase_map
-from recallscope.common.csv_files import number_or_text
+from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
@@ -46,33 +34,8 @@ _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms: more take some seconds
 
 
-@takes("problem", "tests", "where", "output", arrays=True)
-def phase(
-    context: typer.Context,
-    asked: Asked,
-    x: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
-    ] = None,
-    y: Annotated[
-        str | None, typer.Option(metavar="AXIS", help="samples=512:65536:30; boundary along it.")
-    ] = None,
-    seeds: Seeds = "4",
-    seed: Seed = "0",
-    accuracy: Annotated[
-        str | None, one_of(ACCURACIES, ", or a metric.", show_default="recall")
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="The accuracy to cross, between 0 and 1.", show_default="0.5"
-        ),
-    ] = None,
-    theory_only: Annotated[
-        bool, typer.Option("--theory-only", help="Closed forms at any size; run nothing.")
-    ] = False,
-    yes: Yes = False,
-    source: Source = None,
-) -> int:
+@takes("problem", "tests", "where", "output", "phase", arrays=True)
+def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source = None) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has seeds of its own. Exit code 1 if a run failed.
@@ -86,17 +49,17 @@ def phase(
       recallscope phase --theory-only --x dim=1k:16k:40 --y vocab=1M:1B:40 --samples 1e12 \\
           --length 4096 --figure map.pdf
     """
-    from recallscope.common.csv_files import read_csv
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
     to = output_from(asked.output)
+    x, y, seeds, seed, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
-    if source is not None and _is_store(source):
+    if source is not None and ("://" in source or Path(source).is_dir()):
         from recallscope.api.phase import phase_of_store
 
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *asked.problem], context)
-        chosen = selection_from(asked.problem, given_options(context))
+        chosen = parsing.selection_from(asked.problem, given_options(context))
         found = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
@@ -105,7 +68,7 @@ def phase(
         from recallscope.theory.phase_map import phase_map
 
         axes = _axes(asked.problem, x, y)
-        problem = closed_form_problem(asked.problem)
+        problem = parsing.closed_form_problem(asked.problem)
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
@@ -117,7 +80,13 @@ def phase(
         return 0
     else:
         found = [
-            _measure(asked, _axes(asked.problem, x, y), seeds_from(seeds, seed, 2**62), sought, yes)
+            _measure(
+                asked,
+                _axes(asked.problem, x, y),
+                parsing.seeds_from(seeds, seed, 2**62),
+                sought,
+                yes,
+            )
         ]
     to.show(PhaseDiagrams(diagrams=found), print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
@@ -129,10 +98,10 @@ def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, 
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
-    fields = axes_of(parts_from(options))
+    fields = axes_of(parsing.parts_from(options))
     axes = parse_axis(x, fields), parse_axis(y, fields)
     for axis in axes:
-        fill_in(options, axis.name, axes)
+        parsing.fill_in(options, axis.name, axes)
     return axes
 
 
@@ -144,8 +113,8 @@ def _measure(
     yes: bool,
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
-    problem, arrays = problem_to_run(asked.problem, [axis.name for axis in axes])
-    settings = settings_from(asked.tests, arrays)
+    problem, arrays = parsing.problem_to_run(asked.problem, [axis.name for axis in axes])
+    settings = parsing.settings_from(asked.tests, arrays)
     (count, first), place = seeds, place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
@@ -156,20 +125,6 @@ def _measure(
     runs = plan(problem, *axes, 1, first)
     check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
     accuracy, target = sought
+    how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
-        return measure(
-            problem,
-            axes[0],
-            axes[1],
-            count,
-            target,
-            accuracy,
-            seed=first,
-            progress=display.update,
-            **settings,
-            **place,
-        )
-
-
-def _is_store(source: str) -> bool:
-    return "://" in source or Path(source).is_dir()
+        return measure(problem, *axes, count, target, accuracy, progress=display.update, **how)

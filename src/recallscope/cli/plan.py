@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from recallscope.cli.options import Asked, takes
+from recallscope.cli.options import Asked, Page, takes
 from recallscope.cli.output import output_from
+from recallscope.cli.tables.output import print_table, say
 from recallscope.common.csv_files import number_or_text
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 _WORDS = ("model", "precision", "method", "target_modules", "frequencies", "optimiser", "solve_for")
 
 
 @takes("plan", "output")
-def plan(
-    asked: Asked,
-    page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html.")
-    ] = None,
-) -> int:
+def plan(asked: Asked, page: Page = None) -> int:
     """Plan a training: recall of your facts, what limits it, and what to change.
 
     Of facts, exposures, d-model and, for LoRA, rank, one may be missing: it is solved for. Exit
@@ -35,7 +32,6 @@ def plan(
     """
     from recallscope.api.plan import plan as make
     from recallscope.cli.progress import ProgressDisplay
-    from recallscope.cli.tables.plan import print_plan
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)
@@ -49,5 +45,14 @@ def plan(
         found = make(**given, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, print_plan)
+    to.show(found, _print_plan)
     return 0 if found.laws else 1
+
+
+def _print_plan(found: Plan) -> None:
+    from recallscope.planning import sentences as said
+
+    say(said.first_line(found), said.headline(found), *said.details(found), said.advice(found))
+    for each in said.plan_tables(found):
+        print_table(each.head, each.rows)
+    say(*said.sources(found))

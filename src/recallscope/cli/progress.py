@@ -44,7 +44,7 @@ class ProgressDisplay:
         left = _time_left(done, total, now - self._started if elapsed is None else elapsed)
         if self._console.is_terminal:
             self._update_bar(done, total, left, note)
-        elif now >= self._next_line:
+        elif now >= self._next_line and done < total:
             self._next_line = now + _BETWEEN_LINES
             far = f"{done / total:.0%}, {left}" if done else "soon to begin"
             self._console.print(f"{self._what}: {far}{note and '; '}{note}", soft_wrap=True)

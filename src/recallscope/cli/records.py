@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Asked, Command, one_of, takes
+from recallscope.cli.options import Asked, Command, command_group, one_of, takes
 from recallscope.cli.tables.output import print_either, say
 from recallscope.cli.tables.store import print_store_check, print_store_summary
 from recallscope.problem import ProblemError, choice
@@ -16,13 +17,9 @@ from recallscope.problem import ProblemError, choice
 if TYPE_CHECKING:
     from recallscope.store.store import Store
 
-app = typer.Typer(
-    name="records",
-    rich_markup_mode=None,
-    add_completion=False,
-    help="List, verify, repair, compact, merge or export the records of a store.",
-)
+app = command_group("records", COMMANDS["records"])
 
+Sure = Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")]
 _DROPPED = ("failed", "infeasible")
 
 
@@ -82,11 +79,7 @@ def verify(context: typer.Context, asked: Asked) -> int:
 
 @app.command(cls=Command)
 @takes("records")
-def repair(
-    context: typer.Context,
-    asked: Asked,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-) -> None:
+def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
     """Put shards that cannot be used aside, under other names; put doubled records together.
 
     Nothing is deleted: the shards stay in the folder. Run the sweep again for the cells they held.
@@ -114,11 +107,7 @@ def repair(
 
 @app.command(cls=Command)
 @takes("records")
-def upgrade(
-    context: typer.Context,
-    asked: Asked,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")] = False,
-) -> None:
+def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
     """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
 
     Only the marker is written; the shards stay as they are, and are read in any case.
@@ -195,12 +184,7 @@ def merge(
     store, in_json = _opened(context, asked)
     merged = [store.merge(Store(other)) for other in others]
     found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
-    document = {
-        "added": found.added,
-        "better_there": found.better,
-        "completed": found.completed,
-        "conflicts": found.conflicts,
-    }
+    document = dict(zip(("added", "better_there", "completed", "conflicts"), found, strict=True))
     said = (
         f"{found.added} records of {', '.join(others)} were added.",
         found.completed

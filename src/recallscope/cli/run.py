@@ -12,12 +12,7 @@ from recallscope.parts.naming import find_part
 
 
 @takes("problem", "tests", "where", "output", arrays=True)
-def run(
-    asked: Asked,
-    seed: Seed = "0",
-    seeds: Seeds = "1",
-    yes: Yes = False,
-) -> int:
+def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) -> int:
     """Run one experiment at one or more seeds.
 
     \b

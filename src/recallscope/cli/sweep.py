@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from recallscope.cli.execution import (
-    check_time,
-    place_from,
-    resumable,
-    workers_from,
-)
+from recallscope.cli.execution import check_time, place_from, resumable, workers_from
 from recallscope.cli.options import Asked, Yes, takes
 from recallscope.cli.output import Output, output_from
 from recallscope.cli.tables.measurement import print_searches
@@ -46,27 +41,10 @@ def _print_schema(wanted: bool) -> None:
         raise typer.Exit
 
 
-@takes("where", "output")
+@takes("where", "output", "sweep")
 def sweep(
     asked: Asked,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
-    shards: Annotated[
-        str | None,
-        typer.Option(metavar="COUNT", help="Split every single cell over this many workers."),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K/N", help="Run part K of N only: 3/8, for one of eight jobs; see --dry-run."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
-    ] = False,
-    fail_fast: Annotated[
-        bool,
-        typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or not."),
-    ] = False,
     schema: Annotated[
         bool,
         typer.Option(
@@ -96,6 +74,7 @@ def sweep(
     to, spec, where = output_from(asked.output), read_sweep(file), asked.where
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
+    shards, part, dry_run, fail_fast = asked.sweep.values()
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
     plan = _Plan(spec, where, cut, None if part is None else _part_from(part))
     check_executor(where["executor"], workers_from(where), where["address"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from recallscope.cli.options import Accuracy, Asked, LawName, Quantity, Seeds, Target, takes
+import typer
+
+from recallscope.cli.options import Accuracy, Asked, LawName, QuantityIfAny, Seeds, Target, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
 from recallscope.cli.tables.theory import (
+    print_allocation,
     print_bound,
     print_check,
     print_prediction,
@@ -15,7 +18,7 @@ from recallscope.cli.tables.theory import (
 )
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
-from recallscope.problem import Problem, whole_number
+from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
     from recallscope.cli.progress import ProgressDisplay
@@ -71,14 +74,23 @@ def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) ->
 @takes("problem", "output")
 def solve(
     asked: Asked,
-    quantity: Quantity,
+    quantity: QuantityIfAny = None,
     target: Target = "0.5",
     accuracy: Accuracy = "recall",
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="BUDGET", help="As parameters=1e6, tokens=1e7, compute=1e12."),
+    ] = None,
     law: LawName = None,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
     The smallest samples, dim or width, or the largest vocab or length; exit 1 if there is none.
+
+    Or the best sizes within a budget: parameters are spent on dim and width (or no MLP), tokens
+    (samples × length) on samples, compute (parameters × tokens) on all three. Parameters are
+    trained and frozen ones, embeddings too: 2(V+1)d + 2d² for attention alone, 2(V+1)d + d² + 2md
+    with an MLP.
 
     \b
     Examples:
@@ -86,17 +98,26 @@ def solve(
       recallscope solve --for vocab --samples 1e6 --dim 256 --length 64
       recallscope solve --for samples --vocab 256 --dim 64 --length 8 \\
         --embedding structured --field common_mean=0.5
+      recallscope solve --within parameters=1e5 --vocab 512 --samples 8192 --length 16
     """
-    from recallscope.api.theory import solve as find
+    from recallscope.api import theory
     from recallscope.cli.progress import ProgressDisplay
     from recallscope.record import Status
+    from recallscope.theory.budgets import FREE, budget_from
 
+    if quantity is None and within is None:
+        raise ProblemError("Missing option '--for' or '--within'; see recallscope solve --help")
     to = output_from(asked.output)
-    fill_in(asked.problem, quantity)
+    for size in [quantity] if quantity else FREE[budget_from(within or "")[0]]:
+        fill_in(asked.problem, size)
     problem, arrays = problem_to_run(asked.problem)
-    sought = problem, quantity, number_or_text(target), accuracy
-    with ProgressDisplay("tables") as display:
-        found = find(*sought, embeddings=arrays, law=law, progress=display.update)
+    find: Any = theory.solve
+    how = {"accuracy": accuracy, "within": within, "embeddings": arrays, "law": law}
+    with ProgressDisplay("sizes" if within else "tables") as display:
+        found = find(problem, quantity, number_or_text(target), **how, progress=display.update)
+    if within is not None:
+        to.show(found, print_allocation)
+        return 0
     target_of = quantity, found.target, found.accuracy
     to.show(found, print_solution, lambda: if_trained(problem, *target_of))
     return 0 if found.status is Status.OK else 1

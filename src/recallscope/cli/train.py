@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated
-
-import typer
 
 from recallscope.cli.execution import check_time
-from recallscope.cli.options import Asked, Device, Dtype, Seed, Yes, takes
+from recallscope.cli.options import Asked, Yes, takes
 from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run, seeds_from
 from recallscope.cli.tables.run import print_training
 from recallscope.common.csv_files import number_or_text
 
 
-@takes("problem", "output", arrays=True, learner="adam")
-def train(
-    asked: Asked,
-    seed: Seed = "0",
-    test_samples: Annotated[
-        str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")
-    ] = "4096",
-    dtype: Dtype = "float32",
-    device: Device = "cpu",
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Resume from it, and save to it every few seconds."),
-    ] = None,
-    yes: Yes = False,
-) -> int:
+@takes("problem", "output", "train", arrays=True, learner="adam")
+def train(asked: Asked, yes: Yes = False) -> int:
     """Train once, and watch attention and recall along the way.
 
     \b
@@ -44,20 +28,12 @@ def train(
     from recallscope.api.train import train as measure  # with torch, after what may be mistaken
     from recallscope.learning.cost import predict_cost
 
-    cost = predict_cost(problem, dtype=dtype)
+    how = asked.train | {"test_samples": number_or_text(asked.train["test_samples"])}
+    how["seed"] = seeds_from("1", how["seed"])[1]
+    cost = predict_cost(problem, dtype=how["dtype"])
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
-    found = measure(
-        problem,
-        seeds_from("1", seed)[1],
-        test_samples=number_or_text(test_samples),
-        dtype=dtype,
-        device=device,
-        embeddings=arrays,
-        checkpoint=checkpoint,
-        watch=_show,
-        progress=False,
-    )
+    found = measure(problem, **how, embeddings=arrays, watch=_show, progress=False)
     to.show(found, print_training)
     return 0 if found.record.status == "ok" else 1
 

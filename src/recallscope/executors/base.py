@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections import deque
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from recallscope.common.machine import machine_memory
 from recallscope.problem import ProblemError
 
 numbers = itertools.count()
@@ -105,42 +102,3 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Stop everything at once; what is under way is dropped."""
-
-
-class Serial:
-    """No workers but this process; tasks with a limit of time are done by one other process.
-
-    This process could not kill itself and continue. `preload` is for the other one.
-    """
-
-    def __init__(self, preload: Sequence[str] = ()) -> None:
-        self.workers = 1
-        self.memory = machine_memory()
-        self._preload = preload
-        self._queue: deque[tuple[int, Job]] = deque()
-        self._other: Executor | None = None
-
-    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
-        """Put a task at the end of the queue."""
-        if seconds is None:
-            self._queue.append((number, job))
-            return
-        if self._other is None:
-            from recallscope.executors.processes import Processes
-
-            self._other = Processes(1, self._preload, one_thread=False)
-        self._other.submit(number, job, seconds)
-
-    def finished(self, timeout: float) -> list[Done]:
-        """Do the next task, however long it takes; wait for one with a limit."""
-        if self._queue:
-            number, job = self._queue.popleft()
-            return [Done(number, "this process", *attempt(job))]
-        return [] if self._other is None else self._other.finished(timeout)
-
-    def close(self) -> None:
-        """Forget what was not done."""
-        self._queue.clear()
-        if self._other is not None:
-            self._other.close()
-            self._other = None

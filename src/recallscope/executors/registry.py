@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from recallscope.executors.base import Executor, Serial
+from recallscope.executors.base import Executor
 from recallscope.executors.processes import Processes
+from recallscope.executors.serial import Serial
 from recallscope.problem import ProblemError, choice, whole_number
 
 EXECUTORS = ("serial", "processes", "ray")

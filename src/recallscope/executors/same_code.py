@@ -25,7 +25,7 @@ def own_code() -> dict[str, str]:
         "recallscope": __version__,
         "the hash of recallscope's files": hash_of_files(_FOLDER),
         "Python": platform.python_version().rpartition(".")[0],
-        **{name: _version(name) for name in ("torch", "numpy")},
+        **{name: installed_version(name) for name in ("torch", "numpy")},
     }
     for each in distributions():
         if any(entry.group.startswith("recallscope.") for entry in each.entry_points):
@@ -65,7 +65,8 @@ def difference(host: str, there: Mapping[str, str], here: Mapping[str, str]) -> 
     )
 
 
-def _version(package: str) -> str:
+def installed_version(package: str) -> str:
+    """The version of a package, or that there is none."""
     try:
         return version(package)
     except PackageNotFoundError:

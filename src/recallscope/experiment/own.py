@@ -80,32 +80,19 @@ def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
         numbers = _numbers(own.name, found)
         check_new_metrics(problem, numbers["metrics"])
     took = time.perf_counter() - started
-    return _record(own, problem, seed, status, reason, took, **numbers)
+    return _record(own, problem, seed, took, status=status, reason=reason, **numbers)
 
 
 def lost_record(own: OwnExperiment, problem: Problem, seed: int, reason: str) -> Record:
     """The record of a run that something outside of it ended."""
-    return _record(own, problem, seed, Status.FAILED, reason, 0.0)
+    return _record(own, problem, seed, 0.0, status=Status.FAILED, reason=reason)
 
 
 def _record(
-    own: OwnExperiment,
-    problem: Problem,
-    seed: int,
-    status: Status,
-    reason: str | None,
-    elapsed_seconds: float,
-    **numbers: Any,
+    own: OwnExperiment, problem: Problem, seed: int, elapsed_seconds: float, **fields: Any
 ) -> Record:
-    return Record(
-        problem=problem,
-        seed=seed,
-        status=status,
-        reason=reason,
-        measure=own.measure,
-        provenance=made_by(None, "own", "own", elapsed_seconds),
-        **numbers,
-    )
+    made = made_by(None, "own", "own", elapsed_seconds)
+    return Record(problem=problem, seed=seed, measure=own.measure, provenance=made, **fields)
 
 
 def _numbers(name: str, found: Any) -> dict[str, Any]:

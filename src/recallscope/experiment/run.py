@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,11 @@ import torch
 from recallscope.cell import device_name
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
+from recallscope.executors.same_code import installed_version
 from recallscope.experiment.metric import measured
-from recallscope.learning.batch import Batch
 from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.learner import Outcome, Setup, ready, tested
-from recallscope.learning.threads import Threads
 from recallscope.models.embeddings import Embeddings, check_arrays
-from recallscope.models.instance import Instance
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import (
@@ -41,20 +38,7 @@ class InfeasibleError(ProblemError):
     """A sound problem that this machine cannot hold."""
 
 
-def run(
-    problem: Problem,
-    seed: int = 0,
-    *,
-    engine: str = "auto",
-    test_samples: int = 4096,
-    dtype: str = "float32",
-    device: str = "cpu",
-    embeddings: Embeddings | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    watch: Callable[[Mapping[str, float]], None] | None = None,
-    checkpoint: Path | None = None,
-    batch_of: Callable[[Instance, Threads, Callable[[int], None]], Batch] | None = None,
-) -> Record:
+def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
     """Run one experiment and return its record.
 
     The record is a pure function of the problem and the seed, to the bit for the same engine,
@@ -80,19 +64,7 @@ def run(
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
     """
-    (record,) = run_together(
-        problem,
-        [seed],
-        engine=engine,
-        test_samples=test_samples,
-        dtype=dtype,
-        device=device,
-        embeddings=embeddings,
-        progress=progress,
-        watch=watch,
-        checkpoint=checkpoint,
-        batch_of=batch_of,
-    )
+    (record,) = run_together(problem, [seed], **how)
     return record
 
 
@@ -114,27 +86,16 @@ def run_together(
     >>> [record.seed for record in run_together(tiny, [4, 5])]
     [4, 5]
     """
-    device = device_name(device)
-    test_samples = whole_number("test_samples", test_samples, 1)
-    check_run(
-        problem,
-        engine=engine,
-        test_samples=test_samples,
-        dtype=dtype,
-        device=device,
-        embeddings=embeddings,
-    )
+    how: dict[str, Any] = {"engine": engine, "dtype": dtype, "device": device_name(device)}
+    how |= {"test_samples": whole_number("test_samples", test_samples, 1), "embeddings": embeddings}
+    check_run(problem, **how)
     broken: list[Exception] = []
     setups = [
         Setup(
             problem=problem,
             seed=whole_number("seed", seed, 0, LARGEST_SEED),
-            test_samples=test_samples,
-            dtype=dtype,
-            device=device,
-            engine=engine,
-            embeddings=embeddings,
             progress=None if progress is None else _watched(progress, broken),
+            **how,
             **more,
         )
         for seed in seeds
@@ -158,7 +119,7 @@ def run_together(
         Record(
             problem=problem,
             seed=setup.seed,
-            provenance=_provenance(problem, engine, dtype, device, elapsed),
+            provenance=_provenance(problem, engine, dtype, how["device"], elapsed),
             **fields,
         )
         for setup, fields in zip(setups, learnt, strict=True)
@@ -317,13 +278,8 @@ def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float)
 
 @cache
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("recallscope", "torch", "numpy"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
+    packages = {name: installed_version(name) for name in ("recallscope", "torch", "numpy")}
+    return {"python": platform.python_version()} | packages
 
 
 @cache
@@ -334,16 +290,8 @@ def _revision() -> str | None:
         return None
     try:
         described = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(root),
-                "describe",
-                "--always",
-                "--dirty",
-                "--abbrev=40",
-                "--exclude=*",
-            ],
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            cwd=root,
             capture_output=True,
             text=True,
             timeout=10,

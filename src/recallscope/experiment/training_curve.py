@@ -14,11 +14,11 @@ from scipy.special import betaincinv  # type: ignore[import-untyped]
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES
 from recallscope.parts.naming import PARTS
-from recallscope.plotting.labels import describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
+from recallscope.results.labels import describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.choosing import quick_prediction
 from recallscope.theory.prediction import Prediction
 
@@ -105,9 +105,7 @@ class TrainingCurve(Result):
                 value = float(getattr(early, f"{predicted}_accuracy"))
                 told = f"{names[predicted]} after three steps, closed form"
                 ends = [steps[0], steps[-1]]
-                series.append(
-                    Series(label=told, kind=Kind.THEORY, x=ends, y=[value, value], colour=0)
-                )
+                series.append(Series(told, Kind.THEORY, ends, [value, value], colour=0))
             return Panel(title=title, x="step", y="share", series=series, log_x=True)
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, False)
@@ -122,7 +120,7 @@ class TrainingCurve(Result):
             f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
             f"{LOOK_SAMPLES} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
-        return picture_drawing(Picture(caption=caption, panels=panels))
+        return Drawing("picture", Picture(caption=caption, panels=panels))
 
 
 def _series(
@@ -133,10 +131,10 @@ def _series(
     wrong = LOOK_SAMPLES - right
     low, high = (betaincinv(right + 0.5, wrong + 0.5, end).tolist() for end in (0.025, 0.975))
     return Series(
-        label=label,
-        kind=Kind.MEASURED,
-        x=steps,
-        y=values,
+        label,
+        Kind.MEASURED,
+        steps,
+        values,
         low=low if counted else None,
         high=high if counted else None,
         colour=colour,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float
 from recallscope.learning.batch import Tile
 from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def key_weights(

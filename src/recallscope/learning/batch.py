@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Int, Int64, Shaped
 from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import TreeSum
 from recallscope.problem import Problem
 from recallscope.tasks.recall import Samples
-
-if TYPE_CHECKING:
-    from jaxtyping import Int, Int64, Shaped
 
 Result = TypeVar("Result")
 

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.attention_gradient import attention_vector, sum_key_weights
 from recallscope.learning.batch import Batch, Tile, large_zeros
 from recallscope.learning.memory import store_marked
 from recallscope.learning.ops import always_locks, attend, key_scores
 from recallscope.learning.tree_sum import tree_sum
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 _LABELS_AT_ONCE = 256
 

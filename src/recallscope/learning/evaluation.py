@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.finite_steps import soft_read, soft_scores
 from recallscope.learning.memory import ideal_memory
@@ -16,9 +17,6 @@ from recallscope.learning.ops import attend, features, key_scores, token_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import Learned
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
 
 _ROWS_AT_ONCE = 256
 _LABELS_AT_ONCE = 2048

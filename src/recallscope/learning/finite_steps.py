@@ -7,25 +7,16 @@ of the last two steps costs 2 V d multiply-adds for its two products with the ou
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
+from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.label_softmax import mean_outputs
 from recallscope.learning.memory import store_uniform
-from recallscope.learning.ops import (
-    features,
-    key_scores,
-    position_scores,
-    uniform_read,
-    weighted_read,
-)
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
@@ -54,7 +45,7 @@ def soft_scores(
 ) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
     """The attention score k · W1 e of every token, and what the trigger adds to it."""
     assert instance.problem.gamma is not None
-    scores, bonus = key_scores(instance, alpha)
+    scores, bonus = ops.key_scores(instance, alpha)
     scale = instance.problem.gamma * (instance.end @ instance.end)
     scores, bonus = scale * scores, scale * bonus
     if not (scores.isfinite().all() and bonus.isfinite()):
@@ -66,8 +57,8 @@ def soft_read(
     instance: Instance, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
 ) -> Float[Tensor, "n d"]:
     """What softmax attention reads."""
-    weights = position_scores(scores, bonus, tile).softmax(dim=1)
-    return weighted_read(instance, tile, weights)
+    weights = ops.position_scores(scores, bonus, tile).softmax(dim=1)
+    return ops.weighted_read(instance, tile, weights)
 
 
 def residual(
@@ -85,8 +76,8 @@ def residual(
 def _key_weights_of_tile(
     instance: Instance, V1: Float[Tensor, "d m"], tile: Tile
 ) -> Float[Tensor, " V+1"]:
-    read = uniform_read(instance, tile)
-    error = residual(instance, features(instance, read) @ V1.T, tile.label)
+    read = ops.uniform_read(instance, tile)
+    error = residual(instance, ops.features(instance, read) @ V1.T, tile.label)
     return key_weights(instance, V1, tile, error, read)
 
 
@@ -97,5 +88,5 @@ def _second_value_of_tile(
     bonus: Float[Tensor, ""],
     tile: Tile,
 ) -> Float[Tensor, "d m"]:
-    read = features(instance, soft_read(instance, scores, bonus, tile))
+    read = ops.features(instance, soft_read(instance, scores, bonus, tile))
     return residual(instance, read @ V1.T, tile.label).T @ read

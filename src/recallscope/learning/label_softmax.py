@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from recallscope.common.shapes import Float
 
 _ROWS_AT_ONCE = 256
 _LABELS_AT_ONCE = 2048

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
     from torch import Tensor, nn
 
     from recallscope.learning.cost import Cost

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.ops import features, uniform_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import tree_sum
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 _ROWS_AT_ONCE = 1024
 

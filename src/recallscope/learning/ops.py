@@ -7,18 +7,14 @@ sparse product with it, and no n×L×d array is ever made.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.learning.batch import Tile
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
-
 
 with warnings.catch_warnings():
     # torch warns once that sparse rows are in beta. Better now than in a thread of the user's.

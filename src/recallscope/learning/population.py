@@ -7,20 +7,16 @@ is exact for both. No sample is drawn: the batch is there for its threads and it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float
 from recallscope.learning import population_mlp
 from recallscope.learning.attention_gradient import attention_vector
 from recallscope.learning.batch import Batch
 from recallscope.learning.memory import store
 from recallscope.learning.ops import key_scores
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:

@@ -12,18 +12,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Complex, Float, Int64
 from recallscope.learning.batch import Batch
 from recallscope.learning.tree_sum import tree_sum
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Complex, Float, Int64
 
 UNITS_AT_ONCE = 32
 _POINTS_PER_DEVIATION = 16  # of one token's share in what a unit receives

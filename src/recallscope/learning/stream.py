@@ -8,25 +8,15 @@ third step adds d², or 2 m d.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from recallscope.common.shapes import Float
+from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.memory import store_marked, store_uniform
-from recallscope.learning.ops import (
-    always_locks,
-    attend,
-    features,
-    key_scores,
-    token_read,
-    uniform_read,
-)
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
@@ -43,8 +33,8 @@ def second_value(
     instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
 ) -> Float[Tensor, "d m"]:
     """V2 = (1/N) Σ_n q_n φ(W_in v_{n,j(n)})^T, attention being an argmax: the third step."""
-    scores, bonus = key_scores(instance, alpha)
-    if always_locks(scores, bonus):
+    scores, bonus = ops.key_scores(instance, alpha)
+    if ops.always_locks(scores, bonus):
         return store_marked(instance, batch)
     return batch.mean(partial(_second_value_of_tile, instance, scores, bonus)).to(V1.dtype)
 
@@ -52,12 +42,12 @@ def second_value(
 def _key_weights_of_tile(
     instance: Instance, V1: Float[Tensor, "d m"], tile: Tile
 ) -> Float[Tensor, " V+1"]:
-    read = None if instance.hidden_weights is None else uniform_read(instance, tile)
+    read = None if instance.hidden_weights is None else ops.uniform_read(instance, tile)
     return key_weights(instance, V1, tile, instance.centred_outputs[tile.label], read)
 
 
 def _second_value_of_tile(
     instance: Instance, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
 ) -> Float[Tensor, "d m"]:
-    read = token_read(instance, *attend(scores, bonus, tile))
-    return instance.centred_outputs[tile.label].T @ features(instance, read)
+    read = ops.token_read(instance, *ops.attend(scores, bonus, tile))
+    return instance.centred_outputs[tile.label].T @ ops.features(instance, read)

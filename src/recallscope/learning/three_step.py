@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from recallscope.common.shapes import Float
 from recallscope.learning import counts, finite_steps, population, stream
 from recallscope.learning.batch import Batch, tile_size
 from recallscope.learning.cost import choose_engine
 from recallscope.learning.threads import Threads
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _MODULES: dict[str, ModuleType] = {
     "stream": stream,

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Self
 
 from recallscope.common.plain import plain
 from recallscope.parts.errors import did_you_mean
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status, check_accuracy, metric_names
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.theory.problem_arrays import form_of
@@ -155,14 +155,7 @@ class Ablations(Result):
         return f"{len(self.results)} ablations at {self.seeds} seeds: {told}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.ablation import (
-            ablation_caption,
-            ablation_figure,
-            draw_ablation,
-        )
-
-        data = [each.to_dict() for each in self.results]
-        return Drawing(data, ablation_figure, draw_ablation, ablation_caption)
+        return Drawing("ablation", [each.to_dict() for each in self.results])
 
 
 def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ablation:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.record import Status
 from recallscope.statistics.intervals import Interval
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 class Boundary(NamedTuple):

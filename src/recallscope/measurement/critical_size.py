@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from recallscope.parts.axes import SIZES, axis_field
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.record import Status
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import accuracies_along
 from recallscope.theory.choosing import extrapolated
 
@@ -96,9 +96,7 @@ class CriticalSize(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.critical import critical_caption, critical_figure, draw_critical
-
-        return Drawing(self.figure_data(), critical_figure, draw_critical, critical_caption)
+        return Drawing("critical", self.figure_data())
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; the size sought is None in the problem."""

@@ -154,22 +154,6 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
     ]
 
 
-def phase_diagram_from_dict(told: Mapping[str, Any]) -> PhaseDiagram:
-    """A phase diagram from `PhaseDiagram.to_dict`; its theory is evaluated again."""
-    x, y = told["x"]["name"], told["y"]["name"]
-    asked = {"x": x, "y": y, "accuracy": told["accuracy"], "target": told["target"]}
-    rows = [
-        told["problem"]
-        | {x: cell["x"], y: cell["y"], "own": told["own"]}
-        | {name: value for name, value in cell.items() if name not in ("x", "y")}
-        | {"right": " ".join(map(str, cell["right"]))}
-        | asked
-        for cell in told["cells"]
-    ]
-    (diagram,) = from_rows(rows)
-    return diagram
-
-
 def _read(row: Mapping[str, Any]) -> Measured:
     """What a row of a table says was measured."""
     # The count of one run alone reads as a number, that of none as nothing.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from recallscope.common.plain import plain
+from recallscope.common.plain import from_fields, plain
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import Boundary
 from recallscope.parts.axes import axis_field
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.choosing import law_in_words, say_extrapolated
 from recallscope.theory.phase_map import target_line
@@ -195,10 +195,16 @@ class PhaseDiagram(Result):
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> PhaseDiagram:
-        """The inverse of `to_dict`; the theory is evaluated again."""
-        from recallscope.measurement.phase import phase_diagram_from_dict
-
-        return phase_diagram_from_dict(told)
+        """The inverse of `to_dict`."""
+        given = dict(told)
+        cells = [
+            cell | {"measured": cell | {"interval": None if cell["mean"] is None else cell}}
+            for cell in given["cells"]
+        ]
+        sizes = {given[axis]["name"]: cells[0][axis] for axis in ("x", "y")}
+        given |= {"problem": given["problem"] | sizes, "cells": cells}
+        given["theory_boundary"] = [each["value"] for each in given["theory_boundary"]]
+        return from_fields(cls, given)
 
     def _words(self) -> str:
         asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
@@ -264,11 +270,4 @@ class PhaseDiagrams(Result):
         return "; ".join(map(repr, self.diagrams))
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.phase_diagram import (
-            draw_phase_diagram,
-            phase_diagram_caption,
-            phase_diagram_figure,
-        )
-
-        data = [diagram.to_dict() for diagram in self.diagrams]
-        return Drawing(data, phase_diagram_figure, draw_phase_diagram, phase_diagram_caption)
+        return Drawing("phase_diagram", [diagram.to_dict() for diagram in self.diagrams])

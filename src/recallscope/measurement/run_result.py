@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from recallscope.measurement.summary import summarise
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
+from recallscope.results.labels import accuracy_label, describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.choosing import law_named, quick_prediction
 
@@ -64,17 +64,17 @@ class RunResult(Result):
         names = [accuracy_label(name) for name in means]
         series = [
             Series(
-                label="one seed each",
-                kind=Kind.MEASURED,
-                x=[accuracy_label(name) for name in means for _ in fine],
-                y=[record.accuracy(name)[0] for name in means for record in fine],
+                "one seed each",
+                Kind.MEASURED,
+                [accuracy_label(name) for name in means for _ in fine],
+                [record.accuracy(name)[0] for name in means for record in fine],
                 colour=5,
             ),
             Series(
-                label="mean, 95 % interval",
-                kind=Kind.MEASURED,
-                x=names,
-                y=[mean.mean for mean in means.values()],
+                "mean, 95 % interval",
+                Kind.MEASURED,
+                names,
+                [mean.mean for mean in means.values()],
                 low=[mean.low for mean in means.values()],
                 high=[mean.high for mean in means.values()],
                 colour=0,
@@ -83,10 +83,10 @@ class RunResult(Result):
         if (prediction := quick_prediction(self.problem)) is not None:
             about = law_named(prediction.law).about
             predicted = [prediction.accuracies.get(name, math.nan) for name in means]
-            series.append(Series(label=about, kind=Kind.THEORY, x=names, y=predicted, colour=6))
+            series.append(Series(about, Kind.THEORY, names, predicted, colour=6))
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}. {len(fine)} seeds, tested on "
             f"{fine[0].test_samples} fresh samples each."
         )
         panel = Panel(title="", x="", y="accuracy", series=series)
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))

@@ -14,9 +14,9 @@ from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical_size import CriticalSize, some_size
 from recallscope.parts.axes import axes_of, axis_field
 from recallscope.parts.naming import named_parts
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
+from recallscope.results.result import Drawing, Result
 from recallscope.statistics.expected_law import ExpectedLaw, expected_law
 from recallscope.statistics.power_law import (
     Collapse,
@@ -103,9 +103,7 @@ class Scaling(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.scaling import draw_scaling, scaling_caption, scaling_figure
-
-        return Drawing(self.figure_data(), scaling_figure, draw_scaling, scaling_caption)
+        return Drawing("scaling", self.figure_data())
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""

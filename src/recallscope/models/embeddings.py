@@ -11,20 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from recallscope.common.formatting import format_bytes
 from recallscope.common.given_files import open_regular
 from recallscope.common.machine import machine_memory
-from recallscope.models.family import in_blocks
+from recallscope.common.shapes import Float, Shaped
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.random import Role, generator
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Shaped
 
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 _UNFOLDED = 2**29  # bytes that arrays may take, however small the file is
@@ -201,18 +197,6 @@ def draw_embeddings(
     """
     drawn: Embeddings = find_part("embedding", problem.embedding).draw(problem, seed, dtype)
     return drawn
-
-
-def draw_hidden_weights(
-    width: int, dim: int, seed: int, dtype: type[np.floating[Any]] = np.float64
-) -> Float[np.ndarray, "m d"]:
-    """The frozen input weights of the MLP, rows N(0, I_d): a unit token gives N(0, 1) inputs."""
-    return in_blocks(
-        lambda random, rows: random.standard_normal((rows, dim)),
-        (width, dim),
-        lambda block: generator(seed, Role.HIDDEN, width, dim, block=block),
-        dtype,
-    )
 
 
 def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from recallscope.models.embeddings import Embeddings
 
 _ROWS_AT_ONCE = 4096
@@ -96,3 +95,15 @@ def in_blocks(
         part = out[start : start + _ROWS_AT_ONCE]
         part[:] = draw(source(block), len(part))
     return out
+
+
+def draw_hidden_weights(
+    width: int, dim: int, seed: int, dtype: type[np.floating[Any]] = np.float64
+) -> Float[np.ndarray, "m d"]:
+    """The frozen input weights of the MLP, rows N(0, I_d): a unit token gives N(0, 1) inputs."""
+    return in_blocks(
+        lambda random, rows: random.standard_normal((rows, dim)),
+        (width, dim),
+        lambda block: generator(seed, Role.HIDDEN, width, dim, block=block),
+        dtype,
+    )

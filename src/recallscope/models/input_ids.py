@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.models.instance import Instance
 from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 EXTRA_IDS = 2  # beside the vocabulary: the trigger, and the end
 

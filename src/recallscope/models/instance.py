@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.models.embeddings import (
-    Embeddings,
-    check_arrays,
-    draw_embeddings,
-    draw_hidden_weights,
-)
+from recallscope.common.shapes import Float, Int64
+from recallscope.models.embeddings import Embeddings, check_arrays, draw_embeddings
+from recallscope.models.family import draw_hidden_weights
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.tasks.kind import SampleSource, samples_of
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 _NUMPY: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 

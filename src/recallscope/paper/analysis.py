@@ -12,8 +12,8 @@ from scipy import stats  # type: ignore[import-untyped]
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.verdict import LEVEL
 from recallscope.parts.axes import SIZES
-from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.record import Status
+from recallscope.results.panels import Kind, Panel, Series
 from recallscope.statistics.combining_power import Combination, Entry, combining_power
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.power_law import FitStatus, PowerLaw, fit_law, read_points
@@ -249,10 +249,10 @@ def theory_series(
     """What the closed forms say of the same, where they reach the target."""
     known = [search for search in searches if search.theory is not None]
     return Series(
-        label=label,
-        kind=Kind.THEORY,
-        x=[_along(search, x) for search in known],
-        y=[float(search.theory or 0) for search in known],
+        label,
+        Kind.THEORY,
+        [_along(search, x) for search in known],
+        [float(search.theory or 0) for search in known],
         colour=colour,
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recallscope.paper.verdict import Judgement, Verdict, together
-from recallscope.plotting.panels import Picture
+from recallscope.results.panels import Picture
 
 if TYPE_CHECKING:
     from recallscope.paper.evidence import Evidence

@@ -16,8 +16,8 @@ _PATIENCE = 0.2  # seconds between looks at anything but the workers
 class Drawings:
     """Drawings by a name each: asked for as soon as they are known, taken when they are needed.
 
-    >>> from recallscope.plotting.panels import Picture
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.results.panels import Picture
+    >>> from recallscope.executors.serial import Serial
     >>> drawn = Drawings(Serial())
     >>> drawn.ask("empty", PictureJob(Picture(caption=""), "", ("pdf", "svg")))
     >>> [content[:5] for content in drawn.take("empty")]

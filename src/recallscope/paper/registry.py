@@ -4,45 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.claims import (
-    directions,
-    finite_data,
-    first_steps,
-    lower_bound,
-    mlp_regimes,
-    news,
-    orthogonal,
-    orthogonal_capacity,
-    oscillations,
-    products,
-    tight,
-    trade_off,
-    two_by_two,
-)
 from recallscope.paper.evidence import Evidence, NotMeasuredError
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-CLAIMS: dict[str, Claim] = {
-    module.CLAIM.name: module.CLAIM
-    for module in (
-        products,
-        directions,
-        two_by_two,
-        orthogonal,
-        orthogonal_capacity,
-        finite_data,
-        trade_off,
-        mlp_regimes,
-        first_steps,
-        oscillations,
-        lower_bound,
-        tight,
-        news,
-    )
-}
+_MODULES = (
+    *("products", "directions", "two_by_two", "orthogonal", "orthogonal_capacity"),
+    *(
+        "finite_data",
+        "trade_off",
+        "mlp_regimes",
+        "first_steps",
+        "oscillations",
+        "lower_bound",
+        "tight",
+        "news",
+    ),
+)
+_IN_ORDER = (import_module(f"recallscope.paper.claims.{name}").CLAIM for name in _MODULES)
+CLAIMS: dict[str, Claim] = {claim.name: claim for claim in _IN_ORDER}
 
 
 def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:

@@ -17,19 +17,14 @@ from urllib.parse import quote
 from recallscope.common.csv_files import check_output, csv_text
 from recallscope.common.formatting import format_number, format_range
 from recallscope.common.new_files import written_beside
-from recallscope.executors.base import Serial
+from recallscope.executors.serial import Serial
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.drawings import Drawings
 from recallscope.paper.figures import ask_for_figure, write_figure
 from recallscope.paper.predictions import known_before
 from recallscope.paper.provenance import ReportFacts
 from recallscope.paper.verdict import LEVEL, Verdict, tally
-from recallscope.plotting.pages import (
-    page_styles,
-    page_template,
-    panel_drawing,
-    shown_panel,
-)
+from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
 from recallscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -183,17 +178,7 @@ def _cell(value: Any) -> str:
 
 def _in_words(count: int) -> str:
     small = (
-        "none",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
+        *("none", "one", "two", "three", "four", "five"),
+        *("six", "seven", "eight", "nine", "ten", "eleven"),
     )
     return small[count] if count < len(small) else str(count)

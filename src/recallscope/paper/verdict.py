@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from recallscope.common.advised import Advised
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import finite
 from recallscope.statistics.intervals import Interval
@@ -25,28 +25,23 @@ contradicts a true one in at most one claim of twenty."""
 REPLICATION = "A preregistered replication: version 0.1 had measured most of it with other seeds."
 
 
-class Verdict(StrEnum):
+class Verdict(Advised):
     """What the measurements say of a claim, or of one of its predictions."""
 
-    SUPPORTED = "supported"
-    CONTRADICTED = "contradicted"
-    INCONCLUSIVE = "inconclusive"
-    NOT_YET_MEASURED = "not yet measured"
-    NOT_TESTABLE = "not testable"
-
-    @property
-    def advice(self) -> str:
-        """One sentence on what it means and what to do about it."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    Verdict.SUPPORTED: "Every prediction lies in its expected range, with its interval.",
-    Verdict.CONTRADICTED: "A prediction fails: its interval lies outside its expected range.",
-    Verdict.INCONCLUSIVE: "No prediction fails, but some interval is too wide; run a larger size.",
-    Verdict.NOT_YET_MEASURED: "Runs are missing; run the claim first.",
-    Verdict.NOT_TESTABLE: "What it is about is not available: ours was measured in its place.",
-}
+    SUPPORTED = "supported", "Every prediction lies in its expected range, with its interval."
+    CONTRADICTED = (
+        "contradicted",
+        "A prediction fails: its interval lies outside its expected range.",
+    )
+    INCONCLUSIVE = (
+        "inconclusive",
+        "No prediction fails, but some interval is too wide; run a larger size.",
+    )
+    NOT_YET_MEASURED = "not yet measured", "Runs are missing; run the claim first."
+    NOT_TESTABLE = (
+        "not testable",
+        "What it is about is not available: ours was measured in its place.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recallscope import __version__
+from recallscope.planning import sentences
 from recallscope.planning.picture import plan_picture
-from recallscope.planning.plan import Plan
-from recallscope.planning.sentences import (
-    advice,
-    details,
-    first_line,
-    headline,
-    plan_tables,
-    sources,
-)
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 
 def plan_page(found: Plan) -> str:
@@ -22,12 +19,12 @@ def plan_page(found: Plan) -> str:
     return page_template("planning", "page.html.j2").render(
         css=page_styles(),
         version=__version__,
-        first=first_line(found),
-        headline=headline(found),
-        details=details(found),
-        advice=advice(found),
+        first=sentences.first_line(found),
+        headline=sentences.headline(found),
+        details=sentences.details(found),
+        advice=sentences.advice(found),
         figures=[shown_panel(panel, panel_drawing(panel).run()) for panel in picture.panels],
         caption=picture.caption,
-        tables=plan_tables(found),
-        sources=sources(found),
+        tables=sentences.plan_tables(found),
+        sources=sentences.sources(found),
     )

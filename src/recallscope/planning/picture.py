@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.plan import Plan
 from recallscope.planning.solving import size_range
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.question import Ends
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 _POINTS = 13
 _AROUND = 30.0  # times what was asked, to both sides
@@ -42,21 +46,16 @@ def _panel(found: Plan, name: str) -> Panel:
     sizes = [size for size, _ in along]
     lines = [
         Series(
-            label=label,
-            kind=Kind.THEORY if end == "value" else Kind.REFERENCE,
-            x=sizes,
-            y=[getattr(recall, end) for _, recall in along],
+            label,
+            Kind.THEORY if end == "value" else Kind.REFERENCE,
+            sizes,
+            [getattr(recall, end) for _, recall in along],
         )
         for label, end in (("recall", "value"), ("low end", "low"), ("high end", "high"))
     ]
     recall = found.laws[0].capacity.recall
     asked = Series(
-        label="asked",
-        kind=Kind.MEASURED,
-        x=[here],
-        y=[recall.value],
-        low=[recall.low],
-        high=[recall.high],
+        "asked", Kind.MEASURED, [here], [recall.value], low=[recall.low], high=[recall.high]
     )
     title = f"recall against {_LABELS[name]}"
     return Panel(title=title, x=_LABELS[name], y="recall", series=[*lines, asked], log_x=True)

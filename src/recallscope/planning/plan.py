@@ -11,8 +11,8 @@ from recallscope.planning.asking import LawAnswer, ask, largest_tested
 from recallscope.planning.inputs import SOUGHT, Inputs, missing_law
 from recallscope.planning.levers import Lever, LeverTable, lever_table, levers
 from recallscope.planning.solving import Solved, solve_for
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import ProblemError
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.prediction import Standing
 from recallscope.theory.question import Ends, Limit
 
@@ -117,7 +117,7 @@ class Plan(Result):
     def _drawing(self) -> Drawing:
         from recallscope.planning.picture import plan_picture
 
-        return picture_drawing(plan_picture(self))
+        return Drawing("picture", plan_picture(self))
 
 
 def _whole(inputs: Inputs) -> int:

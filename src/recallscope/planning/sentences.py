@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.plan import Plan
 from recallscope.planning.solving import Solved
 from recallscope.theory.question import Ends, Limit
+
+if TYPE_CHECKING:
+    from recallscope.planning.plan import Plan
 
 LIMITS = {
     Limit.CAPACITY: "What limits recall is capacity: there are more facts than parameters store.",

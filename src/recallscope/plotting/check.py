@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, style_axes
 from recallscope.plotting.ticks import set_ticks
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
@@ -74,14 +72,10 @@ def check_caption(report: Mapping[str, Any]) -> str:
 
 def _by_noise(report: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     """The comparisons of each panel, in the order of the stages."""
-    panels: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    stages, panels = list(_STAGES), dict[tuple[str, str], list[Mapping[str, Any]]]()
     for comparison in report["comparisons"]:
         panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
-    return [panels[panel] for panel in sorted(panels, key=lambda each: _order(each[0]))]
-
-
-def _order(stage: str) -> int:
-    return list(_STAGES).index(stage)
+    return [panels[panel] for panel in sorted(panels, key=lambda each: stages.index(each[0]))]
 
 
 def _sizes(report: Mapping[str, Any]) -> list[str]:

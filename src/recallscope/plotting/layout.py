@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recallscope.plotting.style import new_figure
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LETTERS_PER_INCH = 18.5  # of text of 7 points
 _LINE = 0.125  # inches, of a caption
@@ -41,7 +39,8 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
     """Add legend and caption, for which the figure grows."""
     width = figure.get_figwidth()
     lines = wrap(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
-    labels = [fill(str(each.get_label()), _letters(width)) for each in handles]
+    letters = int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))
+    labels = [fill(str(each.get_label()), letters) for each in handles]
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     columns = max(1, int((width - 0.1) / (longest / LETTERS_PER_INCH + _HANDLE)))
     rows = math.ceil(sum(label.count("\n") + 1 for label in labels) / columns)
@@ -85,7 +84,3 @@ def needed(axes: Sequence[Axes], count: int) -> Sequence[Axes]:
             f"them with plt.subplots(1, {count})"
         )
     return axes
-
-
-def _letters(width: float) -> int:
-    return int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))

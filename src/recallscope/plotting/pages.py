@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
-from recallscope.plotting.panels import Panel, Picture
 from recallscope.plotting.picture_job import PictureJob
+from recallscope.results.panels import Panel, Picture
 
 if TYPE_CHECKING:
     from jinja2 import Template

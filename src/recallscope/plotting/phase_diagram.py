@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.plotting.labels import (
+from recallscope.common.shapes import Float
+from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
+from recallscope.results.labels import (
     accuracy_label,
     describe_common_fields,
     describe_fields,
     letter,
 )
-from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from recallscope.plotting.labels import accuracy_label
-from recallscope.plotting.layout import (
-    LETTERS_PER_INCH,
-    explain,
-    needed,
-    panel_grid,
-    small_legend,
-)
+from recallscope.plotting import layout
 from recallscope.plotting.style import COLOURS, label_size_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from recallscope.results.labels import accuracy_label
 
 _LEVELS = (0.1, 0.5, 0.9)
 _PALE = 0.45
@@ -57,10 +50,10 @@ def phase_map_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    figure, (axes,) = panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
+    figure, (axes,) = layout.panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
     _draw(axes, plane)
-    axes.set_title(fill(title, int(LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
-    explain(figure, _handles(plane), phase_map_caption(plane) if caption else "")
+    axes.set_title(fill(title, int(layout.LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    layout.explain(figure, _handles(axes, plane), phase_map_caption(plane) if caption else "")
     return figure
 
 
@@ -71,9 +64,9 @@ def phase_map_panels(plane: Mapping[str, Any]) -> int:
 
 def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
     """Draw on axes of your own; `plane` is what `phase_map_figure` takes."""
-    (one,) = needed(axes, phase_map_panels(plane))
+    (one,) = layout.needed(axes, phase_map_panels(plane))
     _draw(one, plane)
-    small_legend(one, _handles(plane))
+    layout.small_legend(one, _handles(one, plane))
 
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:
@@ -111,18 +104,33 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     for stage in {stage for stage, _ in kinds if _HATCH[stage]}:
         here = np.array([of == stage for of, _ in binding], float).reshape(shape)
         axes.contourf(xs, ys, here, levels=(0.5, 1.5), colors="none", hatches=[_HATCH[stage]])
-    lines = axes.contour(
-        xs, ys, predicted, levels=_LEVELS, colors="black", linewidths=(0.7, 1.4, 0.7)
-    )
-    for label in axes.clabel(lines, fmt="%g", fontsize=7):
-        label.set_rotation(0)  # upright, 0.9 is not taken for 6.0
+    # The labels of lines are placed for axes as they are.
     label_size_axes(axes, plane["x"]["name"], plane["y"]["name"])
     axes.set_xlim(xs[0], xs[-1])
     axes.set_ylim(ys[0], ys[-1])
+    levels = plane.get("levels", _LEVELS)
+    widths = [1.4 if level == 0.5 else 0.7 for level in levels]
+    lines = axes.contour(xs, ys, predicted, levels=levels, colors="black", linewidths=widths)
+    for label in axes.clabel(lines, fmt="%g", fontsize=7):
+        label.set_rotation(0)  # upright, 0.9 is not taken for 6.0
+    if "budget" in plane:
+        _draw_budget(axes, plane)
 
 
-def _handles(plane: Mapping[str, Any]) -> list[Patch]:
-    return [
+def _draw_budget(axes: Axes, plane: Mapping[str, Any]) -> None:
+    """The line that a budget ends at, and the best sizes within it; one without y has a line."""
+    at, top = np.maximum(plane["line"], 0.5).T  # below 1 is below the axis
+    axes.plot(at, top, color="black", linestyle="--", linewidth=2, label=plane["budget"])
+    for mark, marker in zip(plane["marks"], "*D", strict=False):
+        look = {"color": "black", "markersize": 9 if marker == "*" else 5, "label": mark["label"]}
+        if mark["y"] is None:
+            axes.axvline(mark["x"], linestyle=":", linewidth=2, **look)
+        else:
+            axes.plot([mark["x"]], [mark["y"]], marker, **look)
+
+
+def _handles(axes: Axes, plane: Mapping[str, Any]) -> list[Artist]:
+    regions = [
         Patch(
             facecolor=to_rgba(_COLOUR[term], _PALE),
             hatch=_HATCH[stage],
@@ -130,3 +138,4 @@ def _handles(plane: Mapping[str, Any]) -> list[Patch]:
         )
         for stage, term in sorted(set(_binding(plane)) - {_NOTHING})
     ]
+    return [*regions, *axes.get_legend_handles_labels()[0]]

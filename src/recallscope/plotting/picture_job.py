@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
-from recallscope.plotting.panels import Picture
-from recallscope.plotting.pictures import picture_figure
+from recallscope.plotting.picture import picture_figure
 from recallscope.plotting.style import draw
+from recallscope.results.panels import Picture
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,4 @@ class PictureJob:
         if len(self.kinds) > 1:  # laid out once for all of them
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
-        contents = []
-        for kind in self.kinds:
-            drawn = io.BytesIO()
-            draw(figure, drawn, kind)
-            contents.append(drawn.getvalue())
-        return contents
+        return [draw(figure, kind) for kind in self.kinds]

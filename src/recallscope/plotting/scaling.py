@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields, letter
 from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
 from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields, letter
 
 _MEASURED, _LAW, _THEORY, _EXPECTED = COLOURS[0], COLOURS[1], "black", COLOURS[2]
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
-from recallscope.plotting.labels import axis_label
+from recallscope.common.shapes import Float
 from recallscope.plotting.ticks import set_ticks
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from matplotlib.axes import Axes
+from recallscope.results.labels import axis_label
 
 # Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -69,20 +67,21 @@ def check_path(path: str | Path) -> Path:
     return check_output(path, "figure", FORMATS)
 
 
-def draw(figure: Figure, file: IO[bytes], kind: str) -> None:
+def draw(figure: Figure, kind: str) -> bytes:
     """Draw a figure as pdf, png or svg, the same to the bit whenever it is drawn."""
     # TrueType in a PDF, as publishers ask for; text in an SVG stays text.
+    file = io.BytesIO()
     fonts = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
     with rc_context({"svg.hashsalt": "recallscope"}), rc_context(fonts):  # type: ignore[arg-type]
         figure.savefig(file, format=kind, dpi=200, metadata=_UNDATED.get(kind))
+    return file.getvalue()
 
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure beside the path and then move it there: no half of one is ever seen."""
     path = check_path(path)
-    kind = path.suffix[1:].lower()
-    with written_beside(path, "figure") as part, part.open("wb") as file:
-        draw(figure, file, kind)
+    with written_beside(path, "figure") as part:
+        part.write_bytes(draw(figure, path.suffix[1:].lower()))
 
 
 def write_caption(caption: str, figure: Path) -> None:

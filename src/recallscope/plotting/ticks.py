@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
@@ -16,9 +17,6 @@ from matplotlib.ticker import (
 )
 
 from recallscope.common.formatting import format_number
-
-if TYPE_CHECKING:
-    from matplotlib.axis import Axis
 
 _FEWEST, _MOST = 3, 7
 _LINEAR = [MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]) for most in (5, 4, 3, 2, 6, 8, 12)]

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, least_squares, minimize_scalar  # type: ignore[import-untyped]
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.statistics.intervals import Interval
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart
 _LIKE_A_MAXIMUM = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # each is fitted from where the last one ended

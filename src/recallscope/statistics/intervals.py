@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.statistics.log_gamma import add_log_gamma
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _POINTS = 200
 _SPREADS = 40

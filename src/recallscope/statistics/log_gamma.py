@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from recallscope.common.shapes import Float
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)  # of ln Γ(x), by powers of 1/x: 1, 3, 5, 7
 _SHIFT = 6  # from here on four terms are enough; Γ(x) = Γ(x + 6) / (x (x + 1) … (x + 5))

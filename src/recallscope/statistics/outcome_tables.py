@@ -8,14 +8,13 @@ is worked out at few nodes along the first and read off polynomials between them
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import expit, gammaln, logit  # type: ignore[import-untyped]
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from recallscope.common.shapes import Float
 
 _TINY = 1e-7  # the least of a mean or a variance, so that logarithms of both are good numbers
 _MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its distance from target

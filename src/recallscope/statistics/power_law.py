@@ -12,50 +12,42 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.advised import Advised
 from recallscope.common.plain import finite, plain
+from recallscope.common.shapes import Bool, Float
 from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
 _NO = 0.01  # a p-value below which a law is refused
 _TWO_SIDED_95 = 2 * 1.959964
 
 
-class FitStatus(StrEnum):
+class FitStatus(Advised):
     """Whether to believe a law.
 
     >>> print(FitStatus.POOR_FIT.advice)
     Points miss the law by more than their errors; narrow the ranges, or look at the residuals.
     """
 
-    OK = "ok"
-    POOR_FIT = "poor_fit"
-    UNDETERMINED = "undetermined"
-
-    @property
-    def advice(self) -> str:
-        """One sentence on what the status means and what to do about it."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    FitStatus.OK: "A power law agrees with every point to within its error.",
-    FitStatus.POOR_FIT: "Points miss the law by more than their errors; "
-    "narrow the ranges, or look at the residuals.",
-    FitStatus.UNDETERMINED: "Too few critical sizes were reached to tell; "
-    "add values to each axis, or widen the range searched.",
-}
+    OK = "ok", "A power law agrees with every point to within its error."
+    POOR_FIT = (
+        "poor_fit",
+        "Points miss the law by more than their errors; narrow the ranges, or look at the "
+        "residuals.",
+    )
+    UNDETERMINED = (
+        "undetermined",
+        "Too few critical sizes were reached to tell; add values to each axis, or widen the range "
+        "searched.",
+    )
 
 
 class Points(NamedTuple):

@@ -14,18 +14,15 @@ out on a grid.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logit  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
 from recallscope.record import Status, check_target
 from recallscope.statistics.outcome_tables import OutcomeTables
 from recallscope.statistics.outcome_tables import Runs as Runs  # part of what this file offers
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _SLOPES = (0.15, 40.0)  # logits per unit of log size
 _BENDS = np.array([0.0, 0.7, 2.0])  # one over the logits from the target to a plateau

@@ -71,25 +71,6 @@ class Files(Protocol):
         """
 
 
-def files_at(place: str | Path) -> Files:
-    """The files of a folder, or of an address such as s3://bucket/folder."""
-    place = str(place).removeprefix("file://")
-    if not place:
-        raise StoreError("a store needs a place: a folder, or an address such as s3://bucket/facts")
-    if "\0" in place:
-        raise StoreError(f"a store cannot be at {place!r}")
-    if re.match(r"[a-z][a-z0-9+.-]+:/*$|[a-z][a-z0-9+.-]+:/[^/]", place):
-        raise StoreError(
-            f"a store cannot be at {place!r:.200}, which is half an address; give a whole one as "
-            "text, such as s3://bucket/facts, or a folder"
-        )
-    if "://" not in place:
-        return Folder(Path(place))
-    from recallscope.store.object_store import ObjectStore
-
-    return ObjectStore(place)
-
-
 class Folder:
     """A folder of a file system."""
 

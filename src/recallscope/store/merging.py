@@ -9,18 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from recallscope.record import Record, Status
+from recallscope.store import schema
 from recallscope.store.index import keys_of_today
-from recallscope.store.schema import (
-    METRIC,
-    NUMBERS,
-    PROBLEM_COLUMNS,
-    KeyedRecord,
-    stored_problem,
-    to_records,
-)
 from recallscope.store.tables import texts_of
 
-_VALUES = ("test_samples", *NUMBERS)
+_VALUES = ("test_samples", *schema.NUMBERS)
 
 
 @dataclass
@@ -28,7 +21,7 @@ class Comparison:
     """What another store has: new records by table, and how others compare with those here."""
 
     new: list[pa.Table] = field(default_factory=list)
-    completed: list[KeyedRecord] = field(default_factory=list)
+    completed: list[schema.KeyedRecord] = field(default_factory=list)
     better: int = 0
     conflicts: int = 0
 
@@ -70,7 +63,7 @@ def compare(ours: pa.Table, theirs: Sequence[pa.Table]) -> Comparison:
 
 def _compare_rows(ours: pa.Table, theirs: pa.Table, found: Comparison) -> None:
     named = set(ours.column_names) & set(theirs.column_names)
-    columns = [*_VALUES, *sorted(name for name in named if METRIC.fullmatch(name))]
+    columns = [*_VALUES, *sorted(name for name in named if schema.METRIC.fullmatch(name))]
     one, other = (
         list(zip(*(table[name].to_pylist() for name in columns), strict=True))
         for table in (ours, theirs)
@@ -83,12 +76,14 @@ def _compare_rows(ours: pa.Table, theirs: pa.Table, found: Comparison) -> None:
     ]
     rows = pa.array(unlike, pa.int64())
     keys = ours["key"].take(rows).to_pylist()
-    records = zip(to_records(ours.take(rows)), to_records(theirs.take(rows)), strict=True)
+    records = zip(
+        schema.to_records(ours.take(rows)), schema.to_records(theirs.take(rows)), strict=True
+    )
     for key, (old, new) in zip(keys, records, strict=True):
         if disagreements(old, new):
             found.conflicts += 1
         elif new.problem.metrics:
-            found.completed.append(KeyedRecord(key, completed(old, new)))
+            found.completed.append(schema.KeyedRecord(key, completed(old, new)))
 
 
 def disagreements(old: Record, new: Record) -> list[str]:
@@ -103,7 +98,7 @@ def completed(old: Record, new: Record) -> Record:
     """A record with the metrics of a newer one of the same cell, and under the same key."""
     fresh = {_called(name) for name in new.problem.metrics}
     metrics = {name for name in old.problem.metrics if _called(name) not in fresh}
-    fields = {name: getattr(old.problem, name) for name in PROBLEM_COLUMNS}
+    fields = {name: getattr(old.problem, name) for name in schema.PROBLEM_COLUMNS}
     fields["metrics"] = tuple(sorted(metrics | set(new.problem.metrics)))
     declared = dict(old.problem.declared) | dict(new.problem.declared)
     made = replace(
@@ -113,7 +108,7 @@ def completed(old: Record, new: Record) -> Record:
     )
     return replace(
         old,
-        problem=stored_problem(fields, declared),
+        problem=schema.stored_problem(fields, declared),
         metrics={**old.metrics, **new.metrics},
         provenance=made,
     )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from recallscope.common.extras import missing
 from recallscope.store.files import (
     MOST_BYTES,
+    Files,
+    Folder,
     NotAFileError,
     ReadOnlyError,
     StoreError,
@@ -181,6 +185,23 @@ class ObjectStore:
             raise (ReadOnlyError if read_only else StoreError)(
                 f"the store {self.place!r} cannot be {done}: {why}"
             ) from None
+
+
+def files_at(place: str | Path) -> Files:
+    """The files of a folder, or of an address such as s3://bucket/folder."""
+    place = str(place).removeprefix("file://")
+    if not place:
+        raise StoreError("a store needs a place: a folder, or an address such as s3://bucket/facts")
+    if "\0" in place:
+        raise StoreError(f"a store cannot be at {place!r}")
+    if re.match(r"[a-z][a-z0-9+.-]+:/*$|[a-z][a-z0-9+.-]+:/[^/]", place):
+        raise StoreError(
+            f"a store cannot be at {place!r:.200}, which is half an address; give a whole one as "
+            "text, such as s3://bucket/facts, or a folder"
+        )
+    if "://" not in place:
+        return Folder(Path(place))
+    return ObjectStore(place)
 
 
 def _owner() -> bytes:

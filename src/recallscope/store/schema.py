@@ -43,22 +43,14 @@ PROBLEM_COLUMNS = {
     "learner": _TEXT,
     "metrics": _TEXT,  # their names, with spaces between them
 }
-_OUTCOME = {
-    "seed": pa.int64(),
-    "status": _TEXT,
-    "reason": _TEXT,
-    "measure": _TEXT,
-}
-NUMBERS = {
-    "lock_accuracy": pa.float64(),
-    "recall_accuracy": pa.float64(),
-    "one_step_accuracy": pa.float64(),
-    "score_signal": pa.float64(),
-    "score_noise": pa.float64(),
-    "trigger_cosine": pa.float64(),
-    "first_value_cosine": pa.float64(),
-    "second_value_cosine": pa.float64(),
-}
+_OUTCOME = {"seed": pa.int64()} | dict.fromkeys(("status", "reason", "measure"), _TEXT)
+NUMBERS = dict.fromkeys(
+    (
+        *("lock_accuracy", "recall_accuracy", "one_step_accuracy", "score_signal", "score_noise"),
+        *("trigger_cosine", "first_value_cosine", "second_value_cosine"),
+    ),
+    pa.float64(),
+)
 _PROVENANCE = {
     "engine": _TEXT,
     "dtype": _TEXT,

@@ -25,14 +25,8 @@ from recallscope.models.embeddings import Embeddings
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
-from recallscope.store.files import (
-    Files,
-    NotAFileError,
-    ReadOnlyError,
-    StoreError,
-    StoreWarning,
-    files_at,
-)
+from recallscope.store.files import Files, NotAFileError, ReadOnlyError, StoreError, StoreWarning
+from recallscope.store.object_store import files_at
 
 try:
     import pyarrow as pa

@@ -58,7 +58,7 @@ def run_cells(
     those predicted for all cells, if that is known: the last tasks are made short, so that no
     worker waits long for the others.
 
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.executors.serial import Serial
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
     >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
     3

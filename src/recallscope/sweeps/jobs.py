@@ -43,14 +43,7 @@ def check_problem(problem: object, settings: Settings) -> None:
         return  # what it can run is for it to say
     if settings.measure is not None:
         check_measure(settings.measure)
-    check_run(
-        problem,
-        engine=settings.engine_for(problem),
-        test_samples=settings.test_samples,
-        dtype=settings.dtype,
-        device=settings.device,
-        embeddings=settings.embeddings,
-    )
+    check_run(problem, **settings.of_run(problem))
 
 
 def cells_at_once(problem: Problem, settings: Settings) -> int:
@@ -101,15 +94,7 @@ class RunCells:
         if how.measure is not None:
             return [measured_record(how.measure, *cell) for cell in cells]
         problem = cells[0].problem
-        return run_together(
-            problem,
-            [cell.seed for cell in cells],
-            engine=how.engine_for(problem),
-            test_samples=how.test_samples,
-            dtype=how.dtype,
-            device=how.device,
-            embeddings=how.embeddings,
-        )
+        return run_together(problem, [cell.seed for cell in cells], **how.of_run(problem))
 
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
         """The record of a cell that something outside of it ended."""
@@ -118,14 +103,9 @@ class RunCells:
             return lost_record(how.own, *cell, reason)
         if how.measure is not None:
             return replace(measure_record(how.measure, *cell, {}, reason, 0.0), status=status)
+        engine, dtype, device = how.engine_for(cell.problem), how.dtype, how.device
         return failed_record(
-            cell.problem,
-            cell.seed,
-            reason,
-            engine=how.engine_for(cell.problem),
-            dtype=how.dtype,
-            device=how.device,
-            status=status,
+            *cell, reason, engine=engine, dtype=dtype, device=device, status=status
         )
 
     def infeasible(self, cell: Cell, memory: float) -> Record:

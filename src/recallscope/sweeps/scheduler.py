@@ -40,7 +40,7 @@ def run_all(
 ) -> list[Record]:
     """The records of problems at seeds; progress goes by what each run is predicted to cost.
 
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.executors.serial import Serial
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> records = run_all([(problem, 5), (problem, 3)], Serial(), Settings(), lambda *done: None)
     >>> [record.seed for record in records]
@@ -83,7 +83,7 @@ def run_searches(
     What a search finds depends neither on the others nor on the executor: it is told the records of
     what it asked for in the order in which it asked.
 
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.executors.serial import Serial
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=8)
     >>> run_searches([search], Serial(), Settings(), lambda done, total: None)
     >>> search.done

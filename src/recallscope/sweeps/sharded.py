@@ -150,22 +150,12 @@ class ShardedBatch(Batch):
         )
 
 
-def run_sharded(
-    problem: Problem,
-    seed: int,
-    executor: Executor,
-    shards: int,
-    *,
-    test_samples: int,
-    dtype: str,
-    device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
-) -> Record:
+def run_sharded(problem: Problem, seed: int, executor: Executor, shards: int, **how: Any) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
     The population (N = ∞) has nothing to cut: it is computed here.
 
-    >>> from recallscope.executors.base import Serial
+    >>> from recallscope.executors.serial import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
     >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float32")
     >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()
@@ -177,16 +167,7 @@ def run_sharded(
         whole = training_batch(instance, workers, advance)
         return ShardedBatch(**vars(whole), instance=instance, executor=executor, shards=shards)
 
-    return run(
-        problem,
-        seed,
-        engine=_engine(problem),
-        test_samples=test_samples,
-        dtype=dtype,
-        device=device,
-        progress=progress,
-        batch_of=cut,
-    )
+    return run(problem, seed, engine=_engine(problem), batch_of=cut, **how)
 
 
 def _engine(problem: Problem) -> str:

@@ -36,6 +36,7 @@ from recallscope.common.given_files import read_regular
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
+from recallscope.parts.axes import SIZES
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
@@ -43,7 +44,6 @@ from recallscope.parts.registry import KINDS, names
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number
 from recallscope.record import accuracy_name
 from recallscope.sweeps.job_array import check_part
-from recallscope.theory.sizes import SIZES
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_STEPS = 10**6

@@ -207,6 +207,7 @@ def _in_shards(
     part_done: Callable[[Cell, float], None],
 ) -> Iterator[Finished]:
     """One cell after another, each by all workers."""
+    how = {name: getattr(settings, name) for name in ("test_samples", "dtype", "device")}
     for cell in cells:
         broken: list[Exception] = []
 
@@ -218,16 +219,7 @@ def _in_shards(
             except Exception as error:  # of whoever shows it, and not of the cell
                 broken.append(error)
 
-        record = run_sharded(
-            cell.problem,
-            cell.seed,
-            executor,
-            shards,
-            test_samples=settings.test_samples,
-            dtype=settings.dtype,
-            device=settings.device,
-            progress=show,
-        )
+        record = run_sharded(*cell, executor, shards, progress=show, **how)
         if broken:
             raise broken[0]
         yield Finished((cell,), [record], "all workers")

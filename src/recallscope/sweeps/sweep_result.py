@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.measurement.critical_size import CriticalSize
 from recallscope.measurement.summary import summarise
-from recallscope.plotting.panels import Picture
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import ACCURACIES, Record
+from recallscope.results.panels import Picture
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import accuracies_along
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class SweepResult(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.curves import curves_panel, varied
-        from recallscope.plotting.labels import accuracy_label, describe_common_fields
+        from recallscope.results.curves import curves_panel, varied
+        from recallscope.results.labels import accuracy_label, describe_common_fields
 
         rows = [row for row in self._summaries if row["runs"]]
         known = [name for name in ACCURACIES if any(row[name] is not None for row in rows)]
@@ -123,7 +123,7 @@ class SweepResult(Result):
             f"{describe_common_fields(rows)}. Means of {accuracy_label(accuracy)} accuracy over "
             f"{min(row['runs'] for row in rows)} or more seeds, with 95 % intervals."
         )
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
     def _theory(self, along: str) -> list[dict[str, Any]]:
         """The closed forms along a size, for each of the problems that differ in the others."""

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Int64, UInt, UInt64
+from recallscope.common.shapes import Int64, UInt, UInt64
 
 _WORDS_PER_COUNT = 4
 _WORD = 2**64

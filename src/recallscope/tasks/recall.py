@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from recallscope.common.shapes import Int64, UInt
 from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, whole_number
 from recallscope.tasks.random import Role, below, generator, words
-
-if TYPE_CHECKING:
-    from jaxtyping import Int64, UInt
 
 _LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part in 65,536
 

@@ -8,11 +8,12 @@ kept to first order.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.theory.few_samples import few_samples_accuracy, poisson
 from recallscope.theory.locking import Locking, cross_talk, locking, score_variance
 from recallscope.theory.problem_arrays import ProblemArrays, take
@@ -26,10 +27,7 @@ from recallscope.theory.readout import (
     total,
 )
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Array = Float[np.ndarray, ...]
+Array = Float[np.ndarray, ...]
 
 _TRIGGER_NODES, _weights = np.polynomial.hermite_e.hermegauss(7)
 _TRIGGER_WEIGHTS = _weights / _weights.sum()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +15,14 @@ from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.choosing import NoLawError, choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
 from recallscope.theory.prediction import Prediction
-
-if TYPE_CHECKING:
-    pass
 
 _AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
@@ -116,7 +113,7 @@ class Solution(Result):
         return f"{said}; {self.reason}" if self.reason else said
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import accuracy_label, axis_label, describe_common_fields
+        from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
         law = law_named(self.prediction.law)
         if law.seconds(self.problem) > _INSTANT:
@@ -126,18 +123,18 @@ class Solution(Result):
         sizes = [size for size, _ in along]
         predicted = [accuracies[self.accuracy] for _, accuracies in along]
         series = [
-            Series(label=law.about, kind=Kind.THEORY, x=sizes, y=predicted),
+            Series(law.about, Kind.THEORY, sizes, predicted),
             Series(
-                label=f"target {self.target:g}",
-                kind=Kind.REFERENCE,
-                x=[float(sizes[0]), float(sizes[-1])],
-                y=[self.target] * 2,
+                f"target {self.target:g}",
+                Kind.REFERENCE,
+                [float(sizes[0]), float(sizes[-1])],
+                [self.target] * 2,
             ),
         ]
         if self.value is not None:
             label = f"{self.quantity} = {self.value}"
             at = float(self.prediction.accuracies[self.accuracy])
-            series.append(Series(label=label, kind=Kind.MEASURED, x=[self.value], y=[at]))
+            series.append(Series(label, Kind.MEASURED, [self.value], [at]))
         fields = self.problem.to_dict() | {self.quantity: None}
         panel = Panel(
             title="",
@@ -147,7 +144,7 @@ class Solution(Result):
             log_x=True,
         )
         caption = f"{describe_common_fields([fields])}. {law.origin} {self._words()}."
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
@@ -131,3 +132,12 @@ def explain_end(problem: Problem, answer: Answer) -> str:
             f"and then recalls {answer.quantities['ceiling']:.3f}."
         )
     return said
+
+
+SHARED: dict[str, Any] = {
+    "predict": predict_end,
+    "seconds": seconds,
+    "about": "predicted after training",
+    "explain": explain_end,
+}
+"""What the laws of the end have in common."""

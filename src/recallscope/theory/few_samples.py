@@ -7,18 +7,16 @@ as strong as the right one. Equation (40) counts such classes of rivals one by o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, xlogy  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.theory.problem_arrays import ProblemArrays, take
 from recallscope.theory.readout import ReadNoise, Readout, Storage
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Array = Float[np.ndarray, ...]
+Array = Float[np.ndarray, ...]
 
 _ROWS_AT_ONCE = 256
 

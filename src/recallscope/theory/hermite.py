@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 DEGREES = 10
 """Coefficients kept; overlaps are small or one half, and the series ends by itself."""

@@ -7,17 +7,15 @@ score over instances. Each is a theorem as a function; the equations are in docs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.theory.problem_arrays import ProblemArrays
 from recallscope.theory.readout import Means, positive
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Array = Float[np.ndarray, ...]
+Array = Float[np.ndarray, ...]
 
 
 class Spread(NamedTuple):

@@ -15,19 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
 from recallscope.common.plain import with_inf
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.problem_arrays import part_without_form
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _BOUNDS = ("gradient", "counting", "coverage")
 ASSUMPTION = (
@@ -287,27 +285,27 @@ class Bound(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.labels import describe_common_fields
+        from recallscope.results.labels import describe_common_fields
 
         series = [
             Series(
-                label="at least so many samples",
-                kind=Kind.MEASURED,
-                x=list(_BOUNDS),
-                y=[getattr(self, f"{name}_samples") for name in _BOUNDS],
+                "at least so many samples",
+                Kind.MEASURED,
+                list(_BOUNDS),
+                [getattr(self, f"{name}_samples") for name in _BOUNDS],
             )
         ]
         if math.isfinite(self.problem.samples):
             given = [self.problem.samples] * len(_BOUNDS)
             label = f"samples given: {self.problem.samples:g}"
-            series.append(Series(label=label, kind=Kind.REFERENCE, x=list(_BOUNDS), y=given))
+            series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), given))
         panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
         fields = self.problem.to_dict() | {"samples": None}
         caption = (
             f"{describe_common_fields([fields])}. Lower bounds for accuracy {self.accuracy:g} of "
             f"estimators that see only the first gradient. {self.assumption}"
         )
-        return picture_drawing(Picture(caption=caption, panels=[panel]))
+        return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
 
 def bound(problem: Problem, accuracy: float = 0.5) -> Bound:

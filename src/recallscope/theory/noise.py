@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
 from recallscope.theory.problem_arrays import ProblemArrays
 from recallscope.theory.readout import sampling
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
-
-    Array = Float[np.ndarray, ...]
+Array = Float[np.ndarray, ...]
 
 STAGES = ("one_step", "lock", "recall")
 

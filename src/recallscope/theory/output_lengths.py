@@ -10,15 +10,12 @@ See docs/end-of-training.md.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.theory.output_cone import cone
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _CLASSES = 32  # of rows of like length
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)

@@ -6,22 +6,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.common.formatting import format_duration
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.common.shapes import Float
 from recallscope.parts.axes import SIZES, axis_field
-from recallscope.plotting.result import Drawing, Result
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.capacity import between, check_has, ladder, resized
 from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN, Law
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
 _AT_ONCE = 4096
@@ -88,10 +86,7 @@ class PhaseMap(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.phase_map import draw_phase_map, phase_map_caption
-        from recallscope.plotting.phase_map import phase_map_figure as figure
-
-        return Drawing(self.figure_data(), figure, draw_phase_map, phase_map_caption)
+        return Drawing("phase_map", self.figure_data())
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> PhaseMap:
@@ -184,10 +179,18 @@ def phase_map(
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
+    binding, limits = [(None, None)] * len(cells), choice.law.binds
     total = 2 * len(cells)
     with shown_progress(progress, "phase map") as show:
         numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))
-        binding = _binding(choice.law, cells, accuracy, lambda done: show(len(cells) + done, total))
+        if limits is not None:
+            binding = _asked(
+                choice.law,
+                cells,
+                lambda some: limits(some, accuracy),
+                (None, None),
+                lambda done: show(len(cells) + done, total),
+            )
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),
@@ -237,34 +240,30 @@ def _numbers(
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[float]:
     """An accuracy of each problem, NaN where the law does not give it."""
-    numbers = [math.nan] * len(cells)
+
+    def ask(some: list[Problem]) -> list[float]:
+        answers = law.predict(some, NOTHING_GIVEN)
+        return [each.accuracies.get(accuracy, math.nan) for each in answers]
+
+    return _asked(law, cells, ask, math.nan, progress)
+
+
+def _asked(
+    law: Law,
+    cells: Sequence[Problem],
+    ask: Callable[[list[Problem]], Sequence[Any]],
+    missing: Any,
+    progress: Callable[[int], None],
+) -> list[Any]:
+    """What is said of each problem that the law applies to, asked in blocks."""
+    found = [missing] * len(cells)
     places = [place for place, each in enumerate(cells) if law.applies(each) is None]
-    for some in _in_blocks(places):
-        answers = law.predict([cells[place] for place in some], NOTHING_GIVEN)
-        for place, answer in zip(some, answers, strict=True):
-            numbers[place] = answer.accuracies.get(accuracy, math.nan)
+    for start in range(0, len(places), _AT_ONCE):
+        some = places[start : start + _AT_ONCE]
+        for place, each in zip(some, ask([cells[place] for place in some]), strict=True):
+            found[place] = each
         progress(some[-1] + 1)
-    return numbers
-
-
-def _binding(
-    law: Law, cells: Sequence[Problem], accuracy: str, progress: Callable[[int], None]
-) -> list[tuple[str | None, str | None]]:
-    """The stage and the noise that limit each problem; None where a law has no noises."""
-    binding: list[tuple[str | None, str | None]] = [(None, None)] * len(cells)
-    if law.binds is None:
-        return binding
-    places = [place for place, each in enumerate(cells) if law.applies(each) is None]
-    for some in _in_blocks(places):
-        found = law.binds([cells[place] for place in some], accuracy)
-        for place, bound in zip(some, found, strict=True):
-            binding[place] = bound
-        progress(some[-1] + 1)
-    return binding
-
-
-def _in_blocks(places: list[int]) -> list[list[int]]:
-    return [places[start : start + _AT_ONCE] for start in range(0, len(places), _AT_ONCE)]
+    return found
 
 
 def target_line(

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 
 from recallscope.common.plain import finite, plain
 from recallscope.parts.registry import part
-from recallscope.plotting.labels import accuracy_label, describe_common_fields
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
-from recallscope.plotting.result import Drawing, Result, picture_drawing
 from recallscope.problem import Problem, ProblemError
+from recallscope.results.labels import accuracy_label, describe_common_fields
+from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope
@@ -195,7 +195,7 @@ class Prediction(Result, Answer):
         )
 
     def _drawing(self) -> Drawing:
-        return picture_drawing(self.picture())
+        return Drawing("picture", self.picture())
 
     def picture(self) -> Picture:
         """Accuracies and factors with bars, and noises by stage."""
@@ -214,20 +214,20 @@ class Prediction(Result, Answer):
         bars = "90 % of the nearest experiments lie within" if self.recorded_error else ""
         bars = bars or ("two numerical standard errors" if self.errors else "")
         shown = Series(
-            label=f"{law.about}; bars: {bars}" if bars else law.about,
-            kind=Kind.MEASURED,
-            x=list(numbers),
-            y=[each.value for each in numbers.values()],
+            f"{law.about}; bars: {bars}" if bars else law.about,
+            Kind.MEASURED,
+            list(numbers),
+            [each.value for each in numbers.values()],
             low=[each.value if each.low is None else each.low for each in numbers.values()],
             high=[each.value if each.high is None else each.high for each in numbers.values()],
         )
         panels = [Panel(title="accuracy", x="", y="predicted accuracy", series=[shown])]
         noises = [
             Series(
-                label=stage.replace("_", " "),
-                kind=Kind.MEASURED,
-                x=[term.replace("_", " ") for term, variance in terms.items() if variance],
-                y=[variance for variance in terms.values() if variance],
+                stage.replace("_", " "),
+                Kind.MEASURED,
+                [term.replace("_", " ") for term, variance in terms.items() if variance],
+                [variance for variance in terms.values() if variance],
             )
             for stage, terms in self.noise.items()
         ]

@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recallscope.common.plain import with_inf
-from recallscope.plotting.panels import Kind, Picture
-from recallscope.plotting.result import Drawing, Result, picture_drawing
+from recallscope.common.shapes import Float
+from recallscope.parts.axes import SIZES
 from recallscope.problem import ACTIVATIONS, Problem
+from recallscope.results.panels import Kind, Picture
+from recallscope.results.result import Drawing, Result
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.laws.three_step import OVERFLOW
 from recallscope.theory.problem_arrays import ProblemArrays, problem_arrays
-from recallscope.theory.sizes import SIZES
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _PLAIN = ("embedding", "trigger_in_values")
 
@@ -86,8 +84,8 @@ class Predictions(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.curves import curves_panel
-        from recallscope.plotting.labels import describe_common_fields
+        from recallscope.results.curves import curves_panel
+        from recallscope.results.labels import describe_common_fields
 
         rows = self.rows()
         names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]
@@ -95,7 +93,7 @@ class Predictions(Result):
         laws = dict.fromkeys(self.columns.get("law", ["three-step"]))
         how = " ".join(law_named(each).origin for each in laws if each is not None)
         caption = f"{describe_common_fields(rows)}. {how}"
-        return picture_drawing(Picture(caption=caption, panels=panels))
+        return Drawing("picture", Picture(caption=caption, panels=panels))
 
 
 def predict_all(

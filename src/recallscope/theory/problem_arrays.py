@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
 
 _ENDLESS = 1e100
 """Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.problem import ACTIVATIONS, ProblemError
 from recallscope.theory import hermite
 from recallscope.theory.problem_arrays import ProblemArrays
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    Array = Float[np.ndarray, ...]
+Array = Float[np.ndarray, ...]
 
 
 def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:

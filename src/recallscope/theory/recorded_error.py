@@ -11,14 +11,12 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from recallscope.common.shapes import Bool, Float
 from recallscope.problem import Problem
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _NEAREST = 40
 _INSIDE = 0.9  # of the nearest problems, and of one more

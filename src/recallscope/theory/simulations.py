@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _SIZES = ("vocab", "samples", "dim", "length", "width")
 

@@ -9,18 +9,14 @@ that many terms share, so it is drawn first.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.theory.table_moments import TableMoments
+from recallscope.common.shapes import Float
+from recallscope.theory.table_moments import Rows, TableMoments
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    from recallscope.theory.table_moments import Rows
-
-    Shares = Float[np.ndarray, " V"]
+Shares = Float[np.ndarray, " V"]
 
 _MANY_PAIRS = 1e6  # a Poisson number of so many is a Gaussian one
 

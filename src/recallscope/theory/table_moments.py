@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from recallscope.common.shapes import Float
 
-    Matrix = Float[np.ndarray, "d d"]
-    Rows = Float[np.ndarray, "V d"]
-    Numbers = Float[np.ndarray, " V"]
+Matrix = Float[np.ndarray, "d d"]
+Rows = Float[np.ndarray, "V d"]
+Numbers = Float[np.ndarray, " V"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,12 @@ Scores of attention are in units of 1/(V L²), logits of the memory in those of 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.theory.table_locking import attention_law
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    from recallscope.theory.table_moments import TableMoments
+from recallscope.theory.table_moments import TableMoments
 
 
 def lock_terms(

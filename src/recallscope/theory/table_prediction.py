@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.progress_bar import ProgressCallback
+from recallscope.common.shapes import Float
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import Answer
@@ -19,9 +20,6 @@ from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
 from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
 _COPIES = 8  # of a table that there are at once, at most

@@ -9,18 +9,16 @@ how often the right fact was seen, which decides, by Poisson's law.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import pdtr  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.theory.table_moments import TableMoments
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
-
-    Shares = Float[np.ndarray, " V"]
-    Reads = Float[np.ndarray, " reads"]
+Shares = Float[np.ndarray, " V"]
+Reads = Float[np.ndarray, " reads"]
 
 _LARGE = 1e15
 

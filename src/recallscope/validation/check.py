@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.plotting.result import Drawing, Result
+from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.results.result import Drawing, Result
 from recallscope.theory import locking
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of, form_of
-from recallscope.theory.sizes import SIZES
 from recallscope.validation.monte_carlo import Term, measure
 
 FACTORS = (0.5, 1.0, 2.0)
@@ -96,9 +96,7 @@ class CheckReport(Result):
         return f"{len(self.comparisons)} comparisons over {self.seeds} seeds: {verdict}"
 
     def _drawing(self) -> Drawing:
-        from recallscope.plotting.check import check_caption, check_figure, draw_check
-
-        return Drawing(self.to_dict(), check_figure, draw_check, check_caption)
+        return Drawing("check", self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""

@@ -16,14 +16,7 @@ from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.theory.table_moments import table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
 from recallscope.theory.table_prediction import no_table_form
-from recallscope.validation.check import (
-    CheckReport,
-    Measured,
-    around,
-    check_sizes,
-    compare_terms,
-    measure_each,
-)
+from recallscope.validation import check
 from recallscope.validation.monte_carlo import Term
 from recallscope.validation.table_monte_carlo import measure_table
 
@@ -33,7 +26,7 @@ def check_tables(
     embeddings: Embeddings | None,
     seeds: int = 16,
     progress: Callable[[int, int], None] | None = None,
-) -> CheckReport:
+) -> check.CheckReport:
     """Measure around a problem on tables, and compare with theory; see `recallscope.check`."""
     measured = measure_tables_around(problem, embeddings, seeds, progress)
     return compare_tables(problem, embeddings, measured)
@@ -44,29 +37,29 @@ def measure_tables_around(
     embeddings: Embeddings | None,
     seeds: int = 16,
     progress: Callable[[int, int], None] | None = None,
-) -> Measured:
+) -> check.Measured:
     """Monte Carlo of a problem and of those around it, each seed with a table of its own."""
     if reason := no_table_form(problem):
         raise ProblemError(reason)
-    check_sizes(problem)
+    check.check_sizes(problem)
 
     def measure(one: Problem, seed: int) -> dict[Term, float]:
         table = embeddings or draw_embeddings(one, seed)
         return measure_table(table, int(one.samples), one.length, seed)
 
-    problems = around(problem, _sizes(problem, embeddings))
-    return measure_each(problems.values(), whole_number("seeds", seeds, 2), measure, progress)
+    problems = check.around(problem, _sizes(problem, embeddings))
+    return check.measure_each(problems.values(), whole_number("seeds", seeds, 2), measure, progress)
 
 
 def compare_tables(
-    problem: Problem, embeddings: Embeddings | None, measured: Measured
-) -> CheckReport:
+    problem: Problem, embeddings: Embeddings | None, measured: check.Measured
+) -> check.CheckReport:
     """Compare what was measured with what theory says of the same tables.
 
     Tables differ, and theory says how: that part of their spread is taken out of what was measured.
     """
     told: dict[Problem, dict[Term, float]] = {}
-    without_spread: Measured = {}
+    without_spread: check.Measured = {}
     for one, found in measured.items():
         said = [
             predicted_terms(one, embeddings or draw_embeddings(one, seed))
@@ -82,8 +75,8 @@ def compare_tables(
             }
             for each, mine in zip(found, said, strict=True)
         ]
-    problems = around(problem, _sizes(problem, embeddings))
-    return compare_terms(problem, problems, without_spread, told)
+    problems = check.around(problem, _sizes(problem, embeddings))
+    return check.compare_terms(problem, problems, without_spread, told)
 
 
 def predicted_terms(problem: Problem, embeddings: Embeddings) -> dict[Term, float]:
@@ -106,6 +99,6 @@ def _sizes(problem: Problem, embeddings: Embeddings | None) -> Sequence[str]:
     possible = []
     for name in ("samples", "length") if embeddings else ("vocab", "samples", "dim", "length"):
         with suppress(ProblemError):
-            around(problem, [name])
+            check.around(problem, [name])
             possible.append(name)
     return possible

@@ -18,12 +18,12 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning import counts, population, stream
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.cost import choose_engine
@@ -32,9 +32,6 @@ from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import training_batch
 from recallscope.models.instance import Instance
 from recallscope.problem import Problem, ProblemError
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 DECODERS = (
     "hebbian argmax",

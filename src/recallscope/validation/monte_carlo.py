@@ -14,18 +14,16 @@ Nothing here shares code with the engines or the theory, but for embeddings, tas
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.models.activations import activation_of
-from recallscope.models.embeddings import draw_hidden_weights
+from recallscope.models.family import draw_hidden_weights
 from recallscope.models.instance import Instance
 from recallscope.problem import Problem
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 Term = tuple[str, str]
 """A stage and the name of one of its noises, or of its signal."""

@@ -9,18 +9,13 @@ compared with those of rows in random directions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from recallscope.common.shapes import Float
+from recallscope.models.embeddings import Embeddings
 from recallscope.validation.monte_carlo import Term
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    from recallscope.models.embeddings import Embeddings
-
-    Rows = Float[np.ndarray, "V d"]
+Rows = Float[np.ndarray, "V d"]
 
 _BATCHES, _READS = 8, 64
 

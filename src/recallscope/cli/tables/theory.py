@@ -13,6 +13,7 @@ from recallscope.theory.choosing import law_named, say_extrapolated
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
+    from recallscope.theory.budgets import Allocation
     from recallscope.theory.capacity import Solution
     from recallscope.theory.lower_bound import Bound
     from recallscope.theory.prediction import Prediction
@@ -176,6 +177,23 @@ def print_solution(found: Solution) -> None:
             "problems nearest to this one."
         )
     print(f"{exposures(found.problem)}. Law: {found.prediction.law}, {found.prediction.kind}.")
+    print_extrapolated([found.problem])
+
+
+def print_allocation(found: Allocation) -> None:
+    from recallscope.theory.budgets import COUNTED
+
+    print(scope(found.problem))
+    print(f"The highest {_spelt(found.accuracy)} within {found.limit:,} {found.budget}:")
+    rows = []
+    for row, each in zip(found.rows(), found.predictions, strict=True):
+        value, low, high, _ = each.estimates[found.accuracy]
+        between = "–" if low is None or high is None else _interval(low, high)
+        sizes = [str(row[name] or "none") for name in found.sizes]
+        rows.append((*sizes, f"{row['spent']:,}", f"{value:.4f}", between, str(each.status)))
+    print_table((*found.sizes, found.budget, "predicted", "90 % interval", "status"), rows)
+    print(COUNTED)
+    print(f"{exposures(found.problem)}. Law: {each.law}, {each.kind}.")
     print_extrapolated([found.problem])
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from scipy.optimize import minimize  # type: ignore[import-untyped]
 from torch import Tensor
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.label_softmax import mean_outputs
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 _ROWS_AT_ONCE = 1024
 _MOST_LOOKS = 5000

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Outcome, Setup
 from recallscope.learning.ops import attend, features, key_scores, token_read
@@ -21,12 +22,9 @@ from recallscope.learning.training.model import TrainedTransformer
 from recallscope.learning.training.optimisers import adam
 from recallscope.learning.training.rates import adam_rate
 
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int64
-
-    Attend = Callable[[Tile], tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]]
-    """The token that attention picks in each sample, and whether that is the marked one."""
-    Read = Callable[[Tile], Float[Tensor, "n d"]]
+Attend = Callable[[Tile], tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]]
+"""The token that attention picks in each sample, and whether that is the marked one."""
+Read = Callable[[Tile], Float[Tensor, "n d"]]
 
 _SAMPLES_AT_ONCE = 2**16
 

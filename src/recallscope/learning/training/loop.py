@@ -6,28 +6,23 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
+from recallscope.common.shapes import Float
 from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES, grid
-from recallscope.learning.training.trainee import trainee_of
+from recallscope.learning.training.trainee import Kept, trainee_of
+from recallscope.problem import Problem
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from torch import nn
-    from torch.optim import Optimizer
-
-    from recallscope.learning.training.trainee import Kept
-    from recallscope.problem import Problem
-
-    MakeOptimiser = Callable[[list[nn.Parameter], float, Problem], Optimizer]
-    """From what learns, the learning rate and the problem."""
+MakeOptimiser = Callable[[list[nn.Parameter], float, Problem], Optimizer]
+"""From what learns, the learning rate and the problem."""
 
 _ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change

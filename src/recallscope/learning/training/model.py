@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.label_softmax import mean_outputs
 from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
 
 _FROZEN = ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weights")
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 from torch.optim import Optimizer
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Polar(Optimizer):

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.three_step import early_attention
 from recallscope.learning.training.model import TrainedTransformer
 from recallscope.models.noise import seeded
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int64
-
     from recallscope.learning.learner import Logits, Setup
     from recallscope.models.instance import Instance
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.models.family import Family, independent_rows
 from recallscope.problem import Problem
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def _rows(

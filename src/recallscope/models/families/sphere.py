@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.models.family import Family, independent_rows
 from recallscope.problem import Problem
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def sphere_rows(

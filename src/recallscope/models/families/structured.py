@@ -6,19 +6,17 @@ is a field; with all of them at 0 rows are Gaussian.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from recallscope.common.shapes import Float
 from recallscope.models.embeddings import Embeddings
 from recallscope.models.families.sphere import sphere_rows
 from recallscope.models.family import Family, drawn_rows
 from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.random import Role, generator
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def _from_zero(help: str, high: float, default: float = 0.0, monotone: int | None = -1) -> Field:

@@ -14,10 +14,10 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.parts.axes import SIZES
-from recallscope.plotting.labels import LETTERS
-from recallscope.plotting.panels import Panel, Picture
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from recallscope.results.labels import LETTERS
+from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval
 
 _ORDER = ("samples", "dim", "width", "vocab", "length")  # those that help first

@@ -17,7 +17,7 @@ from recallscope.paper.analysis import (
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Panel, Picture
+from recallscope.results.panels import Panel, Picture
 
 
 def analyse(evidence: Evidence) -> Finding:

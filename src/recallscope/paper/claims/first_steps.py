@@ -14,8 +14,8 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Panel, Picture, Series
 from recallscope.record import Record, Status
+from recallscope.results.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval, mean_interval
 
 _LOCKED = 0.5

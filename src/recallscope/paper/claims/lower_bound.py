@@ -24,10 +24,10 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.labels import LETTERS
-from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record
+from recallscope.results.labels import LETTERS
+from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 

@@ -25,9 +25,9 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES

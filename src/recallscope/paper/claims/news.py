@@ -21,8 +21,8 @@ from recallscope.paper.analysis import (
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.record import Status
+from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
 
 

@@ -21,7 +21,7 @@ from recallscope.paper.analysis import (
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Picture
+from recallscope.results.panels import Picture
 
 
 def analyse(evidence: Evidence) -> Finding:

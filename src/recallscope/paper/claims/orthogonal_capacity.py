@@ -10,9 +10,9 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Panel, Picture
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval
 
 _KINDS = ("orthogonal", "most facts", "recall 0.9", "equal parameters")

@@ -12,8 +12,8 @@ from recallscope.paper.analysis import drawn_again, mean_over, measured_series, 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.record import Record, Status
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
 _RISE = 1.01  # a loss that is higher by more than one per cent has risen

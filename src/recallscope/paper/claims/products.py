@@ -22,7 +22,7 @@ from recallscope.paper.analysis import (
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
-from recallscope.plotting.panels import Panel, Picture
+from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.combining_power import Combination
 
 

@@ -24,8 +24,8 @@ from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.predictions import judged
 from recallscope.paper.verdict import LEVEL
-from recallscope.plotting.panels import Kind, Picture, Series
 from recallscope.problem import Problem
+from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 

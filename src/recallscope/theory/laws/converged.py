@@ -6,14 +6,7 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import (
-    end_of,
-    explain_end,
-    predict_end,
-    refusal,
-    seconds,
-    untested,
-)
+from recallscope.theory import end_answers
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
@@ -32,13 +25,13 @@ def _applies(problem: Problem) -> str | None:
     if not find_part("learner", problem.learner).minimum:
         return f"no law of the minimum for the learner {problem.learner}"
     in_turn = find_part("task", problem.task).in_turn
-    return refusal(problem, **({} if in_turn else {"task": "recall"}))
+    return end_answers.refusal(problem, **({} if in_turn else {"task": "recall"}))
 
 
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
     if accuracy != "recall_accuracy":
         return None  # attention is given
-    seen = problem.vocab * end_of(problem).facts_seen
+    seen = problem.vocab * end_answers.end_of(problem).facts_seen
     return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected)
 
 
@@ -96,17 +89,14 @@ def _capacity(question: Question) -> Capacity | str:
 
 PART = Law(
     applies=_applies,
-    predict=predict_end,
+    **end_answers.SHARED,
     kind=LawKind.DERIVED,
     priority=60,
     tested=_TESTED,
-    untested=untested,
+    untested=end_answers.untested,
     recorded_error=_recorded_error,
     widens=_WIDENS,
     capacity=_capacity,
     facts={"trained": trained_facts},
-    seconds=seconds,
-    about="predicted after training",
     origin="After training: the memory is derived, attention is given.",
-    explain=explain_end,
 )

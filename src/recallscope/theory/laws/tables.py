@@ -10,18 +10,10 @@ import numpy as np
 
 from recallscope.parts.naming import ARRAYS, find_part
 from recallscope.problem import LARGEST_SIZE, Problem
+from recallscope.theory import table_prediction
 from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import one_step_facts
-from recallscope.theory.table_prediction import (
-    Table,
-    drawn_as_tables,
-    no_table_form,
-    predict_table,
-    table_bytes,
-    table_memory,
-    table_seconds,
-)
 
 TABLES = 16  # of a family, over which its predictions are averaged
 _NEEDS_ARRAYS = "no closed form for arrays of your own"
@@ -34,9 +26,9 @@ _MOST_PER_FACT = 1e6
 
 
 def _applies(problem: Problem) -> str | None:
-    if not ARRAYS.fullmatch(problem.embedding) and not drawn_as_tables(problem):
+    if not ARRAYS.fullmatch(problem.embedding) and not table_prediction.drawn_as_tables(problem):
         return f"no closed form that draws tables of the embedding {problem.embedding}"
-    return no_table_form(problem)
+    return table_prediction.no_table_form(problem)
 
 
 def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
@@ -49,24 +41,26 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
         def progress(done: float, total: float, place: int = place) -> None:
             given.progress(place + done / total, len(problems))
 
-        answers.append(predict_table(problem, _tables(problem, given), progress))
+        answers.append(table_prediction.predict_table(problem, _tables(problem, given), progress))
     return answers
 
 
-def _tables(problem: Problem, given: Given) -> list[Callable[[], Table]]:
+def _tables(problem: Problem, given: Given) -> list[Callable[[], table_prediction.Table]]:
     """How to make the arrays of a problem, or each of some that its family draws."""
 
-    def make(seed: int) -> Table:
+    def make(seed: int) -> table_prediction.Table:
         made = given.embeddings
         if made is None:
             made = find_part("embedding", problem.embedding).draw(problem, seed, np.float64)
-        return Table(made.tokens, made.outputs, made.trigger)
+        return table_prediction.Table(made.tokens, made.outputs, made.trigger)
 
     return [partial(make, seed) for seed in range(1 if given.embeddings else TABLES)]
 
 
 def _seconds(problem: Problem) -> float:
-    return table_seconds(problem, 1 if ARRAYS.fullmatch(problem.embedding) else TABLES)
+    return table_prediction.table_seconds(
+        problem, 1 if ARRAYS.fullmatch(problem.embedding) else TABLES
+    )
 
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
@@ -77,7 +71,10 @@ def _solved(problem: Problem, size: str) -> tuple[float, float]:
     if size == "dim":
         least = max(least, getattr(problem, "rank", 0))
     while size in ("vocab", "dim") and most > least:
-        if table_bytes(problem.replace(**{size: int(most)})) <= table_memory():
+        if (
+            table_prediction.table_bytes(problem.replace(**{size: int(most)}))
+            <= table_prediction.table_memory()
+        ):
             break
         most = max(most // 2, least)
     return least, most

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
 from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.noise import budget, dominant
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
 from recallscope.theory.simulations import recorded_error, simulated_comparisons
-from recallscope.theory.sizes import SIZES
 
 OVERFLOW = (
     "no closed form at these sizes: terms of it leave the range of floating-point numbers; "

@@ -7,15 +7,7 @@ import math
 import numpy as np
 
 from recallscope.problem import Problem
-from recallscope.theory.end_answers import (
-    MEASURED,
-    end_of,
-    explain_end,
-    predict_end,
-    refusal,
-    seconds,
-    untested,
-)
+from recallscope.theory import end_answers
 from recallscope.theory.end_law import FOUND
 from recallscope.theory.law import Law, LawKind
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded
@@ -28,18 +20,18 @@ _COLUMNS = {"recall_accuracy": ("predicted", "recall"), "lock_accuracy": ("found
 def _applies(problem: Problem) -> str | None:
     if problem.learner not in FOUND:
         return f"no law of training for the learner {problem.learner}"
-    return refusal(problem, task="recall")
+    return end_answers.refusal(problem, task="recall")
 
 
 def _untested(problem: Problem) -> list[str]:
     wide = [] if problem.width is None else [f"width {problem.width}"]
-    return [*untested(problem), *wide]
+    return [*end_answers.untested(problem), *wide]
 
 
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
     """At trainings by the same learner that found the trigger as clearly, as far from capacity."""
     rows = recorded("trained.csv")
-    end = end_of(problem)
+    end = end_answers.end_of(problem)
     here = {
         "trigger_snr": max(end.trigger_snr or math.inf, _LEAST_SNR),
         "away": max(abs(end.parameters / end.edge.parameters - 1), _ON_THE_EDGE),
@@ -73,16 +65,13 @@ def _comparisons() -> list[ComparedProblem]:
 
 PART = Law(
     applies=_applies,
-    predict=predict_end,
+    **end_answers.SHARED,
     kind=LawKind.FITTED,
     priority=60,
-    tested=MEASURED,
+    tested=end_answers.MEASURED,
     untested=_untested,
     recorded_error=_recorded_error,
     widens=0.25,
     comparisons=_comparisons,
-    seconds=seconds,
-    about="predicted after training",
     origin="After training: the memory is derived, attention is a fitted law.",
-    explain=explain_end,
 )

@@ -7,18 +7,17 @@ the Arrow PyCapsule interface, and a figure that a notebook shows beside it.
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Callable, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import Plain
 from recallscope.common.table_files import arrow_table, latex_table, told_once
-from recallscope.plotting.panels import Picture
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -31,22 +30,34 @@ _ONE_COLUMN = 3.5  # inches: a paper has its captions
 
 
 class Drawing(NamedTuple):
-    """How a result is drawn: what there is to draw, and by which functions."""
+    """What of a result is drawn, and the module of `plotting` that draws it.
 
+    The module is looked up when it is needed: what computes numbers loads no drawing code.
+    """
+
+    kind: str
     data: Any
-    figure: Callable[..., Figure]
-    draw: Callable[[Sequence[Axes], Any], None]
-    caption: Callable[[Any], str]
+
+    def figure(self, **how: Any) -> Figure:
+        """A new figure."""
+        figure: Figure = self._function("{}_figure")(self.data, **how)
+        return figure
+
+    def draw(self, axes: Sequence[Axes]) -> None:
+        """The same on axes that there are."""
+        self._function("draw_{}")(axes, self.data)
+
+    def caption(self) -> str:
+        """What is seen, in a paragraph."""
+        return str(self._function("{}_caption")(self.data))
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(_plotting(self.kind), name.format(self.kind))
+        return function
 
 
-def picture_drawing(picture: Picture) -> Drawing:
-    """How a picture of panels is drawn."""
-    from recallscope.plotting.pictures import draw_picture, picture_figure
-
-    def figure(picture: Picture, **how: Any) -> Figure:
-        return picture_figure(picture, "", **how)
-
-    return Drawing(picture, figure, draw_picture, lambda data: data.caption)
+def _plotting(name: str) -> ModuleType:
+    return import_module(f"recallscope.plotting.{name}")
 
 
 class Result(Plain):
@@ -84,9 +95,9 @@ class Result(Plain):
         """Draw a figure, or draw on axes of your own: as many as the figure has panels."""
         drawing = self._drawing()
         if ax is None:
-            return drawing.figure(drawing.data)
+            return drawing.figure()
         axes: list[Any] = [ax] if hasattr(ax, "plot") else [*getattr(ax, "flat", ax)]
-        drawing.draw(axes, drawing.data)
+        drawing.draw(axes)
         figure: Figure = axes[0].figure
         return figure
 
@@ -103,12 +114,11 @@ class Result(Plain):
         """
         if caption is None:
             caption = width is None or width > _ONE_COLUMN
-        from recallscope.plotting.style import check_path, save, write_caption
-
-        target, drawing = check_path(path), self._drawing()
-        save(drawing.figure(drawing.data, width=width, caption=caption), target)
+        style, drawing = _plotting("style"), self._drawing()
+        target = style.check_path(path)
+        style.save(drawing.figure(width=width, caption=caption), target)
         if not caption:
-            write_caption(drawing.caption(drawing.data), target)
+            style.write_caption(drawing.caption(), target)
 
     def __repr__(self) -> str:
         return self._words()
@@ -118,17 +128,13 @@ class Result(Plain):
         return f"{words}{self._image()}{html_table(self.rows())}"
 
     def _image(self) -> str:
-        from recallscope.plotting.style import draw
-
         try:
             drawing = self._drawing()
-            figure = drawing.figure(drawing.data)
+            figure = drawing.figure()
         except ProblemError as error:  # there may be nothing to draw
             return f"<p>{escape(str(error))}</p>"
-        drawn = io.BytesIO()
-        draw(figure, drawn, "png")
-        image = base64.b64encode(drawn.getvalue()).decode()
-        described = escape(drawing.caption(drawing.data), quote=True)
+        image = base64.b64encode(_plotting("style").draw(figure, "png")).decode()
+        described = escape(drawing.caption(), quote=True)
         width = round(96 * figure.get_figwidth())
         return f'<img src="data:image/png;base64,{image}" alt="{described}" width="{width}">'
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recallscope.plotting.labels import LETTERS, accuracy_label, axis_label, letter
-from recallscope.plotting.panels import Kind, Panel, Series
 from recallscope.problem import ProblemError
+from recallscope.results.labels import LETTERS, accuracy_label, axis_label, letter
+from recallscope.results.panels import Kind, Panel, Series
 
 _MOST_CURVES = 7  # as many colours as there are
 
@@ -76,10 +76,10 @@ def _series(
         if all(f"{end}_{accuracy}" in row for row in known)
     }
     return Series(
-        label=label,
-        kind=kind,
-        x=[row[along] for row in known],
-        y=[row[accuracy] for row in known],
+        label,
+        kind,
+        [row[along] for row in known],
+        [row[accuracy] for row in known],
         colour=colour,
         **bars,
     )

@@ -15,7 +15,7 @@ class Kind(StrEnum):
     REFERENCE = "reference"  # a thin grey line: a claim's own law, a bound, chance
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Series:
     """Points of one kind. `x` may be names, for panels of categories; `low` and `high` are bars.
 

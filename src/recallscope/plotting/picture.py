@@ -10,20 +10,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from recallscope.common.shapes import Float
 from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
-from recallscope.plotting.panels import Kind, Panel, Picture, Series
 from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+from recallscope.results.panels import Kind, Panel, Picture, Series
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
@@ -36,7 +34,7 @@ _WIDTHS = {Kind.THEORY: 1.3, Kind.REFERENCE: 0.8}  # of lines
 
 
 def picture_figure(
-    picture: Picture, title: str, *, width: float | None = None, caption: bool = True
+    picture: Picture, title: str = "", *, width: float | None = None, caption: bool = True
 ) -> Figure:
     """Panels in rows of at most three, each with its legend below, and the caption underneath.
 
@@ -66,6 +64,11 @@ def picture_figure(
             draw_panel(figure.add_subplot(grid[2 * row, column]), panel, letters)
             _explain(figure.add_subplot(grid[2 * row + 1, column]), panel, letters)
     return figure
+
+
+def picture_caption(picture: Picture) -> str:
+    """What is seen, in a paragraph."""
+    return picture.caption
 
 
 def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
