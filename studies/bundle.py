@@ -18,7 +18,7 @@ from pathlib import Path
 from recallscope import __version__
 from recallscope.common.formatting import format_duration
 from recallscope.paper.bundle import BUNDLE, pack
-from recallscope.paper.predictions import FILE
+from recallscope.paper.predictions import FILE, LATER
 
 
 def _commit_of(path: Path) -> str:
@@ -33,7 +33,7 @@ def main() -> None:
     new = BUNDLE.with_name("bundle.new")
     shutil.rmtree(new, ignore_errors=True)
     made_with = {"recallscope": __version__, "cores": os.cpu_count()}
-    found = pack(place, new, made_with, predicted_by=_commit_of(FILE))
+    found = pack(place, new, made_with, predicted_by=(_commit_of(FILE), _commit_of(LATER)))
     shutil.rmtree(BUNDLE, ignore_errors=True)
     new.rename(BUNDLE)
     for name, claim in found["claims"].items():

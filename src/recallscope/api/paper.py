@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recallscope.paper.bundle import BUNDLE, bundled_evidence, hashes, manifest, summary
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.predictions import known_before
+from recallscope.paper.predictions import known_before, sweeps_added
 from recallscope.paper.presets import check_size
 from recallscope.paper.registry import claims_named, finding
 from recallscope.problem import ProblemError
@@ -69,7 +69,9 @@ def list_claims(
 def _sealed(claim: Claim, sealed: dict[str, Any]) -> dict[str, Any]:
     """Of the runs that come with the package: which commit predicted, and the first seeds after."""
     seeds = {name: sealed["first_seeds"].get(name) for name in claim.sweeps}
-    return {"predicted_by": sealed["commit"], "first_seeds": seeds}
+    added = set(claim.sweeps) <= set(sweeps_added())
+    commit = sealed["later"]["commit"] if added else sealed["commit"]
+    return {"predicted_by": commit, "first_seeds": seeds}
 
 
 def run_claims(

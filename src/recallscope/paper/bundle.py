@@ -15,7 +15,7 @@ from typing import Any
 from recallscope.paper.claim import Finding
 from recallscope.paper.crossings import CROSSINGS, read_crossings, write_crossings
 from recallscope.paper.evidence import RECORDS, Evidence
-from recallscope.paper.predictions import file_hash
+from recallscope.paper.predictions import LATER, file_hash
 from recallscope.paper.presets import sweep_file, sweep_of
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.problem import SCHEMA_VERSION, ProblemError
@@ -58,11 +58,11 @@ def summary(found: Finding | None) -> dict[str, Any]:
 
 
 def pack(
-    place: str | Path, folder: Path, made_with: dict[str, Any], predicted_by: str
+    place: str | Path, folder: Path, made_with: dict[str, Any], predicted_by: tuple[str, str]
 ) -> dict[str, Any]:
     """Write the full-size runs of all claims to a new folder, with a manifest; returns that.
 
-    `predicted_by` is the commit of the predictions that the runs judge.
+    `predicted_by` are the commits of the predictions that the runs judge, the later ones second.
     """
     from recallscope.store.schema import KeyedRecord
     from recallscope.store.store import Store
@@ -94,7 +94,8 @@ def pack(
         **made_with,
         "predictions": {
             "sha256": file_hash(),
-            "commit": predicted_by,
+            "commit": predicted_by[0],
+            "later": {"sha256": file_hash(LATER), "commit": predicted_by[1]},
             "first_seeds": {name: sweep_of(name, "full").first_seed for name in names},
         },
         "files": hashes(folder),

@@ -13,16 +13,8 @@ from recallscope.problem import ProblemError
 
 _MODULES = (
     *("products", "directions", "two_by_two", "orthogonal", "orthogonal_capacity"),
-    *(
-        "finite_data",
-        "trade_off",
-        "mlp_regimes",
-        "first_steps",
-        "oscillations",
-        "lower_bound",
-        "tight",
-        "news",
-    ),
+    *("finite_data", "trade_off", "mlp_regimes", "first_steps", "oscillations"),
+    *("lower_bound", "tight", "news"),
 )
 _IN_ORDER = (import_module(f"recallscope.paper.claims.{name}").CLAIM for name in _MODULES)
 CLAIMS: dict[str, Claim] = {claim.name: claim for claim in _IN_ORDER}
