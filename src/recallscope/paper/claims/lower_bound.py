@@ -255,6 +255,6 @@ CLAIM = Claim(
     "it followed?",
     plain="no cleverer reading of the first gradient gets by with much less data: the need for "
     "data is in the problem, not in the method.",
-    caveat="Twelve problems left one power undecided. Ten at other dimensions were added for 0.3; the "
-    "ranges did not change.",
+    caveat="Twelve problems left one power undecided. Ten at other dimensions were added for 0.3; "
+    "the ranges did not change.",
 )
