@@ -271,13 +271,21 @@ def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
             style = {"c": colour, "marker": MARKERS[noise], "edgecolors": "black"}
             row[2].scatter(x, y, s=22, linewidths=0.5, label=noise if some else None, **style)
         row[2].set_title(f"{name}: what limits it")
-        row[2].legend(fontsize=8, loc="lower left")
         row[0].set_ylabel("m, units of the MLP")
         for ax in row:
             ax.set(xscale="log", yscale="log")
+            ax.set_xticks([16, 32, 64, 128], labels=["16", "32", "64", "128"])
+            ax.set_xticks([], minor=True)
+            ax.set_yticks([10, 100, 1000], labels=["10", "100", "1000"])
     for ax in axes[1]:
         ax.set_xlabel("d, dimensions")
     figure.colorbar(shown, ax=axes[:, :2], label="recall", location="bottom", shrink=0.5)
+    handles = {}
+    for ax in axes[:, 2]:
+        handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    note = "area: predicted; marks: measured"
+    place = {"loc": "lower right", "ncols": 2, "fontsize": 8, "title_fontsize": 8}
+    figure.legend(handles.values(), handles.keys(), title=note, **place)
     figure.savefig(HERE.parent / "docs" / "mlp-plane.png", dpi=160)
 
 

@@ -179,6 +179,6 @@ def _cell(value: Any) -> str:
 def _in_words(count: int) -> str:
     small = (
         *("none", "one", "two", "three", "four", "five"),
-        *("six", "seven", "eight", "nine", "ten", "eleven"),
+        *("six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     )
     return small[count] if count < len(small) else str(count)

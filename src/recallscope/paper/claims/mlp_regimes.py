@@ -105,10 +105,10 @@ def analyse(evidence: Evidence) -> Finding:
         f"the population m* falls as d^{shown(below)} over the smaller dimensions and as "
         f"d^{shown(above)} over the larger.",
         picture=Picture(
-            caption="Left: which of the three noises is the largest in the first gradient, in "
+            caption="First: which of the three noises is the largest in the first gradient, in "
             "three problems, each measured on its own. Then the widths at which half the facts "
             f"are recalled from the population, and a share of {TARGET:g} of them on the plane of "
-            "m and d. Right: recall with an MLP minus recall without, at the same seeds. Bars are "
+            "m and d. Last: recall with an MLP minus recall without, at the same seeds. Bars are "
             "99.5 % (first, last) and 95 %.",
             panels=[
                 Panel(
