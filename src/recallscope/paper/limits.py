@@ -66,7 +66,7 @@ def predicted_limits(problems: Iterable[Problem], accuracy: str = "recall_accura
 
 
 def share_right(found: Sequence[Limited], noise: str) -> Interval:
-    """Of the problems that a noise should limit, the share that it does; exact interval."""
+    """Of the problems that a noise should limit, the fraction that it does; exact interval."""
     judged = [each.measured == noise for each in found if each.predicted == noise]
     right, total = sum(judged), len(judged)
     if not total:

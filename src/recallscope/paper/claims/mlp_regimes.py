@@ -107,7 +107,7 @@ def analyse(evidence: Evidence) -> Finding:
         picture=Picture(
             caption="First: which of the three noises is the largest in the first gradient, in "
             "three problems, each measured on its own. Then the widths at which half the facts "
-            f"are recalled from the population, and a share of {TARGET:g} of them on the plane of "
+            f"are recalled from the population, and {TARGET:.0%} of them on the plane of "
             "m and d. Last: recall with an MLP minus recall without, at the same seeds. Bars are "
             "99.5 % (first, last) and 95 %.",
             panels=[

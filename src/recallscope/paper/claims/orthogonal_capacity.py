@@ -1,4 +1,4 @@
-"""Orthogonal embeddings hold fewer facts than random ones of the same size."""
+"""Orthogonal embeddings store fewer facts than random ones of the same size."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ def analyse(evidence: Evidence) -> Finding:
             "power of d in the facts recalled, random over orthogonal, equal dimensions": power,
         },
     )
-    told = {
+    in_words = {
         kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
     }
     return Finding(
         judgements=judgements,
         answer=f"With {', '.join(map(str, dims))} dimensions, random embeddings recall "
-        f"{told['most facts']} times as many facts as orthogonal ones can hold, and with as many "
-        f"parameters in all {told['equal parameters']} times as many. The ratio at equal "
+        f"{in_words['most facts']} times as many facts as orthogonal ones can store, and with as "
+        f"many parameters in all {in_words['equal parameters']} times as many. The ratio at equal "
         f"dimensions goes as d^{shown(power)}.",
-        practice="Do not give each fact a dimension of its own: more facts than dimensions, each "
+        practice="Do not give each fact its own dimension: more facts than dimensions, each "
         "a little less sure, are more facts in all.",
         reply="With so few facts that random embeddings recall "
         f"{', '.join(shown(each) for each in at_recall)} of them, they are still "
-        f"{told['recall 0.9']} times as many.",
+        f"{in_words['recall 0.9']} times as many.",
         picture=Picture(
             caption="Facts recalled after three steps (facts times recall) over those of "
-            "orthogonal embeddings, which hold one fact fewer than they have dimensions. 16 "
+            "orthogonal embeddings, which store one fact fewer than they have dimensions. 16 "
             f"samples for each fact, sequences of {runs[0][0].length}. Bars are 99.5 % for all "
             "dimensions together.",
             panels=[
@@ -123,15 +123,15 @@ def _smallest(found: Sequence[Interval]) -> Interval:
 CLAIM = Claim(
     name="orthogonal-capacity",
     title="Orthogonal embeddings are not capacity-optimal",
-    statement="Random embeddings, which overlap, hold more facts than orthogonal ones of the same "
+    statement="Random embeddings, which overlap, store more facts than orthogonal ones of the same "
     "size: by superposition they come near the optimal capacity, and orthogonal ones do not.",
     source="Public reading notes on the paper (not by its authors), which cite Nichani et al.",
     support="At equal dimensions and at equal parameters random embeddings recall more facts than "
-    "orthogonal ones can hold, also with so few facts that nearly all are recalled; and the ratio "
+    "orthogonal ones can store, also with so few facts that nearly all are recalled; and the ratio "
     "grows with the dimension.",
     contradict="Fewer facts at equal dimensions or at equal parameters, in any of the sizes.",
-    background="Orthogonal embeddings need a dimension for each token, so that d of them hold at "
-    "most d − 1 facts beside the trigger. Random ones may be many more than dimensions; what is "
+    background="Orthogonal embeddings need a dimension for each token: d of them store at most "
+    "d − 1 facts, as the trigger needs one. Random ones may be many more than dimensions; what is "
     "stored under one token is then heard under others.",
     sweeps=("equal-size",),
     analyse=analyse,
@@ -139,5 +139,5 @@ CLAIM = Claim(
     "where nearly all are recalled?",
     caveat="With very few dimensions it is the other way round by closed forms (17 dimensions, "
     "equal parameters). Parameters count embeddings and both matrices.",
-    plain="embeddings that overlap hold more facts than embeddings that do not.",
+    plain="embeddings that overlap store more facts than embeddings that do not.",
 )
