@@ -28,7 +28,7 @@ from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 from recallscope import Problem, run
 from recallscope.tasks.kind import samples_of
-from recallscope.theory.end_law import BLUR, end_of_training, trigger_snr
+from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training, trigger_snr
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 
 HERE = Path(__file__).parent
@@ -200,7 +200,7 @@ def with_lock(row: Row) -> float:
     return (
         float(found.number.sum())
         / row["vocab"]
-        * memory_recall(row["vocab"], row["dim"] ** 2, found, row["dim"], BLUR)
+        * memory_recall(row["vocab"], row["dim"] ** 2, found, row["dim"], EDGE_WIDTH_FACTOR)
     )
 
 

@@ -21,7 +21,7 @@ from recallscope.experiment.metric import Metric
 from recallscope.learning.training.optimisers import PARTS
 from recallscope.parts import fingerprint as here
 from recallscope.parts.fingerprint import fingerprint, modules_of
-from recallscope.parts.registry import comes_along
+from recallscope.parts.registry import is_builtin
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -315,7 +315,7 @@ def test_hashes_of_learners_made_from_ours_are_as_when_each_had_a_file() -> None
         "muon": "d560358b3e6c065a",
         "polar": "5e822c1aef00120f",
     }
-    assert all(comes_along("learner", name) for name in found)
+    assert all(is_builtin("learner", name) for name in found)
 
 
 def test_the_version_of_a_part_counts_once_it_is_raised() -> None:

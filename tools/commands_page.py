@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from recallscope.cli import options
 from recallscope.cli.commands import COMMANDS, load_command
-from recallscope.parts.registry import KINDS, comes_along, names
+from recallscope.parts.registry import KINDS, is_builtin, names
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 
@@ -151,7 +151,7 @@ def flags_of(each: Any) -> Iterator[str]:
 
 def _ours(kind: re.Match[str]) -> str:
     """Names of parts, without those of other packages that happen to be installed."""
-    return ", ".join(name for name in names(kind[1]) if comes_along(kind[1], name))
+    return ", ".join(name for name in names(kind[1]) if is_builtin(kind[1], name))
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ class OwnExperiment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Functions of a script or a notebook travel by their content, others with their module."""
-        return _arrived, (self.name, self.version, self.source, self._for_travel)
+        return _unpickle, (self.name, self.version, self.source, self._for_travel)
 
 
-def _arrived(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
+def _unpickle(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
     """The experiment, at the end of its journey; only what this process sent is unpacked."""
     return OwnExperiment(name=name, version=version, source=source, function=unpack(function))
 

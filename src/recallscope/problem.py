@@ -186,7 +186,7 @@ class Problem:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Parts that were handed over as objects travel along: others could not find them."""
-        return _arrived, (dict(self.__dict__), packed(self.parts()))
+        return _unpickle, (dict(self.__dict__), packed(self.parts()))
 
     if not TYPE_CHECKING:  # to which a misspelt field is a mistake; those of parts: problem["k"]
 
@@ -432,7 +432,7 @@ class Problem:
         return cls.from_dict(fields)
 
 
-def _arrived(fields: dict[str, Any], parts: bytes) -> Problem:
+def _unpickle(fields: dict[str, Any], parts: bytes) -> Problem:
     """A problem at the end of its journey; it was checked where it began."""
     unpack(parts)
     problem = object.__new__(Problem)

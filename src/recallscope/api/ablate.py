@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from recallscope.api.how_to_run import HowToRun, runner, takes_how_to_run
+from recallscope.api.run_options import RunOptions, runner, with_run_options
 from recallscope.cell import check_amount
 from recallscope.measurement import ablation
 from recallscope.measurement.ablation import Ablations
@@ -13,7 +13,7 @@ from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import accuracy_name
 
 
-@takes_how_to_run
+@with_run_options
 def ablate(
     problem: Problem,
     names: Sequence[str] = (),
@@ -21,7 +21,7 @@ def ablate(
     *,
     seeds: int = 16,
     seed: int = 0,
-    **how: Unpack[HowToRun],
+    **how: Unpack[RunOptions],
 ) -> Ablations:
     """Change one thing of a problem at a time, and see what it does at the same seeds.
 

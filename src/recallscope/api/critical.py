@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from recallscope.api.how_to_run import HowToRun, runner, takes_how_to_run
+from recallscope.api.run_options import RunOptions, runner, with_run_options
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.critical_size import CriticalSize
 from recallscope.problem import Problem
 from recallscope.record import accuracy_name
 
 
-@takes_how_to_run
+@with_run_options
 def critical(
     problem: Problem,
     quantity: str = "samples",
@@ -25,7 +25,7 @@ def critical(
     seed: int = 0,
     prior: float | str | None = "theory",
     seeds_passing: float | None = None,
-    **how: Unpack[HowToRun],
+    **how: Unpack[RunOptions],
 ) -> CriticalSize:
     """Search for the critical size, from first run to last.
 

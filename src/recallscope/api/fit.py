@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from recallscope.api.how_to_run import AxisLike, HowToRun, axis_from, runner, takes_how_to_run
+from recallscope.api.run_options import AxisLike, RunOptions, axis_from, runner, with_run_options
 from recallscope.measurement.axis import check_varied
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.scaling import Scaling, one_at_a_time, scaling_of
@@ -13,7 +13,7 @@ from recallscope.problem import Problem
 from recallscope.record import accuracy_name
 
 
-@takes_how_to_run
+@with_run_options
 def fit(
     problem: Problem,
     quantity: str,
@@ -28,7 +28,7 @@ def fit(
     budget: int = 64,
     seed: int = 0,
     prior: float | str | None = "theory",
-    **how: Unpack[HowToRun],
+    **how: Unpack[RunOptions],
 ) -> Scaling:
     """Vary sizes one at a time about a problem, and fit a power law to their critical sizes.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recallscope.api import how_to_run
+from recallscope.api import run_options
 from recallscope.measurement.phase import phase_diagram, plan
 from recallscope.measurement.phase_diagram import PhaseDiagram
 from recallscope.problem import Problem, ProblemError
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from recallscope.store.store import Store
 
 
-@how_to_run.takes_how_to_run
+@run_options.with_run_options
 def phase(
     problem: Problem,
-    x: how_to_run.AxisLike,
-    y: how_to_run.AxisLike,
+    x: run_options.AxisLike,
+    y: run_options.AxisLike,
     seeds: int = 4,
     target: float = 0.5,
     accuracy: str = "recall",
     *,
     seed: int = 0,
-    **how: Unpack[how_to_run.HowToRun],
+    **how: Unpack[run_options.RunOptions],
 ) -> PhaseDiagram:
     """Run every cell of a plane of two sizes, or other numeric fields, and compare with a law.
 
@@ -51,8 +51,8 @@ def phase(
     >>> len(found.cells)
     4
     """
-    name, runs = accuracy_name(accuracy), how_to_run.runner(how)
-    columns, rows = how_to_run.axis_from(x, problem), how_to_run.axis_from(y, problem)
+    name, runs = accuracy_name(accuracy), run_options.runner(how)
+    columns, rows = run_options.axis_from(x, problem), run_options.axis_from(y, problem)
     check_accuracy(name, None if runs.own else metric_names(problem))
     check_target(target)
     records = runs.records(plan(problem, columns, rows, seeds, seed), "phase diagram")
@@ -72,7 +72,7 @@ def phase_of_store(
         raise ProblemError(
             "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
         )
-    store = how_to_run.store_at(store)
+    store = run_options.store_at(store)
     records = [
         record
         for record in store.records()

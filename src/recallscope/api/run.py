@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack, overload
 
-from recallscope.api.how_to_run import DEFAULTS, HowToRun, runner, takes_how_to_run
+from recallscope.api.run_options import DEFAULTS, RunOptions, runner, with_run_options
 from recallscope.common.progress_bar import shown_progress
 from recallscope.experiment.run import run_together
 from recallscope.measurement.run_result import RunResult
@@ -18,16 +18,16 @@ _OF_MANY = ("executor", "workers", "address", "store", "run", "name", "version")
 
 
 @overload
-def run(problem: Problem, seed: int = 0, **how: Unpack[HowToRun]) -> Record: ...
+def run(problem: Problem, seed: int = 0, **how: Unpack[RunOptions]) -> Record: ...
 
 
 @overload
-def run(problem: Problem, seed: int = 0, *, seeds: int, **how: Unpack[HowToRun]) -> RunResult: ...
+def run(problem: Problem, seed: int = 0, *, seeds: int, **how: Unpack[RunOptions]) -> RunResult: ...
 
 
-@takes_how_to_run
+@with_run_options
 def run(
-    problem: Problem, seed: int = 0, *, seeds: int | None = None, **how: Unpack[HowToRun]
+    problem: Problem, seed: int = 0, *, seeds: int | None = None, **how: Unpack[RunOptions]
 ) -> Record | RunResult:
     """Run one experiment: its record at one seed, or those of several with their means.
 
@@ -66,20 +66,20 @@ def run(
     return RunResult(problem=problem, records=records)
 
 
-def _of_many(given: HowToRun) -> list[str]:
+def _of_many(given: RunOptions) -> list[str]:
     """The arguments that were given and mean something to several runs only."""
     plain: dict[str, Any] = {**DEFAULTS, **given}
     return [name for name in _OF_MANY if plain[name] != DEFAULTS.get(name)]
 
 
-def _one(problem: Problem, seed: int, given: HowToRun) -> Record:
+def _one(problem: Problem, seed: int, given: RunOptions) -> Record:
     if several := _of_many(given):
         raise ProblemError(f"{several[0]} is for several runs; give seeds= too")
     (record,) = _one_by_one(problem, [seed], given)
     return record
 
 
-def _one_by_one(problem: Problem, numbers: Sequence[int], given: HowToRun) -> list[Record]:
+def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> list[Record]:
     """Here, with progress within each run: one of a billion samples takes a while."""
     how: dict[str, Any] = {**runner(given).how}
     records: list[Record] = []

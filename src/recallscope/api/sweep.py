@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recallscope.api.how_to_run import store_at
+from recallscope.api.run_options import store_at
 from recallscope.cell import Settings
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.executors.base import Executor

@@ -1,1 +1,1 @@
-"""What any room may use: CSV files, formatting, interrupts, what the machine has."""
+"""What any package may use: CSV files, formatting, interrupts, what the machine has."""

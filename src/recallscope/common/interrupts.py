@@ -88,7 +88,7 @@ class _Asker:
         if _within(frame, _is_import) and self._exit_code is not None and not self.to_clean_up:
             os.write(2, b"recallscope: stopped\n")
             os._exit(self._exit_code)
-        if not _within(frame, _is_deaf):
+        if not _within(frame, _swallows_exceptions):
             raise KeyboardInterrupt
 
     def stop(self) -> None:
@@ -129,7 +129,7 @@ def _is_import(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith("<frozen importlib")
 
 
-def _is_deaf(frame: FrameType) -> bool:
+def _swallows_exceptions(frame: FrameType) -> bool:
     """Code in which an exception is lost, or leaves a module half imported."""
     code = frame.f_code
     return code.co_name == "__del__" or code.co_filename.endswith(_FINALISERS) or _is_import(frame)

@@ -297,13 +297,13 @@ class _JoinedCluster:
             raise ProblemError(f"give the Ray cluster as host:port or auto, not {self.address}")
         return [], {
             **QUIET,
-            **(LOOPBACK_ONLY if self.address != "auto" and self._knock() else {}),
+            **(LOOPBACK_ONLY if self.address != "auto" and self._probe() else {}),
             "RAY_AUTH_MODE": _auth_mode(),
             "RAY_NUM_REDIS_GET_RETRIES": "2",  # with a second between; Ray would try 20 times
             _SEARCH: os.environ.get(_SEARCH, str(LONGEST_SEARCH)),
         }
 
-    def _knock(self) -> bool:
+    def _probe(self) -> bool:
         """Whether the cluster is on loopback only; an error if there is none.
 
         Ray takes 127.0.0.1 for the outer address of this machine, unless told that it has none.

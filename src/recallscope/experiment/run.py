@@ -20,7 +20,7 @@ from recallscope.common.machine import machine_memory
 from recallscope.executors.same_code import installed_version
 from recallscope.experiment.metric import measured
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.learner import Outcome, Setup, ready, tested
+from recallscope.learning.learner import Outcome, Setup, eval_checked, tested
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
@@ -135,7 +135,7 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
     try:
         if isinstance(outcome, Exception):
             raise outcome
-        logits = ready(outcome.logits)
+        logits = eval_checked(outcome.logits)
         numbers = outcome.numbers or tested(setup, logits)
         found = measured(setup, logits)
         check_new_metrics(setup.problem, [*outcome.metrics, *found])

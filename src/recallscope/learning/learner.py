@@ -132,7 +132,7 @@ class Learner:
     version: int = field(default=1, metadata=ADDED)
 
 
-def ready(logits: Logits) -> Logits:
+def eval_checked(logits: Logits) -> Logits:
     """What was learnt, as it is to be tested: without dropout, and refused if it has overflowed."""
     if hasattr(logits, "eval"):
         logits.eval()

@@ -152,7 +152,7 @@ def _of_array(thing: Any) -> str | list[Any] | None:
 def _of_class(kind: type) -> str | list[Any]:
     if _is_library(kind):
         return _called(kind)
-    inside = [each for each in vars(kind).items() if _tells(kind, *each)]
+    inside = [each for each in vars(kind).items() if _affects_behaviour(kind, *each)]
     return [kind.__qualname__, *kind.__bases__, *(part for each in inside for part in each)]
 
 
@@ -162,7 +162,7 @@ def _called(thing: type | FunctionType) -> str:
     return FORMER_NAMES.get(named, named)
 
 
-def _tells(kind: type, name: str, value: Any) -> bool:
+def _affects_behaviour(kind: type, name: str, value: Any) -> bool:
     """Whether an attribute of a class says what it does; others are made by Python."""
     if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
         return True

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.parts.naming import MissingPartError, find_part
-from recallscope.parts.registry import comes_along
+from recallscope.parts.registry import is_builtin
 
 PARTS_OF_0_2: dict[str, Any] = {
     "task": "recall",
@@ -42,7 +42,7 @@ def former_defaults(parts: Iterable[tuple[str, str]]) -> dict[str, Any] | None:
     """
     found: dict[str, Any] = {}
     for kind, name in parts:
-        if comes_along(kind, name):
+        if is_builtin(kind, name):
             if name not in _defaults()[kind]:
                 return None
             found |= _defaults()[kind][name]

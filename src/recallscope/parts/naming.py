@@ -10,7 +10,7 @@ from typing import Any
 from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
-from recallscope.parts.registry import UnknownPartError, hand_over, part
+from recallscope.parts.registry import UnknownPartError, part, register_object
 from recallscope.parts.renamed import current_name
 
 PARTS: dict[str, Any] = {
@@ -70,7 +70,7 @@ def part_name(kind: str, given: Any) -> str:
         find_part(kind, name)
         return name
     try:
-        return hand_over(kind, given)
+        return register_object(kind, given)
     except ValueError as error:
         raise ProblemError(str(error)) from None
 

@@ -65,7 +65,7 @@ def part(kind: str, name: str) -> Any:
     return _loaded[place]
 
 
-def comes_along(kind: str, name: str) -> bool:
+def is_builtin(kind: str, name: str) -> bool:
     """Whether a part comes with this package."""
     return name in _own(kind)
 
@@ -79,7 +79,7 @@ def names(kind: str) -> list[str]:
     return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 
 
-def hand_over(kind: str, given: Any) -> str:
+def register_object(kind: str, given: Any) -> str:
     """Take a part that was given where a name is expected, and return the name for it.
 
     A hash of its source is in the name, so that an edited part is another one.

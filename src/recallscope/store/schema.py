@@ -19,7 +19,7 @@ import pyarrow as pa
 from recallscope.parts.field import FIELD_NAME
 from recallscope.parts.former import former_defaults
 from recallscope.parts.naming import ARRAYS, PARTS, declared_by, named_parts
-from recallscope.parts.registry import NAME, comes_along
+from recallscope.parts.registry import NAME, is_builtin
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import METRIC_NAME, Provenance, Record, Status
 
@@ -196,7 +196,7 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
         kinds = {"metrics": "metric"}
         named = {name: fields.get(name) or () for name in PARTS}
         if all(
-            comes_along(kinds.get(name, name), each)
+            is_builtin(kinds.get(name, name), each)
             for name, given in named.items()
             for each in ([given] if isinstance(given, str) else given)
         ):

@@ -158,7 +158,7 @@ def _different_rivals(s: ProblemArrays) -> Array:
 
 def _contest(s: ProblemArrays, scores: Locking) -> Contest:
     noise = total(scores.terms)[..., None, None]
-    d = s.room[..., None, None]
+    d = s.effective_dim[..., None, None]
     normal = highest_of(_different_rivals(s))[..., None, :]
     highest = np.where(
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
@@ -219,7 +219,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
     share = (contest.weight[:, None, :] @ tokens)[:, 0]
     leaning = (contest.weight * rival)[:, None, :] @ (above * (strengths - mean[..., None]))
-    lean = np.where(s.marked, 0, readout.slope / s.room)[:, None]
+    lean = np.where(s.marked, 0, readout.slope / s.effective_dim)[:, None]
     storage = Storage(
         np.broadcast_to(strengths, share.shape),
         strengths * share,
@@ -279,7 +279,7 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]
     wrong = total(items)[:, None] * (c2 / (1 + few)) + shared * (imbalance / few)
-    crowding = (s.vocab / s.room)[:, None]
+    crowding = (s.vocab / s.effective_dim)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
     common, own = wrong * crowding / (1 + crowding), wrong / (1 + crowding)
     across = np.maximum(common * (1 - 1 / d) + own, 1e-100)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_law import BLUR, CLEAR, End, end_of_training
+from recallscope.theory.end_law import CLEAR, EDGE_WIDTH_FACTOR, End, end_of_training
 from recallscope.theory.law import Answer, Factor, Given, Ranges
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.tested_range import outside
@@ -73,7 +73,7 @@ def seconds(problem: Problem) -> float:
     outputs = min(problem.dim, problem.vocab - 1)
     facts = min(problem.samples, problem.vocab)
     full = edge(problem.vocab, facts, outputs)
-    widest = full._replace(spread=BLUR * full.spread)  # as it is in a training
+    widest = full._replace(spread=EDGE_WIDTH_FACTOR * full.spread)  # as it is in a training
     return 0.01 if widest.share_that_hold(problem.hidden * outputs) > _ALL else 0.6
 
 

@@ -27,7 +27,7 @@ FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 
 constant, of the logarithm of the trigger's signal-to-noise ratio and of that of the samples for
 each fact."""
 
-BLUR = 2.5
+EDGE_WIDTH_FACTOR = 2.5
 """Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
 
 
@@ -90,7 +90,7 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         constant, of_snr, of_samples = FOUND[problem.learner]
         snr = trigger_snr(problem)
         odds = of_snr * math.log(snr) + of_samples * math.log(problem.samples / problem.vocab)
-        lock, blur = float(expit(constant + odds)), BLUR
+        lock, blur = float(expit(constant + odds)), EDGE_WIDTH_FACTOR
         if not measured and snr > CLEAR:
             lock = max(lock, _LOCK_IF_CLEAR)
 

@@ -223,7 +223,7 @@ def gains(s: ProblemArrays, h: Means) -> Gains:
         signal=signal,
         drift=direct + own,
         direct=direct,
-        scatter=own**2 + (curvature / s.length) ** 2 / s.room,
+        scatter=own**2 + (curvature / s.length) ** 2 / s.effective_dim,
         bias=moments.square_slope + s.per_token * same_label,
         pull=moments.value_times_slope
         + s.per_token * (series(by_unit, together) - series(by_unit, base)),
@@ -252,7 +252,7 @@ def _tokens_cumulant(s: ProblemArrays, g: Gains, order: int) -> Array:
 def locking(s: ProblemArrays, h: Means) -> Locking:
     """Signal and noise of the attention scores."""
     g = gains(s, h)
-    V, N, d, L, m = s.vocab, s.samples, s.room, s.length, s.width
+    V, N, d, L, m = s.vocab, s.samples, s.effective_dim, s.length, s.width
     c, keep, others = V / d, 1 - 1 / L, L - 1
     # W_in^T W_in / m is not the identity: it stretches gradients by 1 + d/m in square.
     stretch = 1 + np.minimum(s.dim, V) / m

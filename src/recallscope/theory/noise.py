@@ -48,7 +48,7 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     alone = s.length == 1
     squared = np.where(alone, 1.0, scores.signal**2)
     lock = {name: variance / squared for name, variance in scores.terms.items()}
-    lock["cross_talk"] = cross_talk(1.0, s.room) * (1 + score_variance(scores) / squared)
+    lock["cross_talk"] = cross_talk(1.0, s.effective_dim) * (1 + score_variance(scores) / squared)
     lock = {name: np.where(alone, 0.0, variance) for name, variance in lock.items()}
     stages = {"lock": lock}
     for stage, readout in (("one_step", found.one_step), ("recall", found.recall)):

@@ -39,7 +39,7 @@ class ProblemArrays(NamedTuple):
         return self.samples / self.vocab
 
     @property
-    def room(self) -> Float[np.ndarray, "*n"]:
+    def effective_dim(self) -> Float[np.ndarray, "*n"]:
         """The d of the formulas: 1/d is the mean square overlap, so inf for orthogonal ones."""
         return np.where(self.orthogonal, np.inf, self.dim)
 
@@ -100,7 +100,7 @@ def problem_arrays(
     for name in np.unique(family):
         form = form_of(str(name))
         if form is None:
-            raise NoClosedFormError(_said_of("embedding", str(name)))
+            raise NoClosedFormError(_no_form_message("embedding", str(name)))
         forms[family == name] = form
     alone = np.isinf(sizes["width"])
     codes = np.where(alone, _ATTENTION_ALONE, codes)
@@ -159,14 +159,14 @@ def no_closed_form(problem: Problem) -> str | None:
             f"not in the {problem.regime} regime; leave regime, eta and gamma out"
         )
     if form_of(problem.embedding) is None:
-        return _said_of("embedding", problem.embedding)
+        return _no_form_message("embedding", problem.embedding)
     return no_form_for_parts(problem)
 
 
 def no_form_for_parts(problem: Problem) -> str | None:
     """Why no closed form is about the task, model or learner of a problem; None if one is."""
     strange = part_without_form(problem)
-    return None if strange is None else _said_of(*strange)
+    return None if strange is None else _no_form_message(*strange)
 
 
 def part_without_form(problem: Problem) -> tuple[str, str] | None:
@@ -190,7 +190,7 @@ def form_of(embedding: str) -> str | None:
     return None if form == "table" else form  # which is worked out from a table that is drawn
 
 
-def _said_of(kind: str, name: str) -> str:
+def _no_form_message(kind: str, name: str) -> str:
     if name.startswith("arrays:"):
         return "no closed form for arrays of your own"
     return f"no closed form for the {kind} {name}"

@@ -172,7 +172,7 @@ def recall_readout(s: ProblemArrays) -> Readout:
     plain, marked = _plain_items(s), _marked_items(s)
     items = {name: np.where(s.marked, marked[name], plain[name]) for name in plain}
     bias = items["bias"]
-    sizes = (s.vocab, s.samples, s.room)
+    sizes = (s.vocab, s.samples, s.effective_dim)
     nothing = np.zeros_like(s.vocab)
     return Readout(
         terms={
@@ -210,8 +210,8 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
     """What two tokens of length 1 do to each other through the features. Equation (12)."""
     c = _constants(s, hermite.unit_constants)
     a = c["coefficients"]
-    overlap2 = 1 / s.room
-    overlap4 = 3 * overlap2 / (s.room + 2)
+    overlap2 = 1 / s.effective_dim
+    overlap4 = 3 * overlap2 / (s.effective_dim + 2)
     mean = a[..., 0] ** 2 + a[..., 2] ** 2 * overlap2 + a[..., 4] ** 2 * overlap4
     signal = c["square"] - mean
     # a_3² ρ³ goes along with a_1² ρ, as ρ⁴ has a mean; a_2² ρ² bends the kernel.
@@ -309,7 +309,7 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
     """The first gradient, asked for a bare token. Equations (20) to (22)."""
     c = _constants(s, hermite.unit_constants)
     asked, stored = c["coefficients"], h.moments.coefficients
-    V, N, L, d, m = s.vocab, s.samples, s.length, s.room, s.width
+    V, N, L, d, m = s.vocab, s.samples, s.length, s.effective_dim, s.width
     others, radius = L - 1, np.sqrt(h.square)
     # The overlap of the token with a mean, over the lengths: shifted by 1/(L r) if it is in it.
     shift = 1 / (L * radius)

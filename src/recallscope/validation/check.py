@@ -176,8 +176,8 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
             continue
         # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
         square = float(np.mean([each["lock", "trigger"] for each in found]))
-        score, room = math.sqrt(max(square, 0.0)), arrays_of(one).room
-        predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, room)[0])
+        score, effective_dim = math.sqrt(max(square, 0.0)), arrays_of(one).effective_dim
+        predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, effective_dim)[0])
     return compare_terms(problem, _around(problem), measured, predicted)
 
 
@@ -234,7 +234,7 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
     terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
     scores = found.locking
     terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
-    terms["lock", "cross_talk"] = float(locking.cross_talk(scores.signal, s.room)[0])
+    terms["lock", "cross_talk"] = float(locking.cross_talk(scores.signal, s.effective_dim)[0])
     terms["lock", "signal"] = float((scores.signal - scores.remembered)[0])
     terms["lock", "memorisation"] = float(scores.remembered[0])
     return terms

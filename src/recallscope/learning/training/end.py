@@ -41,7 +41,9 @@ def end_of_training(setup: Setup) -> Outcome:
     """The minimum of the loss over the value matrix, with its certificate."""
     instance, attention = setup.instance, setup.problem["attention"]
     with Threads():
-        read, stored = (_softly if attention == "adam" else _sharply)(setup)
+        read, stored = (_soft_attention_reads if attention == "adam" else _hard_attention_reads)(
+            setup
+        )
         outputs = instance.centred_outputs
         found = minimum(features(instance, stored.reads), stored.label, stored.times, outputs)
 
@@ -59,7 +61,7 @@ def end_of_training(setup: Setup) -> Outcome:
     return Outcome(logits=logits, metrics={name: float(each) for name, each in metrics.items()})
 
 
-def _sharply(setup: Setup) -> tuple[Read, _Stored]:
+def _hard_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
     """Attention to one token of each sample: what is read is one of few vectors, often."""
     instance = setup.instance
     attended: Attend = _at_the_mark
@@ -104,7 +106,7 @@ def _counted(
     return found, times
 
 
-def _softly(setup: Setup) -> tuple[Read, _Stored]:
+def _soft_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
     """Attention as Adam leaves it, which reads a mixture of its own in every sample."""
     problem = setup.problem.replace(learner="adam")
     training = Training([dataclasses.replace(setup, problem=problem)], adam, adam_rate(problem))

@@ -18,7 +18,7 @@ from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES, grid
-from recallscope.learning.training.trainee import Kept, trainee_of
+from recallscope.learning.training.trainee import Snapshot, trainee_of
 from recallscope.problem import Problem
 
 MakeOptimiser = Callable[[list[nn.Parameter], float, Problem], Optimizer]
@@ -41,7 +41,7 @@ class _Run:
     steepest: float = 0.0
     curve: dict[str, list[float]] = field(default_factory=dict)
     ended: Ended | None = None
-    kept: Kept | None = None
+    kept: Snapshot | None = None
     broken: OverflowError | None = None
 
     @property

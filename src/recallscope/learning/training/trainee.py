@@ -41,11 +41,11 @@ class Trainee(Protocol):
     def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
         """What is seen of each run on its samples."""
 
-    def kept(self, run: int) -> Kept:
+    def kept(self, run: int) -> Snapshot:
         """What a run has learnt so far: a copy, which is tested alone."""
 
 
-class Kept(NamedTuple):
+class Snapshot(NamedTuple):
     """What was learnt: logits, and for the paper's model the position that is attended to."""
 
     logits: Logits
@@ -55,11 +55,11 @@ class Kept(NamedTuple):
 def trainee_of(setups: Sequence[Setup]) -> Trainee:
     """The models of some runs of one problem, as they are before the first step."""
     if setups[0].problem.model == "transformer":
-        return _Paper(setups)
-    return _Other(setups[0])
+        return _BatchedTrainee(setups)
+    return _ModuleTrainee(setups[0])
 
 
-class _Paper:
+class _BatchedTrainee:
     def __init__(self, setups: Sequence[Setup]) -> None:
         self._setups = setups
         self.module = self._model(setups)
@@ -91,7 +91,7 @@ class _Paper:
         cosine = functional.cosine_similarity(asked, self.module.trigger.double(), dim=1)
         return {name: each.double().mean(dim=1) for name, each in seen.items()} | {"cosine": cosine}
 
-    def kept(self, run: int) -> Kept:
+    def kept(self, run: int) -> Snapshot:
         model = self._model([self._setups[run]])
         with torch.no_grad():
             for name, weight in model.named_parameters():
@@ -105,7 +105,7 @@ class _Paper:
         def attended(tokens: Tensor, position: Tensor) -> Tensor:
             return model.attention(tokens[None], position[None])[0].argmax(dim=1)
 
-        return Kept(logits, attended)
+        return Snapshot(logits, attended)
 
     def _model(self, setups: Sequence[Setup]) -> TrainedTransformer:
         problem = setups[0].problem
@@ -114,7 +114,7 @@ class _Paper:
         return TrainedTransformer([setup.instance for setup in setups], learnt)
 
 
-class _Other:
+class _ModuleTrainee:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.module = setup.model()
@@ -134,8 +134,8 @@ class _Other:
         right = self.module(tokens[0], position[0]).argmax(dim=1) == label[0]
         return {"recall": right.double().mean()[None]}
 
-    def kept(self, run: int) -> Kept:
-        return Kept(copy.deepcopy(self.module))
+    def kept(self, run: int) -> Snapshot:
+        return Snapshot(copy.deepcopy(self.module))
 
 
 def _start(setup: Setup, V: Tensor, W: Tensor) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recallscope.store.store import Store
 
 
-class HowToRun(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """What every measuring function takes beside its own arguments.
 
     Attributes:
@@ -65,7 +65,7 @@ class HowToRun(TypedDict, total=False):
     callback: Callable[[Record], None] | None
 
 
-DEFAULTS: HowToRun = {
+DEFAULTS: RunOptions = {
     "run": None,
     "name": None,
     "version": 1,
@@ -87,7 +87,7 @@ DEFAULTS: HowToRun = {
 class Runner:
     """Runs what is asked for as the arguments of a function say."""
 
-    how: HowToRun
+    how: RunOptions
     settings: Settings
 
     def records(self, runs: Sequence[tuple[Problem, int]], what: str) -> list[Record]:
@@ -117,12 +117,12 @@ class Runner:
         return None if self.settings.own is None else self.settings.own.name
 
 
-def runner(given: HowToRun) -> Runner:
+def runner(given: RunOptions) -> Runner:
     """A runner from the arguments that were given; the others have their defaults."""
     for name in given:
         if name not in DEFAULTS:
             raise TypeError(f"unknown argument {name!r}; there are {', '.join(DEFAULTS)}")
-    how: HowToRun = {**DEFAULTS, **given}
+    how: RunOptions = {**DEFAULTS, **given}
     own = how["run"]
     settings = Settings(
         engine=how["engine"],
@@ -168,10 +168,10 @@ def axis_from(given: AxisLike, problem: Problem) -> Axis:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_how_to_run(function: F) -> F:
+def with_run_options(function: F) -> F:
     """Show the arguments of `HowToRun` in the signature, for `help` and for notebooks."""
     shown = inspect.signature(function)
-    kinds = get_type_hints(HowToRun, localns={"Store": Any})
+    kinds = get_type_hints(RunOptions, localns={"Store": Any})
     own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
     more = [
         inspect.Parameter(
@@ -181,7 +181,7 @@ def takes_how_to_run(function: F) -> F:
         if name not in shown.parameters
     ]
     function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-    shared = inspect.cleandoc(HowToRun.__doc__ or "").partition("Attributes:\n")[2]
+    shared = inspect.cleandoc(RunOptions.__doc__ or "").partition("Attributes:\n")[2]
     function.__doc__ = (function.__doc__ or "").replace(
         "        how: how and where to run, as in `HowToRun`.", textwrap.indent(shared, "    ")
     )
