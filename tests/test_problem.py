@@ -66,7 +66,8 @@ def test_a_width_without_activation_is_relu():
         ({"length": 2**60}, f"length must be a whole number from 1 to 2^53, not {2**60}"),
         (
             {"width": 8, "activation": "sine"},
-            "activation must be one of relu, gelu, tanh, quadratic, identity, not 'sine'",
+            "activation must be one of relu, gelu, tanh, quadratic, identity, centred-relu, not "
+            "'sine'",
         ),
         (
             {"activation": "relu"},

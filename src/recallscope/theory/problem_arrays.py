@@ -80,7 +80,7 @@ def problem_arrays(
     activation. Sizes need not be whole. Numbers become arrays of one element.
 
     >>> s = problem_arrays(vocab=512, samples=[1e3, 1e4], dim=64, length=32)
-    >>> s.per_token.round(2), s.room
+    >>> s.per_token.round(2), s.effective_dim
     (array([ 1.95, 19.53]), array([64., 64.]))
     """
     sizes = {

@@ -15,6 +15,7 @@ const VALUE = {
   tanh: Math.tanh,
   quadratic: (x) => x * x,
   identity: (x) => x,
+  "centred-relu": (x) => Math.max(x, 0) - 1 / Math.sqrt(2 * Math.PI),
 };
 const SLOPE = {
   relu: (x) => (x > 0 ? 1 : 0),
@@ -22,6 +23,7 @@ const SLOPE = {
   tanh: (x) => 1 - Math.tanh(x) ** 2,
   quadratic: (x) => 2 * x,
   identity: () => 1,
+  "centred-relu": (x) => (x > 0 ? 1 : 0),
 };
 
 // A rule on each half-line is exact for smooth φ and for a kink at 0 alike.

@@ -1,6 +1,6 @@
 // A problem as the closed forms take it: sizes by their letters, options as what they mean.
 
-export const ACTIVATIONS = ["relu", "gelu", "tanh", "quadratic", "identity"];
+export const ACTIVATIONS = ["relu", "gelu", "tanh", "quadratic", "identity", "centred-relu"];
 export const SIZES = ["vocab", "samples", "dim", "length", "width"];
 export const LETTERS = { vocab: "V", samples: "N", dim: "d", length: "L", width: "m" };
 
