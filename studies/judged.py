@@ -197,10 +197,15 @@ def judge(study: str) -> None:
         size = np.abs(predicted - simulated)[:, column]
         # As good as knowing the mean of all problems, and nothing about this one.
         trivial = np.abs(simulated[:, column] - simulated[:, column].mean())
-        for label, chosen in (("all", some | True), ("some hard", some), ("hard", hard[:, column])):
+        beyond = np.array([is_beyond(problem) for problem in problems])
+        inside = [("inside", ~beyond), ("inside and hard", ~beyond & hard[:, column])]
+        outside = [("beyond", beyond), ("beyond and hard", beyond & hard[:, column])]
+        parts = [("all", some | True), ("some hard", some), ("hard", hard[:, column])]
+        for label, chosen in parts + (inside + outside if study == "wide" else []):
             print(
                 f"  {name}, {label}: {chosen.sum()} problems, mean absolute error "
                 f"{size[chosen].mean():.4f} (of the mean of all: {trivial[chosen].mean():.4f}), "
+                f"95th percentile {np.quantile(size[chosen], 0.95):.4f}, "
                 f"simulation's standard error {noise[chosen, column].mean():.4f}"
             )
 
