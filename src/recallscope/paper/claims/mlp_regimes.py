@@ -47,8 +47,8 @@ def analyse(evidence: Evidence) -> Finding:
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
-    cells = limited(evidence.measures("mlp-limits"))
-    first = limited(evidence.measures("mlp-limits"), "one_step_accuracy")
+    readings = evidence.measures("mlp-limits")
+    cells, first = limited(readings), limited(readings, "one_step_accuracy")
     plane = evidence.runs("mlp-plane")
     borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
     plane_power = _border_power(borders)
@@ -75,7 +75,9 @@ def analyse(evidence: Evidence) -> Finding:
         },
     )
     samples = sorted({problem.samples for problem in changes})
-    right = sum(each.measured == each.predicted for each in cells)
+    right, right_first = (
+        sum(each.measured == each.predicted for each in found) for found in (cells, first)
+    )
     near = sum(
         each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
         for each in borders
@@ -100,10 +102,9 @@ def analyse(evidence: Evidence) -> Finding:
         "helps.",
         reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
         f"{near} of {len(borders)} dimensions, by intervals of 95 %; what limits was named right "
-        f"in {right} of {len(cells)} problems after three steps, and in "
-        f"{sum(each.measured == each.predicted for each in first)} for the first gradient. From "
-        f"the population m* falls as d^{shown(below)} over the smaller dimensions and as "
-        f"d^{shown(above)} over the larger.",
+        f"in {right} of {len(cells)} problems after three steps, and in {right_first} for the "
+        f"first gradient. From the population m* falls as d^{shown(below)} over the smaller "
+        f"dimensions and as d^{shown(above)} over the larger.",
         picture=Picture(
             caption="First: which of the three noises is the largest in the first gradient, in "
             "three problems, each measured on its own. Then the widths at which half the facts "
