@@ -31,6 +31,7 @@ def test_seeds_that_are_all_or_nothing_are_said_to_be():
     passed, of = (int(each) for each in found.all_or_nothing.split()[:4:3])
     assert of == 16
     assert 0 < passed < of
+    assert "seeds are all-or-nothing" in repr(found)
 
 
 def test_seeds_that_are_alike_are_not():
@@ -58,6 +59,23 @@ def test_a_search_without_an_upper_end_is_not_ok():
     assert found.status is Status.NOT_REACHED
     assert (found.value, found.high) == (None, None)
     assert "raise high" in found.reason
+
+
+def test_a_search_without_a_lower_end_is_not_ok():
+    found = search(low=800, budget=12)
+    assert found.status is Status.NOT_REACHED
+    assert (found.value, found.low) == (None, None)
+    assert "lower low" in found.reason
+
+
+def nearly_from_the_first_sample(problem, seed):
+    return min(47 + 3 * problem.samples + 2 * (-1) ** seed, 100) / 100, 100
+
+
+def test_the_smallest_size_there_is_ends_an_interval():
+    found = search(run=nearly_from_the_first_sample, low=1, high=64, budget=16)
+    assert found.status is Status.OK
+    assert found.low == 1 <= found.value < found.high
 
 
 @pytest.mark.parametrize("fraction", [0, 1, 1.5, "x"])

@@ -46,7 +46,7 @@ _STEP = 0.02  # of log size: runs that are closer share a size, so that the post
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
-_UPPER = 0.975  # of the interval
+_LOWER, _UPPER = 0.025, 0.975  # of the interval
 _AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
 """Runs near a crossing of which most are so far from the target are all-or-nothing."""
 _PATIENCE = 60.0  # seconds that a law may take for where to begin
@@ -198,7 +198,7 @@ class CriticalSearch:
         """Whether the crossing lies in the range; failed or infeasible if most runs are."""
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
             return self._last_failed.status
-        if self.crossing.quantile(_UPPER) > self.crossing.range[1]:
+        if None in self._interval:
             return Status.NOT_REACHED  # it may be anywhere beyond
         return self.crossing.status
 
@@ -311,16 +311,12 @@ class CriticalSearch:
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):
             reason = self._last_failed.reason
-        start, end = found.range
-        # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
-        first = min(found.quantile(0.025), end)
-        last = max(found.quantile(_UPPER), start)
-        # In log size, from the end that is small to the end that is large, whatever the direction.
-        ends = [first if first >= start else None, last if last <= end else None]
-        if self._sign < 0:
-            ends.reverse()
         known = bool(self._x) and status in (Status.OK, Status.NOT_REACHED)
-        low, high = (self._value(x) if known and x is not None else None for x in ends)
+        # From the end that is small to the end that is large, whatever the direction.
+        low, high = (
+            self._value(x) if known and x is not None else None
+            for x in self._interval[:: self._sign]
+        )
         reached = status is Status.OK and bool(self._x)
         return CriticalSize(
             problem=without_size(self.problem, self.quantity),
@@ -344,6 +340,30 @@ class CriticalSearch:
             own=self._own,
             seeds_passing=self.seeds_passing,
             all_or_nothing=self._all_or_nothing(),
+        )
+
+    @property
+    def _interval(self) -> tuple[float | None, float | None]:
+        """Where 95 % of the posterior lie on the axis; None for an end outside of the range.
+
+        Beyond the range the curve is a guess: what is known is that the crossing is not inside.
+        Where the range ends because there is no size beyond, its end is the end of the interval.
+        """
+        found = self.crossing
+        start, end = found.range
+        first, last = min(found.quantile(_LOWER), end), max(found.quantile(_UPPER), start)
+        if self._value(start) in self._extremes:
+            first = max(first, start)
+        if self._value(end) in self._extremes:
+            last = min(last, end)
+        return first if first >= start else None, last if last <= end else None
+
+    @property
+    def _extremes(self) -> tuple[float, float]:
+        """The sizes beyond which there is no problem."""
+        return (
+            smallest_size(self.problem, self.quantity),
+            largest_size(self.problem, self.quantity),
         )
 
     def _all_or_nothing(self) -> str | None:
@@ -422,18 +442,15 @@ class CriticalSearch:
             said, hardest = "reached already", self._sign < 0
         end, change = (self._largest_known, "raise high") if hardest else (self.low, "lower low")
         told = f"the target is {said} at {self.quantity} = {end}"
-        if said == "not reached" and self.crossing.beyond <= 0.5:
+        if max(self.crossing.beyond, self.crossing.before) <= 0.5:
+            missing = "upper" if hardest else "lower"
             return (
-                f"no upper end was found in {self.evaluations} runs: the target may be reached "
-                f"beyond {self.quantity} = {end}; {change}, or the budget"
+                f"no {missing} end was found in {self.evaluations} runs: the target may be "
+                f"crossed beyond {self.quantity} = {end}; {change}, or raise the budget"
             )
         if self._count(Status.INFEASIBLE):
             return f"{told}; larger sizes are infeasible here"
-        extremes = (
-            smallest_size(self.problem, self.quantity),
-            largest_size(self.problem, self.quantity),
-        )
-        if end in extremes:
+        if end in self._extremes:
             return f"{told}, and there is none beyond"
         if said == "not reached" and self._solution and self._solution.reason:
             return f"{told}; closed forms predict that no size reaches it: {self._solution.reason}"

@@ -86,6 +86,8 @@ class CriticalSize(Result):
         if self.seeds_passing is not None:
             asked += f" in {100 * self.seeds_passing:g} % of seeds"
         runs = f"{self.evaluations} runs"
+        if self.all_or_nothing:
+            runs += f", seeds are all-or-nothing: {self.all_or_nothing}"
         if self.value is None:
             return f"no critical {self.quantity} of {asked}: {self.status}; {self.reason} ({runs})"
         low, high = ("out of range" if end is None else end for end in (self.low, self.high))
