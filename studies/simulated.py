@@ -10,7 +10,7 @@ from pathlib import Path
 
 from design import ACCURACIES, path
 
-STUDIES = ("design", "holdout", "few")
+STUDIES = ("design", "holdout", "few", "wide")
 COLUMNS = [
     *("vocab", "samples", "dim", "length", "width", "activation", "embedding"),
     "trigger_in_values",

@@ -22,16 +22,16 @@ USUAL = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
     ("change", "said"),
     [
         ({"vocab": 128}, "vocab 128 < 256"),
-        ({"vocab": 8192}, "vocab 8192 > 4096"),
+        ({"vocab": 20000}, "vocab 20000 > 16384"),
         ({"dim": 8}, "dim 8 < 16"),
-        ({"dim": 768, "vocab": 1024}, "dim 768 > 512"),
+        ({"dim": 1536, "vocab": 2048}, "dim 1536 > 1024"),
         ({"dim": 512}, "dim 512 >= vocab 512"),
         ({"length": 1}, "length 1 < 2"),
-        ({"length": 1024}, "length 1024 > 256"),
-        ({"samples": 10**6}, "samples per fact 1953.12 > 100"),
-        ({"samples": "inf"}, "samples per fact inf > 100"),
+        ({"length": 2048}, "length 2048 > 1024"),
+        ({"samples": 10**6}, "samples per fact 1953.12 > 400"),
+        ({"samples": "inf"}, "samples per fact inf > 400"),
         ({"width": 32}, "width 32 < 64"),
-        ({"width": 8192}, "width 8192 > 4096"),
+        ({"width": 32768}, "width 32768 > 16384"),
         ({"width": 512, "activation": "identity"}, "activation identity"),
         ({"embedding": "rademacher"}, "embedding rademacher"),
     ],
@@ -54,7 +54,7 @@ def test_errors_are_those_of_the_studies() -> None:
     with table.open() as file:
         known = list(csv.DictReader(file))
     found = []
-    for name in ("design", "holdout", "few"):
+    for name in ("design", "holdout", "few", "wide"):
         with (ROOT / "studies" / f"{name}.csv").open() as file:
             found += [{each: row[each] for each in known[0]} for row in csv.DictReader(file)]
     assert known == found

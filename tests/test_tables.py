@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import math
 
 import pytest
 
 from recallscope import ProblemError
 from recallscope.common.csv_files import read_csv, write_csv
-from recallscope.common.table_files import write_table
+from recallscope.common.table_files import latex_table, write_table
 from recallscope.measurement.axis import parse_axis
 
 
@@ -75,3 +76,8 @@ def test_an_axis_of_a_range_rises_evenly_in_the_logarithm():
 def test_a_mistaken_axis_is_told(text, said):
     with pytest.raises(ProblemError, match=said):
         parse_axis(text)
+
+
+def test_a_number_that_is_not_known_is_a_dash_in_a_paper():
+    rows = [{"size": "vocab", "exponent": math.nan}, {"size": "dim", "exponent": -0.5}]
+    assert r"vocab & -- \\" in latex_table(rows)

@@ -117,7 +117,7 @@ def latex_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _latex(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:  # NaN equals nothing
         return "--"
     if isinstance(value, float):
         if math.isinf(value):
