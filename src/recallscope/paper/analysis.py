@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from recallscope.common.grouping import grouped_by
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.verdict import LEVEL
 from recallscope.parts.axes import SIZES
@@ -16,7 +18,7 @@ from recallscope.record import Status
 from recallscope.results.panels import Kind, Panel, Series
 from recallscope.statistics.combining_power import Combination, Entry, combining_power
 from recallscope.statistics.intervals import Interval
-from recallscope.statistics.power_law import FitStatus, PowerLaw, fit_law, read_points
+from recallscope.statistics.power_law import FitStatus, fit_law, read_points
 
 if TYPE_CHECKING:
     from recallscope.paper.evidence import Evidence
@@ -61,6 +63,11 @@ def average(intervals: Sequence[Interval]) -> Interval:
         mean - math.hypot(*(each.mean - each.low for each in intervals)) / len(intervals),
         mean + math.hypot(*(each.high - each.mean for each in intervals)) / len(intervals),
     )
+
+
+def extreme(end: Callable[[Iterable[float]], float], intervals: Iterable[Interval]) -> Interval:
+    """The smallest (min) or the largest (max) of several numbers."""
+    return Interval(*map(end, zip(*intervals, strict=True)))
 
 
 def moved(interval: Interval, by: float) -> Interval:
@@ -161,21 +168,19 @@ def combination(searches: Sequence[CriticalSearch], rows: str, columns: str) -> 
     )
 
 
-def poor_fit_note(found: PowerLaw) -> str:
-    """What a reader must know of powers whose law is refused as a pure power law."""
-    if found.status is not FitStatus.POOR_FIT:
-        return ""
-    return " (means over this grid: the law bends, and another grid would give others)"
+class Powers(dict[str, Interval]):
+    """The power of each size in a critical size; `note` is what a reader must know of them."""
+
+    note = ""
 
 
-def powers(found: PowerLaw) -> dict[str, Interval]:
-    """The power of each size in the critical size."""
-    return {name: Interval(*power) for name, power in found.exponents.items()}
-
-
-def law(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> PowerLaw:
-    """The power law through critical sizes, its intervals of the level that is judged."""
-    return fit_law(read_points(rows, names), LEVEL)
+def powers(rows: Sequence[Mapping[str, Any]], *names: str) -> Powers:
+    """Of the power law through critical sizes, with intervals of the level that is judged."""
+    law = fit_law(read_points(rows, names), LEVEL)
+    found = Powers({name: Interval(*power) for name, power in law.exponents.items()})
+    if law.status is FitStatus.POOR_FIT:
+        found.note = " (means over this grid: the law bends, and another grid would give others)"
+    return found
 
 
 def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
@@ -187,20 +192,18 @@ def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
     }
     reached = search.status is Status.OK
     value, low, high = (math.exp(end) if math.isfinite(end) else None for end in size)
-    return (
-        {name: value for name, value in sizes.items() if value is not None}
-        | {
-            "critical": search.quantity,
-            "status": str(search.status),
-            "value": value if reached else None,
-            "low": low,
-            "high": high,
-            "log_mean": size.mean if reached else None,
-            "log_sd": search.crossing.sd if reached else None,
-            "runs": search.evaluations,
-        }
-        | more
-    )
+    return {
+        **{name: value for name, value in sizes.items() if value is not None},
+        "critical": search.quantity,
+        "status": str(search.status),
+        "value": value if reached else None,
+        "low": low,
+        "high": high,
+        "log_mean": size.mean if reached else None,
+        "log_sd": search.crossing.sd if reached else None,
+        "runs": search.evaluations,
+        **more,
+    }
 
 
 Along = str | Callable[[CriticalSearch], float]
@@ -211,31 +214,22 @@ def critical_series(
     label: str, searches: Sequence[CriticalSearch], x: Along, colour: int | None = None
 ) -> Series:
     """Critical sizes along one size of their problems, with 95 % bars."""
-    return measured_series(
-        label,
-        [_along(search, x) for search in searches],
-        [factor(log_size(search, 0.95)) for search in searches],
-        colour,
-    )
+    points = [(_along(search, x), factor(log_size(search, 0.95))) for search in searches]
+    return measured_series(label, points, colour)
 
 
 def measured_series(
-    label: str,
-    x: Sequence[float] | Sequence[str],
-    intervals: Sequence[Interval],
-    colour: int | None = None,
+    label: str, points: Iterable[tuple[Any, Interval]], colour: int | None = None
 ) -> Series:
     """Points with bars; what is not known is left out."""
-    known = [at for at, interval in enumerate(intervals) if not math.isnan(interval.mean)]
-    return Series(
-        label=label,
-        kind=Kind.MEASURED,
-        x=[x[at] for at in known],  # type: ignore[arg-type]
-        y=[intervals[at].mean for at in known],
-        low=[intervals[at].low for at in known],
-        high=[intervals[at].high for at in known],
-        colour=colour,
-    )
+    known = [(x, *interval) for x, interval in points if not math.isnan(interval.mean)]
+    x, y, low, high = ([each[place] for each in known] for place in range(4))
+    return Series(label, Kind.MEASURED, x, y, low, high, colour)
+
+
+def interval_row(name: str, interval: Interval) -> dict[str, Any]:
+    """A number as cells of a table: its mean under a name, and its ends."""
+    return {name: interval.mean, "low": interval.low, "high": interval.high}
 
 
 def over_dimensions(title: str, series: Sequence[Series], y: str = "N*, samples") -> Panel:
@@ -257,16 +251,29 @@ def theory_series(
     )
 
 
+def compared_with_theory(
+    title: str, searches: Mapping[str, Sequence[CriticalSearch]], y: str = "N*, samples"
+) -> Panel:
+    """Critical sizes over the dimension by label, each with the closed forms in its colour."""
+    series = [
+        part
+        for place, (label, here) in enumerate(searches.items())
+        for part in (
+            critical_series(label, here, "dim", place),
+            theory_series(f"closed forms, {label}", here, "dim", place),
+        )
+    ]
+    return over_dimensions(title, series, y)
+
+
 def _along(search: CriticalSearch, x: Along) -> float:
     return float(getattr(search.problem, x)) if isinstance(x, str) else x(search)
 
 
 def grouped(searches: Sequence[CriticalSearch], name: str) -> dict[int, list[CriticalSearch]]:
     """Searches by one size of their problems, rising."""
-    groups: dict[int, list[CriticalSearch]] = {}
-    for search in sorted(searches, key=lambda search: getattr(search.problem, name)):
-        groups.setdefault(getattr(search.problem, name), []).append(search)
-    return groups
+    groups = grouped_by(searches, attrgetter(f"problem.{name}"))
+    return dict(sorted(groups.items()))
 
 
 def batches_by_length(evidence: Evidence) -> dict[int, list[CriticalSearch]]:

@@ -10,7 +10,6 @@ from recallscope.paper.analysis import (
     critical_series,
     factor,
     grouped,
-    law,
     log_size,
     minus,
     over_dimensions,
@@ -31,7 +30,7 @@ def analyse(evidence: Evidence) -> Finding:
         "random": [row(search, embedding="random") for search in random],
         "orthogonal": [row(search, embedding="orthogonal") for search in orthogonal],
     }
-    found = {name: powers(law(each, ["dim", "length"])) for name, each in rows.items()}
+    found = {name: powers(each, "dim", "length") for name, each in rows.items()}
     equal = evidence.searches("random-wide")
     beside = [_same_sizes(search, orthogonal) for search in equal]
     narrow, wide, without_overlap = (
@@ -40,17 +39,6 @@ def analyse(evidence: Evidence) -> Finding:
     randomness = factor(minus(wide, without_overlap))
     dimension = factor(minus(narrow, wide))
     both = factor(minus(narrow, without_overlap))
-    judgements = judged(
-        "orthogonal",
-        {
-            "orthogonal: power of d in N*": found["orthogonal"]["dim"],
-            "orthogonal: power of L in N*": found["orthogonal"]["length"],
-            "random: power of d in N*": found["random"]["dim"],
-            "random: power of L in N*": found["random"]["length"],
-            "N* of random over orthogonal embeddings, equal d > V": randomness,
-            "N* of random embeddings, d < V over d > V": dimension,
-        },
-    )
     every = list(grouped(random, "length"))  # a colour for each, in all panels
     panels = []
     for title, searches in (
@@ -69,7 +57,17 @@ def analyse(evidence: Evidence) -> Finding:
             )
         )
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "orthogonal",
+            {
+                "orthogonal: power of d in N*": found["orthogonal"]["dim"],
+                "orthogonal: power of L in N*": found["orthogonal"]["length"],
+                "random: power of d in N*": found["random"]["dim"],
+                "random: power of L in N*": found["random"]["length"],
+                "N* of random over orthogonal embeddings, equal d > V": randomness,
+                "N* of random embeddings, d < V over d > V": dimension,
+            },
+        ),
         answer=(
             f"At equal dimensions random embeddings need {shown(randomness)} times the samples of "
             f"orthogonal ones: what randomness costs. With fewer dimensions than tokens they need "

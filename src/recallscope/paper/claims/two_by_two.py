@@ -41,21 +41,20 @@ def analyse(evidence: Evidence) -> Finding:
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
     costly, middle = sizes["small", "long"], sizes["large", "long"]
-    judgements = judged(
-        "two-by-two",
-        {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
-        | {
-            "N* of small over large d, long sequences": factor(minus(costly, middle)),
-            "N* of large d, long L, over small d, short L": factor(
-                minus(middle, sizes["small", "short"])
-            ),
-            "N* of large d, long L, over large d, short L": factor(
-                minus(middle, sizes["large", "short"])
-            ),
-        },
-    )
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "two-by-two",
+            {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
+            | {
+                "N* of small over large d, long sequences": factor(minus(costly, middle)),
+                "N* of large d, long L, over small d, short L": factor(
+                    minus(middle, sizes["small", "short"])
+                ),
+                "N* of large d, long L, over large d, short L": factor(
+                    minus(middle, sizes["large", "short"])
+                ),
+            },
+        ),
         answer="Observed over predicted batches: "
         + ", ".join(map(shown, over.values()))
         + ". Samples observed: "
