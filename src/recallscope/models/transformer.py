@@ -6,9 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recallscope.common.shapes import Float
+from recallscope.common.shapes import Float, Int64
 from recallscope.models.activations import activation_of
-from recallscope.models.arrays import Bonus, Numbers, Tokens, Vector
 from recallscope.models.instance import Instance
 
 
@@ -48,7 +47,9 @@ class Transformer(nn.Module):
         self.V = nn.Parameter(instance.tokens.new_zeros(dim, hidden))  # value matrix
         self.W = nn.Parameter(instance.tokens.new_zeros(dim, dim))  # key-query matrix
 
-    def attention(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n L"]:
+    def attention(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
+    ) -> Float[Tensor, "n L"]:
         """How much each position is attended to from the end of the sequence.
 
         Args:
@@ -61,7 +62,9 @@ class Transformer(nn.Module):
         keys = self.embed(tokens, position, self.trigger)
         return (keys @ (self.W @ self.end)).softmax(dim=1)
 
-    def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
+    def forward(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
+    ) -> Float[Tensor, "n V"]:
         """The logits of every label.
 
         Args:
@@ -77,7 +80,9 @@ class Transformer(nn.Module):
             read = activation_of(self.problem).value(read @ self.hidden_weights.T)
         return read @ self.V.T @ self.outputs.T
 
-    def embed(self, tokens: Tokens, position: Numbers, mark: Vector) -> Float[Tensor, "n L d"]:
+    def embed(
+        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"], mark: Float[Tensor, " d"]
+    ) -> Float[Tensor, "n L d"]:
         """z_{x_i} + 1{i=ℓ} mark at every position.
 
         Args:
@@ -91,7 +96,12 @@ class Transformer(nn.Module):
         marked = functional.one_hot(position, tokens.shape[1]).to(mark.dtype)
         return self.tokens[tokens] + marked[:, :, None] * mark
 
-    def loss(self, tokens: Tokens, position: Numbers, label: Numbers) -> Bonus:
+    def loss(
+        self,
+        tokens: Int64[Tensor, "n L"],
+        position: Int64[Tensor, " n"],
+        label: Int64[Tensor, " n"],
+    ) -> Float[Tensor, ""]:
         """Mean cross-entropy.
 
         Args:
