@@ -13,7 +13,7 @@ from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import UNKNOWN, mean_over
+from recallscope.paper.intervals import UNKNOWN, mean_over
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import interval_row, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.record import Record, Status

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from recallscope.paper.analysis import (
-    compared_with_theory,
-    factor,
-    grouped,
-    log_size,
-    measured_series,
-    minus,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import factor, minus, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.results.panels import Panel, Picture
 
 

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import UNKNOWN, drawn_again, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
 from recallscope.results.panels import Panel, Picture

@@ -12,18 +12,12 @@ import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import (
-    extreme,
-    factor,
-    mean_over,
-    measured_series,
-    over_dimensions,
-    powers,
-    shown,
-)
+from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record

@@ -7,23 +7,18 @@ from operator import attrgetter
 from typing import Any
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    average,
-    critical_series,
-    interval_row,
-    mean_over,
-    measured_series,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
 from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import (
+    critical_series,
+    measured_series,
+    over_dimensions,
+    theory_series,
+)
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -123,8 +118,8 @@ def analyse(evidence: Evidence) -> Finding:
                 over_dimensions(
                     "width for half the facts, N = ∞",
                     [
-                        critical_series("measured", wide_enough, "dim"),
-                        theory_series("closed forms", wide_enough, "dim", 0),
+                        critical_series("measured", wide_enough),
+                        theory_series("closed forms", wide_enough, 0),
                     ],
                     y="m*, hidden units",
                 ),
@@ -133,9 +128,7 @@ def analyse(evidence: Evidence) -> Finding:
                     [
                         each
                         for place, name in enumerate(("relu", "tanh"))
-                        for each in _border_series(
-                            [row for row in borders if row["activation"] == name], name, place
-                        )
+                        for each in _border_series(borders, name, place)
                     ],
                     y="m*, hidden units",
                 ),
@@ -181,7 +174,8 @@ def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
     return average(each_power) if each_power else UNKNOWN
 
 
-def _border_series(rows: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
+def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
+    rows = [row for row in borders if row["activation"] == name]
     points = [(each["dim"], Interval(each["value"], each["low"], each["high"])) for each in rows]
     known = [(each["dim"], each["theory"]) for each in rows if each["theory"] is not None]
     x, y = ([point[place] for point in known] for place in (0, 1))
@@ -230,12 +224,9 @@ def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
 
 
 def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
-    here = {
-        problem.width or 0: change
-        for problem, change in changes.items()
-        if problem.samples == samples
-    }
-    return measured_series(f"N = {samples:,.0f}", here.items())
+    here = [problem for problem in changes if problem.samples == samples]
+    points = [(problem.width or 0, changes[problem]) for problem in here]
+    return measured_series(f"N = {samples:,.0f}", points)
 
 
 CLAIM = Claim(

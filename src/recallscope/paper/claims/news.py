@@ -6,20 +6,12 @@ import math
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    critical_series,
-    extreme,
-    grouped,
-    log_size,
-    moved,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.record import Status
 from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -57,16 +49,13 @@ def analyse(evidence: Evidence) -> Finding:
             panels=[
                 over_dimensions(
                     f"samples needed, L = {middle}",
-                    [
-                        critical_series("measured", long[middle], "dim"),
-                        _in_proportion(long[middle]),
-                    ],
+                    [critical_series("measured", long[middle]), _in_proportion(long[middle])],
                 ),
                 over_dimensions(
                     f"facts stored, N = {most:,.0f}",
                     [
                         *(
-                            critical_series(f"L = {length}", searches, "dim")
+                            critical_series(f"L = {length}", searches)
                             for length, searches in lengths.items()
                         ),
                         _in_proportion(lengths[min(lengths)]),

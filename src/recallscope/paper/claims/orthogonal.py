@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    average,
-    critical_series,
-    factor,
-    grouped,
-    log_size,
-    minus,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import average, factor, minus, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.results.panels import Picture
 
 
@@ -51,7 +42,7 @@ def analyse(evidence: Evidence) -> Finding:
             over_dimensions(
                 title,
                 [
-                    critical_series(f"L = {length}", lengths[length], "dim", every.index(length))
+                    critical_series(f"L = {length}", lengths[length], every.index(length))
                     for length in lengths
                 ],
             )

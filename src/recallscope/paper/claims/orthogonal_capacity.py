@@ -7,18 +7,12 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.analysis import (
-    extreme,
-    factor,
-    interval_row,
-    mean_over,
-    measured_series,
-    powers,
-    shown,
-)
+from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status

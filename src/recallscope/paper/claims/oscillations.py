@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.paper.analysis import drawn_again, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.record import Record, Status
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval

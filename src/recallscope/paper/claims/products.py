@@ -6,20 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from recallscope.common.grouping import grouped_by
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    combination,
-    compared_with_theory,
-    critical_series,
-    grouped,
-    power_within,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import combination, grouped, power_within, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, critical_series
 from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.combining_power import Combination
 
@@ -51,7 +43,7 @@ def analyse(evidence: Evidence) -> Finding:
             log_x=True,
             log_y=True,
             series=[
-                critical_series(f"d = {dim}", searches, _samples_over_length, place)
+                critical_series(f"d = {dim}", searches, place, _samples_over_length)
                 for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
             ],
         ),

@@ -7,21 +7,12 @@ from functools import cache
 from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    critical_series,
-    extreme,
-    factor,
-    grouped,
-    log_size,
-    moved,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.results.panels import Kind, Picture, Series
@@ -67,7 +58,7 @@ def analyse(evidence: Evidence) -> Finding:
             panels=[
                 over_dimensions(
                     f"V = {vocab}",
-                    [critical_series("three steps", here, "dim"), _bound_series(here)],
+                    [critical_series("three steps", here), _bound_series(here)],
                 )
                 for vocab, here in grouped(longest_ones, "vocab").items()
             ],

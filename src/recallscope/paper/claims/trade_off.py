@@ -7,24 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    average,
-    batches_by_length,
-    compared_with_theory,
-    factor,
-    log_size,
-    measured_series,
-    minus,
-    moved,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import batches_by_length, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, average, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
 from recallscope.record import Status
 from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval

@@ -6,24 +6,12 @@ import math
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    batches_by_length,
-    count_shown,
-    critical_series,
-    factor,
-    grouped,
-    log_size,
-    minus,
-    moved,
-    over_dimensions,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, count_shown, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions, theory_series
 from recallscope.results.panels import Picture
 from recallscope.statistics.intervals import Interval
 
@@ -74,9 +62,9 @@ def analyse(evidence: Evidence) -> Finding:
                 over_dimensions(
                     f"{at}: L = {searches[0].problem.length}",
                     [
-                        critical_series("corners", ends[searches[0].problem.length], "dim"),
-                        critical_series("in between", searches[1:-1], "dim"),
-                        theory_series("predicted", searches, "dim", 0),
+                        critical_series("corners", ends[searches[0].problem.length]),
+                        critical_series("in between", searches[1:-1]),
+                        theory_series("predicted", searches, 0),
                     ],
                 )
                 for at, searches in (("short", short), ("long", long))
