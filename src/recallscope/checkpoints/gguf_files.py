@@ -17,7 +17,7 @@ import numpy as np
 
 from recallscope.checkpoints import stored_table
 from recallscope.common.extras import missing
-from recallscope.common.given_files import open_regular
+from recallscope.common.given_files import opened
 from recallscope.problem import ProblemError
 
 _MOST_HEADER = 2**26
@@ -45,12 +45,9 @@ class GgufContent(NamedTuple):
 def gguf_content(path: Path) -> GgufContent:
     """The matrices of a file by name, and its tokens."""
     called = f"the file {str(path)!r:.200}"
-    try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            return _content(_Header(file.read(_MOST_HEADER), called), path, size)
-    except OSError as error:
-        raise ProblemError(f"{called} cannot be read: {error.strerror or error}") from None
+    with opened(path, called) as file:
+        size = os.fstat(file.fileno()).st_size
+        return _content(_Header(file.read(_MOST_HEADER), called), path, size)
 
 
 class _Header:

@@ -6,6 +6,8 @@ import io
 import math
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,66 +31,54 @@ _HEADERS = {
 
 def npy_table(path: Path) -> stored_table.StoredTable:
     """The array of a .npy file, which is read where it is."""
-    try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            shape, by_columns, kind, start = _described(file, path.name)
-            file.seek(start)
-            claimed = kind.itemsize * math.prod(shape)
-            if claimed > size - start:
-                raise ProblemError(
-                    f"the file {str(path)!r:.200} claims {claimed} bytes and has {size - start}"
-                )
-            if not by_columns:
-                row_bytes, decode = kind.itemsize * shape[1], stored_table.plain_numbers(kind.str)
-                place = (path, start)
-                return stored_table.StoredTable(
-                    path.stem, str(kind), shape[0], shape[1], place, row_bytes, decode
-                )
-            _check_memory(path, claimed)
-            content = np.frombuffer(file.read(claimed), dtype=kind)
-            return stored_table.table_of(content.reshape(shape[::-1]).T, path.stem)
-    except ProblemError:
-        raise
-    except Exception as error:  # a damaged file can make NumPy raise nearly anything
-        raise _unreadable(path, error) from None
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        shape, by_columns, kind, start = _described(file, path.name)
+        file.seek(start)
+        claimed = kind.itemsize * math.prod(shape)
+        if claimed > size - start:
+            raise ProblemError(
+                f"the file {str(path)!r:.200} claims {claimed} bytes and has {size - start}"
+            )
+        if not by_columns:
+            row_bytes, decode = kind.itemsize * shape[1], stored_table.plain_numbers(kind.str)
+            place = (path, start)
+            return stored_table.StoredTable(
+                path.stem, str(kind), shape[0], shape[1], place, row_bytes, decode
+            )
+        _check_memory(path, claimed)
+        content = np.frombuffer(file.read(claimed), dtype=kind)
+        return stored_table.table_of(content.reshape(shape[::-1]).T, path.stem)
 
 
 def npz_tables(path: Path) -> dict[str, stored_table.StoredTable]:
     """All matrices of a .npz file."""
-    try:
-        with open_regular(path) as file, _listed(file, path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".npy")]
-            if len(members) > _MOST_MEMBERS:
+    with _opened(path) as file, _listed(file, path) as archive:
+        members = [name for name in archive.namelist() if name.endswith(".npy")]
+        if len(members) > _MOST_MEMBERS:
+            raise ProblemError(f"the file {str(path)!r:.200} has more than {_MOST_MEMBERS} arrays")
+        shapes = {}
+        for name in members:
+            if archive.getinfo(name).compress_type not in _AS_NUMPY_DOES:
+                raise ProblemError(f"the array {name!r:.80} is not compressed as NumPy does")
+            with archive.open(name) as member:
+                shape, _, kind, _ = _described(member, name, any_shape=True)
+            claimed = kind.itemsize * math.prod(shape)
+            if claimed > archive.getinfo(name).file_size:
                 raise ProblemError(
-                    f"the file {str(path)!r:.200} has more than {_MOST_MEMBERS} arrays"
+                    f"the array {name!r:.80} claims {claimed} bytes but the file holds fewer"
                 )
-            shapes = {}
-            for name in members:
-                if archive.getinfo(name).compress_type not in _AS_NUMPY_DOES:
-                    raise ProblemError(f"the array {name!r:.80} is not compressed as NumPy does")
-                with archive.open(name) as member:
-                    shape, _, kind, _ = _described(member, name, any_shape=True)
-                claimed = kind.itemsize * math.prod(shape)
-                if claimed > archive.getinfo(name).file_size:
-                    raise ProblemError(
-                        f"the array {name!r:.80} claims {claimed} bytes but the file holds fewer"
-                    )
-                if stored_table.is_table(shape) and kind.kind == "f":
-                    shapes[name] = claimed
-            _check_memory(path, sum(shapes.values()))
-            found = {}
-            for name in shapes:
-                with archive.open(name) as member:
-                    array = np.lib.format.read_array(member, allow_pickle=False)
-                found[name.removesuffix(".npy")] = stored_table.table_of(
-                    array, name.removesuffix(".npy")
-                )
-            return found
-    except ProblemError:
-        raise
-    except Exception as error:
-        raise _unreadable(path, error) from None
+            if stored_table.is_table(shape) and kind.kind == "f":
+                shapes[name] = claimed
+        _check_memory(path, sum(shapes.values()))
+        found = {}
+        for name in shapes:
+            with archive.open(name) as member:
+                array = np.lib.format.read_array(member, allow_pickle=False)
+            found[name.removesuffix(".npy")] = stored_table.table_of(
+                array, name.removesuffix(".npy")
+            )
+        return found
 
 
 def _listed(file: BinaryIO, path: Path) -> zipfile.ZipFile:
@@ -134,6 +124,14 @@ def _check_memory(path: Path, claimed: int) -> None:
         )
 
 
-def _unreadable(path: Path, error: Exception) -> ProblemError:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    return ProblemError(f"the file {str(path)!r:.200} cannot be read: {reason[0][:100]}")
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with open_regular(path) as file:
+            yield file
+    except ProblemError:
+        raise
+    except Exception as error:  # a damaged file can make NumPy raise nearly anything
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        why = f"the file {str(path)!r:.200} cannot be read: {reason[0][:100]}"
+        raise ProblemError(why) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from recallscope.checkpoints.find_tables import Tables, find_tables
@@ -12,7 +13,7 @@ from recallscope.checkpoints.numpy_files import npy_table, npz_tables
 from recallscope.checkpoints.safetensors_files import safetensors_tables, sharded_tables
 from recallscope.checkpoints.stored_table import StoredTable
 from recallscope.checkpoints.token_strings import token_strings
-from recallscope.common.given_files import open_regular
+from recallscope.common.given_files import opened
 from recallscope.problem import ProblemError
 
 _INDEX = ".safetensors.index.json"
@@ -89,13 +90,9 @@ def _by_number(path: Path) -> tuple[float, str]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    entries = []
-    for each in folder.iterdir():
-        entries.append(each)
-        if len(entries) > _MOST_ENTRIES:
-            raise ProblemError(
-                f"the folder {str(folder)!r:.200} has more than {_MOST_ENTRIES} files"
-            )
+    entries = list(islice(folder.iterdir(), _MOST_ENTRIES + 1))
+    if len(entries) > _MOST_ENTRIES:
+        raise ProblemError(f"the folder {str(folder)!r:.200} has more than {_MOST_ENTRIES} files")
     return sorted(entries)
 
 
@@ -145,12 +142,8 @@ def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
 
 
 def _first_bytes(path: Path) -> bytes:
-    try:
-        with open_regular(path) as file:
-            return file.read(64)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ProblemError(f"{str(path)!r:.200} cannot be read: {why}") from None
+    with opened(path, f"{str(path)!r:.200}") as file:
+        return file.read(64)
 
 
 def _is_pickled(start: bytes, name: str) -> bool:

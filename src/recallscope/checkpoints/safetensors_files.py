@@ -14,7 +14,7 @@ from typing import Any
 
 from recallscope.checkpoints import stored_table
 from recallscope.checkpoints.bounded_json import parse_json, read_json
-from recallscope.common.given_files import open_regular
+from recallscope.common.given_files import opened
 from recallscope.problem import ProblemError
 
 _MOST_HEADER = 2**24
@@ -75,20 +75,17 @@ def sharded_tables(index: Path) -> dict[str, stored_table.StoredTable]:
 def _header(path: Path) -> tuple[dict[str, Any], int, int]:
     """The header, where the tensors begin, and how long the file is."""
     called = f"the file {str(path)!r:.200}"
-    try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            length = int.from_bytes(file.read(8), "little")
-            if size < 8 or length > size - 8:
-                raise ProblemError(f"{called} is no safetensors file, or cut off")
-            if length > _MOST_HEADER:
-                raise ProblemError(
-                    f"{called} has a header of {length / 2**20:.0f} MiB; at most "
-                    f"{_MOST_HEADER // 2**20} are read"
-                )
-            content = file.read(length)
-    except OSError as error:
-        raise ProblemError(f"{called} cannot be read: {error.strerror or error}") from None
+    with opened(path, called) as file:
+        size = os.fstat(file.fileno()).st_size
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or length > size - 8:
+            raise ProblemError(f"{called} is no safetensors file, or cut off")
+        if length > _MOST_HEADER:
+            raise ProblemError(
+                f"{called} has a header of {length / 2**20:.0f} MiB; at most "
+                f"{_MOST_HEADER // 2**20} are read"
+            )
+        content = file.read(length)
     header = parse_json(content, f"the header of {str(path)!r:.200}")
     if len(header) > _MOST_TENSORS:
         raise ProblemError(f"{called} has more than {_MOST_TENSORS} tensors")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.common.given_files import open_regular
+from recallscope.common.given_files import opened
 from recallscope.common.shapes import Float, Int64, UInt8
 from recallscope.problem import ProblemError
 
@@ -65,25 +65,21 @@ class StoredTable:
         path, offset = self.where
         content = np.empty((count, self.row_bytes), dtype=np.uint8)
         filled = 0
-        try:
-            with open_regular(path) as file:
-                for start, stop in runs:
-                    file.seek(offset + start * self.row_bytes)
-                    part = content[filled : filled + stop - start].reshape(-1).data
-                    if file.readinto(part) != part.nbytes:  # type: ignore[attr-defined]
-                        raise ProblemError(f"the file {str(path)!r:.200} ends before its table")
-                    filled += stop - start
-        except OSError as error:
-            why = error.strerror or error
-            raise ProblemError(f"the file {str(path)!r:.200} cannot be read: {why}") from None
+        called = f"the file {str(path)!r:.200}"
+        with opened(path, called) as file:
+            for start, stop in runs:
+                file.seek(offset + start * self.row_bytes)
+                part = content[filled : filled + stop - start].reshape(-1).data
+                if file.readinto(part) != part.nbytes:  # type: ignore[attr-defined]
+                    raise ProblemError(f"{called} ends before its table")
+                filled += stop - start
         return self.decode(content)
 
 
 def check_shape(name: str, shape: Any) -> tuple[int, ...]:
     """The shape that a file claims, if an array can have it."""
-    if not isinstance(shape, (list, tuple)) or len(shape) > 16:
-        raise ProblemError(f"the tensor {name!r:.80} claims a shape that none has: {shape!r:.80}")
-    if any(type(size) is not int or not 0 <= size < 2**48 for size in shape):
+    listed = isinstance(shape, (list, tuple)) and len(shape) <= 16
+    if not listed or any(type(size) is not int or not 0 <= size < 2**48 for size in shape):
         raise ProblemError(f"the tensor {name!r:.80} claims a shape that none has: {shape!r:.80}")
     return tuple(shape)
 

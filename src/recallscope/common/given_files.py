@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,17 +25,24 @@ def open_regular(path: str | Path) -> BinaryIO:
     return os.fdopen(file, "rb")
 
 
-def read_regular(path: str | Path, what: str, most: int) -> bytes:
-    """All of a file that has at most so many bytes, whatever it claims to have."""
+@contextmanager
+def opened(path: str | Path, called: str) -> Iterator[BinaryIO]:
+    """The same; an error of the system becomes a sentence about what the file is called."""
     try:
         with open_regular(path) as file:
-            content = file.read(most + 1)
+            yield file
+    except ProblemError:
+        raise
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ProblemError(f"the {what} {str(path)!r:.200} cannot be read: {why}") from None
+        raise ProblemError(f"{called} cannot be read: {why}") from None
+
+
+def read_regular(path: str | Path, what: str, most: int) -> bytes:
+    """All of a file that has at most so many bytes, whatever it claims to have."""
+    called = f"the {what} {str(path)!r:.200}"
+    with opened(path, called) as file:
+        content = file.read(most + 1)
     if len(content) > most:
-        raise ProblemError(
-            f"the {what} {str(path)!r:.200} is larger than {most / 2**20:g} MiB; "
-            "cut it into several"
-        )
+        raise ProblemError(f"{called} is larger than {most / 2**20:g} MiB; cut it into several")
     return content

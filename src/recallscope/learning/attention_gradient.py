@@ -9,16 +9,13 @@ from recallscope.common.shapes import Float
 from recallscope.learning.batch import Tile
 from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
+from recallscope.models.arrays import KeyWeights, Memory, Rows, Vector
 from recallscope.models.instance import Instance
 
 
 def key_weights(
-    instance: Instance,
-    V1: Float[Tensor, "d m"],
-    tile: Tile,
-    residual: Float[Tensor, "n d"],
-    read: Float[Tensor, "n d"] | None,
-) -> Float[Tensor, " V+1"]:
+    instance: Instance, V1: Memory, tile: Tile, residual: Rows, read: Rows | None
+) -> KeyWeights:
     """What each key adds to α: a weight for every token and, last, one for the trigger.
 
     The weights are (1/L) Σ <v_i − h, b>, summed over the places where the key occurs; b is the
@@ -43,7 +40,7 @@ def sum_key_weights(
     tile: Tile,
     products: Float[Tensor, "n L"],
     trigger_products: Float[Tensor, " n"],
-) -> Float[Tensor, " V+1"]:
+) -> KeyWeights:
     """From <z_{x_i}, b>, which is overwritten, and <t, b> to the weights."""
     place = tile.position[:, None]
     if instance.problem.trigger_in_values:
@@ -55,7 +52,7 @@ def sum_key_weights(
     return total / instance.problem.length
 
 
-def attention_vector(instance: Instance, weights: Float[Tensor, " V+1"]) -> Float[Tensor, " d"]:
+def attention_vector(instance: Instance, weights: KeyWeights) -> Vector:
     """α from the weight of every key."""
     weights = weights.to(instance.tokens.dtype)
     return weights[:-1] @ instance.tokens + weights[-1] * instance.trigger

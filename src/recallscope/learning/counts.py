@@ -19,15 +19,17 @@ from torch import Tensor
 from recallscope.common.shapes import Float, Int64
 from recallscope.learning.attention_gradient import attention_vector, sum_key_weights
 from recallscope.learning.batch import Batch, Tile, large_zeros
+from recallscope.learning.blocks import blocks
 from recallscope.learning.memory import store_marked
 from recallscope.learning.ops import always_locks, attend, key_scores
 from recallscope.learning.tree_sum import tree_sum
+from recallscope.models.arrays import Bonus, KeyWeights, Memory, Numbers, Scores, Vector
 from recallscope.models.instance import Instance
 
 _LABELS_AT_ONCE = 256
 
 
-def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d d"]:
+def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = (1/NL) Q^T C Z, C the table of labels and tokens."""
     total = _memory(
         instance, batch, partial(_all_cells, instance.problem.vocab), instance.problem.length
@@ -35,7 +37,7 @@ def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d d"]:
     return (total / (batch.samples * instance.problem.length)).to(instance.tokens.dtype)
 
 
-def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
     back = instance.centred_outputs @ V1
     vocab = instance.problem.vocab
@@ -44,16 +46,14 @@ def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d d"]) -> Flo
     def fill(labels: slice) -> None:
         torch.mm(back[labels], instance.tokens.T, out=table[labels])
 
-    for _ in batch.threads.map(fill, _label_blocks(instance)):
+    for _ in batch.threads.map(fill, blocks(vocab, _LABELS_AT_ONCE)):
         pass
     trigger_products = back @ instance.trigger_value
     statistic = partial(_key_weights_of_tile, instance, table.view(-1), trigger_products)
     return attention_vector(instance, batch.mean(statistic))
 
 
-def second_value(
-    instance: Instance, batch: Batch, V1: Float[Tensor, "d d"], alpha: Float[Tensor, " d"]
-) -> Float[Tensor, "d d"]:
+def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = (1/N) Q^T C Z, C now the table of labels and attended tokens."""
     scores, bonus = key_scores(instance, alpha)
     if always_locks(scores, bonus):
@@ -62,24 +62,21 @@ def second_value(
     return (total / batch.samples).to(V1.dtype)
 
 
-def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Int64[Tensor, " n"]]:
+def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Numbers]:
     """The cells of the table to count for a tile, and the labels whose value held the trigger."""
     return (tile.label[:, None] * vocab + tile.tokens).view(-1), tile.label
 
 
 def _attended_cells(
-    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
-) -> tuple[Int64[Tensor, " n"], Int64[Tensor, " locked"]]:
+    scores: Scores, bonus: Bonus, tile: Tile
+) -> tuple[Numbers, Int64[Tensor, " locked"]]:
     attended, locked = attend(scores, bonus, tile)
     return tile.label * len(scores) + attended, tile.label[locked]
 
 
 def _key_weights_of_tile(
-    instance: Instance,
-    table: Float[Tensor, " V*V"],
-    trigger_products: Float[Tensor, " V"],
-    tile: Tile,
-) -> Float[Tensor, " V+1"]:
+    instance: Instance, table: Float[Tensor, " V*V"], trigger_products: Scores, tile: Tile
+) -> KeyWeights:
     cells, _ = _all_cells(instance.problem.vocab, tile)
     products = table.index_select(0, cells).view(tile.tokens.shape)
     return sum_key_weights(instance, tile, products, trigger_products[tile.label])
@@ -90,11 +87,11 @@ def _memory(
     batch: Batch,
     cells: Callable[[Tile], tuple[Int64[Tensor, " cells"], Int64[Tensor, " labels"]]],
     per_sample: int,
-) -> Float[Tensor, "d d"]:
+) -> Memory:
     """Q^T C Z plus, for the labels whose value held the trigger, Q^T c t^T: in float64."""
     vocab = instance.problem.vocab
 
-    def places(tile: Tile) -> Int64[Tensor, " n"]:
+    def places(tile: Tile) -> Numbers:
         if not instance.problem.trigger_in_values:
             return cells(tile)[0]
         paired, marked = cells(tile)
@@ -103,18 +100,10 @@ def _memory(
     counted = batch.count(places, vocab * vocab + vocab, batch.samples * per_sample)
     table, marked = counted[: vocab * vocab].view(vocab, vocab), counted[vocab * vocab :]
 
-    def part(labels: slice) -> Float[Tensor, "d d"]:
+    def part(labels: slice) -> Memory:
         values = table[labels].to(instance.tokens.dtype) @ instance.tokens
         if instance.problem.trigger_in_values:
             values += marked[labels, None].to(instance.tokens.dtype) * instance.trigger
         return (instance.centred_outputs[labels].T @ values).double()
 
-    return tree_sum(batch.threads.map(part, _label_blocks(instance)))
-
-
-def _label_blocks(instance: Instance) -> list[slice]:
-    vocab = instance.problem.vocab
-    return [
-        slice(start, min(start + _LABELS_AT_ONCE, vocab))
-        for start in range(0, vocab, _LABELS_AT_ONCE)
-    ]
+    return tree_sum(batch.threads.map(part, blocks(vocab, _LABELS_AT_ONCE)))

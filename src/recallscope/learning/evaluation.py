@@ -9,13 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from recallscope.common.shapes import Bool, Float, Int64
+from recallscope.common.shapes import Float, Int64
 from recallscope.learning.batch import Batch, Tile, tile_size
 from recallscope.learning.finite_steps import soft_read, soft_scores
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.ops import attend, features, key_scores, token_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import Learned
+from recallscope.models.arrays import Flags, Memory, Numbers, Rows, Tokens
 from recallscope.models.instance import Instance
 
 _ROWS_AT_ONCE = 256
@@ -70,15 +71,15 @@ def _accuracies(instance: Instance, learned: Learned, test: Batch) -> dict[str, 
 
 
 def _answers_by_token(
-    instance: Instance, V: Float[Tensor, "d m"], test: Batch
-) -> Callable[[Int64[Tensor, " n"], Bool[Tensor, " n"]], Int64[Tensor, " n"]]:
+    instance: Instance, V: Memory, test: Batch
+) -> Callable[[Numbers, Flags], Numbers]:
     """The answer when a token is read, marked or not.
 
     If there are fewer tokens than tests, all of them are asked once and the answers kept.
     """
     vocab = instance.problem.vocab
 
-    def ask(tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]) -> Int64[Tensor, " n"]:
+    def ask(tokens: Numbers, marked: Flags) -> Numbers:
         return answers(instance, V, token_read(instance, tokens, marked))
 
     if test.samples < vocab:
@@ -86,7 +87,7 @@ def _answers_by_token(
     every = torch.arange(vocab, device=instance.tokens.device)
     kinds = (False, True) if instance.problem.trigger_in_values else (False,)
 
-    def ask_block(block: tuple[bool, Tensor]) -> Int64[Tensor, " n"]:
+    def ask_block(block: tuple[bool, Tensor]) -> Numbers:
         marked, tokens = block
         return ask(tokens, torch.full_like(tokens, marked, dtype=torch.bool))
 
@@ -95,18 +96,14 @@ def _answers_by_token(
     return lambda tokens, marked: table[marked.long() % len(kinds), tokens]
 
 
-def answers(
-    instance: Instance, V: Float[Tensor, "d m"], reads: Float[Tensor, "n d"]
-) -> Int64[Tensor, " n"]:
+def answers(instance: Instance, V: Memory, reads: Rows) -> Numbers:
     """The label of the highest logit U V φ(W_in read), the first of equals, for each read."""
     return torch.cat(
         [_answers_of_rows(instance, V, rows) for rows in torch.split(reads, _ROWS_AT_ONCE)]
     )
 
 
-def _answers_of_rows(
-    instance: Instance, V: Float[Tensor, "d m"], reads: Float[Tensor, "n d"]
-) -> Int64[Tensor, " n"]:
+def _answers_of_rows(instance: Instance, V: Memory, reads: Rows) -> Numbers:
     hidden = features(instance, reads) @ V.T
     top = hidden.new_full((len(reads),), -math.inf)
     answer = torch.zeros(len(reads), dtype=torch.int64, device=reads.device)
@@ -120,11 +117,11 @@ def _answers_of_rows(
 
 def logits_of(
     instance: Instance, learned: Learned
-) -> Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]:
+) -> Callable[[Tokens, Numbers], Float[Tensor, "n V"]]:
     """The model with these weights: from tokens and marked positions to the logits of labels."""
     soft = instance.problem.regime == "literal"
 
-    def logits(tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]) -> Float[Tensor, "n V"]:
+    def logits(tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
         scores, bonus = (soft_scores if soft else key_scores)(instance, learned.alpha)
         tile = Tile(tokens, position, torch.zeros_like(position))
         if soft:

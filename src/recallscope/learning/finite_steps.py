@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from torch import Tensor
-
-from recallscope.common.shapes import Float, Int64
 from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.label_softmax import mean_outputs
 from recallscope.learning.memory import store_uniform
+from recallscope.models.arrays import Bonus, KeyWeights, Memory, Numbers, Rows, Scores, Vector
 from recallscope.models.instance import Instance
 
 
-def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = −η ∇_V loss(0, 0), the guess being uniform and attention too."""
     assert instance.problem.eta is not None
     return instance.problem.eta * store_uniform(instance, batch)
 
 
-def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α, where W1 = −γ ∇_W loss(V1, 0) = γ α e^T."""
     return attention_vector(instance, batch.mean(partial(_key_weights_of_tile, instance, V1)))
 
 
-def second_value(
-    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
-) -> Float[Tensor, "d m"]:
+def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = V1 − γ ∇_V loss(V1, W1)."""
     assert instance.problem.gamma is not None
     scores, bonus = soft_scores(instance, alpha)
@@ -40,9 +36,7 @@ def second_value(
     return (V1 + instance.problem.gamma * step).to(V1.dtype)
 
 
-def soft_scores(
-    instance: Instance, alpha: Float[Tensor, " d"]
-) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
+def soft_scores(instance: Instance, alpha: Vector) -> tuple[Scores, Bonus]:
     """The attention score k · W1 e of every token, and what the trigger adds to it."""
     assert instance.problem.gamma is not None
     scores, bonus = ops.key_scores(instance, alpha)
@@ -53,17 +47,13 @@ def soft_scores(
     return scores, bonus
 
 
-def soft_read(
-    instance: Instance, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
-) -> Float[Tensor, "n d"]:
+def soft_read(instance: Instance, scores: Scores, bonus: Bonus, tile: Tile) -> Rows:
     """What softmax attention reads."""
     weights = ops.position_scores(scores, bonus, tile).softmax(dim=1)
     return ops.weighted_read(instance, tile, weights)
 
 
-def residual(
-    instance: Instance, hidden: Float[Tensor, "n d"], label: Int64[Tensor, " n"]
-) -> Float[Tensor, "n d"]:
+def residual(instance: Instance, hidden: Rows, label: Numbers) -> Rows:
     """u_y − Σ_y' p_y' u_y' for the guess p = softmax(U hidden), V labels in blocks.
 
     The outputs are centred: this shifts all logits of a sample alike, which changes neither p nor
@@ -73,20 +63,14 @@ def residual(
     return outputs[label] - mean_outputs(hidden, outputs)[0]
 
 
-def _key_weights_of_tile(
-    instance: Instance, V1: Float[Tensor, "d m"], tile: Tile
-) -> Float[Tensor, " V+1"]:
+def _key_weights_of_tile(instance: Instance, V1: Memory, tile: Tile) -> KeyWeights:
     read = ops.uniform_read(instance, tile)
     error = residual(instance, ops.features(instance, read) @ V1.T, tile.label)
     return key_weights(instance, V1, tile, error, read)
 
 
 def _second_value_of_tile(
-    instance: Instance,
-    V1: Float[Tensor, "d m"],
-    scores: Float[Tensor, " V"],
-    bonus: Float[Tensor, ""],
-    tile: Tile,
-) -> Float[Tensor, "d m"]:
+    instance: Instance, V1: Memory, scores: Scores, bonus: Bonus, tile: Tile
+) -> Memory:
     read = ops.features(instance, soft_read(instance, scores, bonus, tile))
     return residual(instance, read @ V1.T, tile.label).T @ read

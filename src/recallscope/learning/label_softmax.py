@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from recallscope.common.shapes import Float
+from recallscope.learning.blocks import blocks
+from recallscope.models.arrays import Rows
 
 _ROWS_AT_ONCE = 256
 _LABELS_AT_ONCE = 2048
 _SAFE_EXPONENT = 30.0
 
 
-def mean_outputs(
-    hidden: Float[Tensor, "n d"], outputs: Float[Tensor, "V d"]
-) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+def mean_outputs(hidden: Rows, outputs: Float[Tensor, "V d"]) -> tuple[Rows, Float[Tensor, " n"]]:
     """Σ_y p_y u_y for the guess p = softmax(U hidden), and log Σ_y exp(u_y · hidden).
 
     >>> mean, log_sum = mean_outputs(torch.zeros(1, 2), torch.eye(2))
@@ -26,15 +26,14 @@ def mean_outputs(
     # No logit exceeds the product of the norms; while that is small, exp needs no shift.
     small = float(hidden.norm(dim=1).max() * outputs.norm(dim=1).max()) < _SAFE_EXPONENT
     of_rows = _unshifted if small else _shifted
-    for start in range(0, len(hidden), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
+    for rows in blocks(len(hidden), _ROWS_AT_ONCE):
         mean[rows], log_sum[rows] = of_rows(outputs, hidden[rows], scratch)
     return mean, log_sum
 
 
 def _shifted(
-    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
-) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+    outputs: Float[Tensor, "V d"], hidden: Rows, scratch: Float[Tensor, " size"]
+) -> tuple[Rows, Float[Tensor, " n"]]:
     """With a running maximum, so that no exponential overflows."""
     top = hidden.new_full((len(hidden), 1), -torch.inf)
     mass = torch.zeros_like(top)
@@ -51,8 +50,8 @@ def _shifted(
 
 
 def _unshifted(
-    outputs: Float[Tensor, "V d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
-) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+    outputs: Float[Tensor, "V d"], hidden: Rows, scratch: Float[Tensor, " size"]
+) -> tuple[Rows, Float[Tensor, " n"]]:
     """The same for small logits, with two passes fewer over them."""
     mass = hidden.new_zeros(len(hidden), 1)
     mean = torch.zeros_like(hidden)
@@ -64,7 +63,7 @@ def _unshifted(
 
 
 def _logits(
-    block: Float[Tensor, "labels d"], hidden: Float[Tensor, "n d"], scratch: Float[Tensor, " size"]
+    block: Float[Tensor, "labels d"], hidden: Rows, scratch: Float[Tensor, " size"]
 ) -> Float[Tensor, "n labels"]:
     out = scratch[: len(hidden) * len(block)].view(len(hidden), len(block))
     return torch.mm(hidden, block.T, out=out)

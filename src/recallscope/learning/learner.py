@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.shapes import Bool, Float, Int64
+from recallscope.learning.blocks import blocks
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
 
@@ -165,7 +166,6 @@ def share_of_tests(
 
     count, block = 0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // setup.problem.vocab))
     with torch.no_grad():
-        for start in range(0, setup.test_samples, block):
-            stop = min(start + block, setup.test_samples)
-            count += int(right(*setup.samples(start, stop, "test")).sum())
+        for rows in blocks(setup.test_samples, block):
+            count += int(right(*setup.samples(rows.start, rows.stop, "test")).sum())
     return count / setup.test_samples

@@ -7,46 +7,42 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from recallscope.common.shapes import Float, Int64
+from recallscope.common.shapes import Int64
 from recallscope.learning.batch import Batch, Tile
+from recallscope.learning.blocks import blocks
 from recallscope.learning.ops import features, uniform_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import tree_sum
+from recallscope.models.arrays import Memory, Rows
 from recallscope.models.instance import Instance
 
 _ROWS_AT_ONCE = 1024
 
 
-def store(
-    instance: Instance,
-    threads: Threads,
-    outputs: Float[Tensor, "n d"],
-    reads: Float[Tensor, "n d"],
-) -> Float[Tensor, "d m"]:
+def store(instance: Instance, threads: Threads, outputs: Rows, reads: Rows) -> Memory:
     """Σ_n outputs_n φ(W_in reads_n)^T, in float64 and block by block."""
 
-    def part(start: int) -> Float[Tensor, "d m"]:
-        rows = slice(start, start + _ROWS_AT_ONCE)
+    def part(rows: slice) -> Memory:
         return (outputs[rows].T @ features(instance, reads[rows])).double()
 
-    return tree_sum(threads.map(part, range(0, len(outputs), _ROWS_AT_ONCE)))
+    return tree_sum(threads.map(part, blocks(len(outputs), _ROWS_AT_ONCE)))
 
 
-def store_uniform(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def store_uniform(instance: Instance, batch: Batch) -> Memory:
     """(1/N) Σ_n q_n φ(W_in h_n)^T: each label stored under what uniform attention reads."""
     return batch.mean(partial(_uniform_of_tile, instance)).to(instance.tokens.dtype)
 
 
-def _uniform_of_tile(instance: Instance, tile: Tile) -> Float[Tensor, "d m"]:
+def _uniform_of_tile(instance: Instance, tile: Tile) -> Memory:
     return instance.centred_outputs[tile.label].T @ features(instance, uniform_read(instance, tile))
 
 
-def ideal_memory(instance: Instance, threads: Threads) -> Float[Tensor, "d m"]:
+def ideal_memory(instance: Instance, threads: Threads) -> Memory:
     """Σ_v u_π(v) φ(W_in z_v)^T: the memory of each fact once, and of nothing else."""
     return store(instance, threads, instance.outputs[instance.labels], instance.tokens)
 
 
-def store_marked(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def store_marked(instance: Instance, batch: Batch) -> Memory:
     """V2 when every sample is read at its mark: how often each label occurs is all that counts."""
     frequency = batch.mean(partial(_label_counts, instance.problem.vocab)).to(instance.tokens.dtype)
     outputs = (instance.centred_outputs * frequency[:, None])[instance.labels]

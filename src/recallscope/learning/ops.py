@@ -11,9 +11,10 @@ import warnings
 import torch
 from torch import Tensor
 
-from recallscope.common.shapes import Bool, Float, Int64
+from recallscope.common.shapes import Float
 from recallscope.learning.batch import Tile
 from recallscope.models.activations import activation_of
+from recallscope.models.arrays import Bonus, Flags, Numbers, Rows, Scores, Tokens, Vector
 from recallscope.models.instance import Instance
 
 with warnings.catch_warnings():
@@ -22,9 +23,7 @@ with warnings.catch_warnings():
     torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1))
 
 
-def row_products(
-    table: Float[Tensor, "V d"], rows: Int64[Tensor, "n L"], vectors: Float[Tensor, "n d"]
-) -> Float[Tensor, "n L"]:
+def row_products(table: Float[Tensor, "V d"], rows: Tokens, vectors: Rows) -> Float[Tensor, "n L"]:
     """<table[rows_i], vector> at every position.
 
     >>> row_products(torch.eye(3), torch.tensor([[0, 2]]), torch.tensor([[1.0, 2.0, 3.0]]))
@@ -43,7 +42,7 @@ def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Te
 
 
 def sparse_rows(
-    places: Int64[Tensor, "n L"], weights: Float[Tensor, "n L"], columns: int
+    places: Tokens, weights: Float[Tensor, "n L"], columns: int
 ) -> Float[Tensor, "n columns"]:
     """A sparse matrix with as many entries in each row, at these places of it.
 
@@ -60,9 +59,7 @@ def sparse_rows(
     )
 
 
-def weighted_read(
-    instance: Instance, tile: Tile, weights: Float[Tensor, "n L"]
-) -> Float[Tensor, "n d"]:
+def weighted_read(instance: Instance, tile: Tile, weights: Float[Tensor, "n L"]) -> Rows:
     """Σ_i a_i v_i for given attention a."""
     read = incidence(tile, weights, instance.problem.vocab) @ instance.tokens
     if instance.problem.trigger_in_values:
@@ -70,15 +67,13 @@ def weighted_read(
     return read
 
 
-def uniform_read(instance: Instance, tile: Tile) -> Float[Tensor, "n d"]:
+def uniform_read(instance: Instance, tile: Tile) -> Rows:
     """h = the mean of the values: what uniform attention reads."""
     weights = instance.tokens.new_full(tile.tokens.shape, 1 / instance.problem.length)
     return weighted_read(instance, tile, weights)
 
 
-def token_read(
-    instance: Instance, tokens: Int64[Tensor, " n"], marked: Bool[Tensor, " n"]
-) -> Float[Tensor, "n d"]:
+def token_read(instance: Instance, tokens: Numbers, marked: Flags) -> Rows:
     """The value of a token, marked or not: what attention to it alone reads."""
     read = instance.tokens[tokens]
     if instance.problem.trigger_in_values:
@@ -86,38 +81,32 @@ def token_read(
     return read
 
 
-def features(instance: Instance, read: Float[Tensor, "n d"]) -> Float[Tensor, "n m"]:
+def features(instance: Instance, read: Rows) -> Float[Tensor, "n m"]:
     """φ(W_in h), or h itself without an MLP."""
     if instance.hidden_weights is None:
         return read
     return activation_of(instance.problem).value(read @ instance.hidden_weights.T)
 
 
-def key_scores(
-    instance: Instance, alpha: Float[Tensor, " d"]
-) -> tuple[Float[Tensor, " V"], Float[Tensor, ""]]:
+def key_scores(instance: Instance, alpha: Vector) -> tuple[Scores, Bonus]:
     """The attention score of every token, and what the trigger adds to it."""
     return instance.tokens @ alpha, instance.trigger @ alpha
 
 
-def position_scores(
-    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
-) -> Float[Tensor, "n L"]:
+def position_scores(scores: Scores, bonus: Bonus, tile: Tile) -> Float[Tensor, "n L"]:
     """k_{n,i} · α at every position."""
     place = tile.position[:, None]
     result = scores.index_select(0, tile.tokens.view(-1)).view(tile.tokens.shape)
     return result.scatter_add_(1, place, bonus.expand(place.shape))
 
 
-def attend(
-    scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
-) -> tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]:
+def attend(scores: Scores, bonus: Bonus, tile: Tile) -> tuple[Numbers, Flags]:
     """The token attended to, the first of the highest score, and whether it is the marked one."""
     place = position_scores(scores, bonus, tile).argmax(dim=1)
     attended = tile.tokens.gather(1, place[:, None])[:, 0]
     return attended, place == tile.position
 
 
-def always_locks(scores: Float[Tensor, " V"], bonus: Float[Tensor, ""]) -> bool:
+def always_locks(scores: Scores, bonus: Bonus) -> bool:
     """Whether the marked position wins whatever the tokens are, rounding included."""
     return bool(scores.min() + bonus > scores.max())

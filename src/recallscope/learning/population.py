@@ -8,18 +8,17 @@ is exact for both. No sample is drawn: the batch is there for its threads and it
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
-from recallscope.common.shapes import Float
 from recallscope.learning import population_mlp
 from recallscope.learning.attention_gradient import attention_vector
 from recallscope.learning.batch import Batch
 from recallscope.learning.memory import store
 from recallscope.learning.ops import key_scores
+from recallscope.models.arrays import Memory, Vector
 from recallscope.models.instance import Instance
 
 
-def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
     if instance.hidden_weights is not None:
         return population_mlp.first_value(instance, batch)
@@ -30,7 +29,7 @@ def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
     return (total / (problem.length * problem.vocab)).to(instance.tokens.dtype)
 
 
-def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α = E (1/L) Σ_i <v_i − h, b> k_i.
 
     For attention alone b depends on the marked token v alone and averages to 0 over v, so only
@@ -50,9 +49,7 @@ def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Flo
     return alpha * (problem.length - 1) / problem.length**2
 
 
-def second_value(
-    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
-) -> Float[Tensor, "d m"]:
+def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = E q φ(W_in v_j)^T, from the probability that each token wins the attention.
 
     Order the tokens by score. The highest of L−1 others is token w with probability

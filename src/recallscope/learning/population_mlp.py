@@ -18,8 +18,10 @@ from torch import Tensor
 
 from recallscope.common.shapes import Complex, Float, Int64
 from recallscope.learning.batch import Batch
+from recallscope.learning.blocks import blocks
 from recallscope.learning.tree_sum import tree_sum
 from recallscope.models.activations import activation_of
+from recallscope.models.arrays import KeyWeights, Memory
 from recallscope.models.instance import Instance
 
 UNITS_AT_ONCE = 32
@@ -28,7 +30,7 @@ _DEVIATIONS = 9  # of the sum over tokens, on each side
 _MOST_POINTS = 2**18
 
 
-def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
     outputs = _outputs(instance)
 
@@ -40,9 +42,7 @@ def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
     return torch.cat(list(_over_units(instance, batch, columns)), dim=1).to(instance.tokens.dtype)
 
 
-def key_weights(
-    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]
-) -> Float[Tensor, " V+1"]:
+def key_weights(instance: Instance, batch: Batch, V1: Memory) -> KeyWeights:
     """What each key adds to α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
 
     With g_v = V1^T q_π(v) and p_j what unit j receives, <v_i − h, b> is
@@ -51,7 +51,7 @@ def key_weights(
     problem = instance.problem
     outputs = _outputs(instance)
 
-    def of_units(units: slice) -> Float[Tensor, " V+1"]:
+    def of_units(units: slice) -> KeyWeights:
         inputs = _Inputs.of(instance, units)
         sent_back = (outputs @ V1[:, units].double()).T
         slope, product = _slope(instance), _slope_times_input(instance)
@@ -157,11 +157,8 @@ def _over_units(
     instance: Instance, batch: Batch, function: Callable[[slice], Tensor]
 ) -> Iterator[Float[Tensor, ...]]:
     """A function of each block of hidden units, in order."""
-    width = instance.problem.hidden
-    blocks = [
-        slice(start, min(start + UNITS_AT_ONCE, width)) for start in range(0, width, UNITS_AT_ONCE)
-    ]
-    for units, result in zip(blocks, batch.threads.map(function, blocks), strict=True):
+    every = list(blocks(instance.problem.hidden, UNITS_AT_ONCE))
+    for units, result in zip(every, batch.threads.map(function, every), strict=True):
         yield result
         batch.advance(units.stop - units.start)
 

@@ -9,29 +9,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from torch import Tensor
-
-from recallscope.common.shapes import Float
 from recallscope.learning import ops
 from recallscope.learning.attention_gradient import attention_vector, key_weights
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.memory import store_marked, store_uniform
+from recallscope.models.arrays import Bonus, KeyWeights, Memory, Scores, Vector
 from recallscope.models.instance import Instance
 
 
-def first_value(instance: Instance, batch: Batch) -> Float[Tensor, "d m"]:
+def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = (1/N) Σ_n q_n φ(W_in h_n)^T: the first step, from uniform attention and guesses."""
     return store_uniform(instance, batch)
 
 
-def attention(instance: Instance, batch: Batch, V1: Float[Tensor, "d m"]) -> Float[Tensor, " d"]:
+def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α = (1/NL) Σ_n Σ_i <v_{n,i} − h_n, b_n> k_{n,i}: the second step."""
     return attention_vector(instance, batch.mean(partial(_key_weights_of_tile, instance, V1)))
 
 
-def second_value(
-    instance: Instance, batch: Batch, V1: Float[Tensor, "d m"], alpha: Float[Tensor, " d"]
-) -> Float[Tensor, "d m"]:
+def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = (1/N) Σ_n q_n φ(W_in v_{n,j(n)})^T, attention being an argmax: the third step."""
     scores, bonus = ops.key_scores(instance, alpha)
     if ops.always_locks(scores, bonus):
@@ -39,15 +35,11 @@ def second_value(
     return batch.mean(partial(_second_value_of_tile, instance, scores, bonus)).to(V1.dtype)
 
 
-def _key_weights_of_tile(
-    instance: Instance, V1: Float[Tensor, "d m"], tile: Tile
-) -> Float[Tensor, " V+1"]:
+def _key_weights_of_tile(instance: Instance, V1: Memory, tile: Tile) -> KeyWeights:
     read = None if instance.hidden_weights is None else ops.uniform_read(instance, tile)
     return key_weights(instance, V1, tile, instance.centred_outputs[tile.label], read)
 
 
-def _second_value_of_tile(
-    instance: Instance, scores: Float[Tensor, " V"], bonus: Float[Tensor, ""], tile: Tile
-) -> Float[Tensor, "d m"]:
+def _second_value_of_tile(instance: Instance, scores: Scores, bonus: Bonus, tile: Tile) -> Memory:
     read = ops.token_read(instance, *ops.attend(scores, bonus, tile))
     return instance.centred_outputs[tile.label].T @ ops.features(instance, read)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 4096
 
-Rows = Callable[[np.random.Generator, int, int, Problem], "Float[np.ndarray, 'rows d']"]
+Table = Float[np.ndarray, "rows d"]
+Dtype = type[np.floating[Any]]
+Rows = Callable[[np.random.Generator, int, int, Problem], Table]
 """From a source of randomness: so many rows of such a dimension, for a problem."""
 
 
@@ -48,7 +50,7 @@ class Family:
     version: int = field(default=1, metadata=ADDED)
 
 
-def independent_rows(rows: Rows) -> Callable[[Problem, int, type[np.floating[Any]]], Embeddings]:
+def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
     """How to draw embeddings whose rows are all independent and alike.
 
     >>> def uniform(random, count, dim, problem):
@@ -58,22 +60,21 @@ def independent_rows(rows: Rows) -> Callable[[Problem, int, type[np.floating[Any
     (64, 16)
     """
 
-    def draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
+    def draw(problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
         from recallscope.models.embeddings import Embeddings
 
-        return Embeddings(
-            tokens=drawn_rows(rows, problem.vocab, Role.TOKENS, problem, seed, dtype),
-            outputs=drawn_rows(rows, problem.vocab, Role.OUTPUTS, problem, seed, dtype),
-            trigger=drawn_rows(rows, 1, Role.TRIGGER, problem, seed, dtype)[0],
-            end=drawn_rows(rows, 1, Role.END, problem, seed, dtype)[0],
-        )
+        def of(role: Role, count: int) -> Table:
+            return drawn_rows(rows, count, role, problem, seed, dtype)
+
+        tokens, outputs = (of(role, problem.vocab) for role in (Role.TOKENS, Role.OUTPUTS))
+        return Embeddings(tokens, outputs, of(Role.TRIGGER, 1)[0], of(Role.END, 1)[0])
 
     return draw
 
 
 def drawn_rows(
-    rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: type[np.floating[Any]]
-) -> Float[np.ndarray, "rows d"]:
+    rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: Dtype
+) -> Table:
     """Rows for one role, from a source of randomness of their own."""
     return in_blocks(
         lambda random, size: rows(random, size, problem.dim, problem),
@@ -84,11 +85,11 @@ def drawn_rows(
 
 
 def in_blocks(
-    draw: Callable[[np.random.Generator, int], Float[np.ndarray, "rows d"]],
+    draw: Callable[[np.random.Generator, int], Table],
     shape: tuple[int, int],
     source: Callable[[int], np.random.Generator],
-    dtype: type[np.floating[Any]],
-) -> Float[np.ndarray, "rows d"]:
+    dtype: Dtype,
+) -> Table:
     """Rows drawn block by block: float32 rows need no float64 copy of the whole."""
     out = np.empty(shape, dtype=dtype)
     for block, start in enumerate(range(0, shape[0], _ROWS_AT_ONCE)):
@@ -97,9 +98,7 @@ def in_blocks(
     return out
 
 
-def draw_hidden_weights(
-    width: int, dim: int, seed: int, dtype: type[np.floating[Any]] = np.float64
-) -> Float[np.ndarray, "m d"]:
+def draw_hidden_weights(width: int, dim: int, seed: int, dtype: Dtype = np.float64) -> Table:
     """The frozen input weights of the MLP, rows N(0, I_d): a unit token gives N(0, 1) inputs."""
     return in_blocks(
         lambda random, rows: random.standard_normal((rows, dim)),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from recallscope.common.shapes import Float, Int64
+from recallscope.models.arrays import Numbers, Tokens
 from recallscope.models.instance import Instance
 from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
@@ -16,9 +17,7 @@ from recallscope.problem import ProblemError
 EXTRA_IDS = 2  # beside the vocabulary: the trigger, and the end
 
 
-def input_ids(
-    tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"], vocab: int
-) -> Int64[Tensor, "n L+2"]:
+def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n L+2"]:
     """Tokens, with the trigger (id `vocab`) before the marked one and `vocab + 1` at the end.
 
     >>> input_ids(torch.tensor([[5, 6, 7]]), torch.tensor([1]), vocab=10)
@@ -40,9 +39,7 @@ class ReadsIds(nn.Module):
         super().__init__()
         self.model, self.vocab = model, vocab
 
-    def forward(
-        self, tokens: Int64[Tensor, "n L"], position: Int64[Tensor, " n"]
-    ) -> Float[Tensor, "n V"]:
+    def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
         """The logits of every label, at the end of the sequence."""
         found: Any = self.model(input_ids(tokens, position, self.vocab))
         logits: Tensor = getattr(found, "logits", found)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
-from recallscope.paper.analysis import UNKNOWN, mean_over
+from recallscope.common.grouping import grouped_by
+from recallscope.paper.intervals import UNKNOWN, mean_over
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -33,9 +35,7 @@ class Limited(NamedTuple):
 
 def limited(readings: Sequence[Record], accuracy: str = "recall_accuracy") -> list[Limited]:
     """The noise whose removal helps most, in each problem, over its seeds."""
-    by_problem: dict[Problem, list[Record]] = defaultdict(list)
-    for reading in readings:
-        by_problem[reading.problem].append(reading)
+    by_problem = grouped_by(readings, attrgetter("problem"))
     predicted = predicted_limits(by_problem, accuracy)
     return [
         Limited(problem, limiting(_measured(problem, seeds, accuracy)), said)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, MARKERS, style_axes
+from recallscope.plotting.style import look, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import accuracy_label, describe_common_fields
 
@@ -97,25 +97,15 @@ def _draw(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]], stacked: boo
 
 def _handles() -> list[Line2D]:
     named = {_A: "A, the problem as given", _B: "B, with the change", _DIFFERENCE: "B − A"}
-    return [
-        handle(label, color=COLOURS[place], marker=MARKERS[place]) for place, label in named.items()
-    ]
+    return [handle(label, **look(place) | {"linestyle": "-"}) for place, label in named.items()]
 
 
 def _dot(axes: Axes, interval: tuple[Any, Any, Any], height: float, place: int) -> None:
     mean, low, high = interval
     if mean is None:
         return
-    axes.errorbar(
-        mean,
-        height,
-        xerr=[[mean - low], [high - mean]],
-        fmt=MARKERS[place],
-        color=COLOURS[place],
-        markersize=3,
-        linewidth=1,
-        capsize=2,
-    )
+    bars = [[mean - low], [high - mean]]
+    axes.errorbar(mean, height, xerr=bars, **look(place), markersize=3, elinewidth=1, capsize=2)
 
 
 def _name(row: Mapping[str, Any]) -> str:

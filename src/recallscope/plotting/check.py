@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
+from recallscope.common.grouping import grouped_by
 from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, MARKERS, style_axes
+from recallscope.plotting.style import COLOURS, look, style_axes
 from recallscope.plotting.ticks import set_ticks
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
@@ -72,10 +73,8 @@ def check_caption(report: Mapping[str, Any]) -> str:
 
 def _by_noise(report: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     """The comparisons of each panel, in the order of the stages."""
-    stages, panels = list(_STAGES), dict[tuple[str, str], list[Mapping[str, Any]]]()
-    for comparison in report["comparisons"]:
-        panels.setdefault((comparison["stage"], comparison["term"]), []).append(comparison)
-    return [panels[panel] for panel in sorted(panels, key=lambda each: stages.index(each[0]))]
+    panels = grouped_by(report["comparisons"], lambda each: (each["stage"], each["term"]))
+    return sorted(panels.values(), key=lambda panel: list(_STAGES).index(panel[0]["stage"]))
 
 
 def _sizes(report: Mapping[str, Any]) -> list[str]:
@@ -84,8 +83,8 @@ def _sizes(report: Mapping[str, Any]) -> list[str]:
 
 def _handles(report: Mapping[str, Any]) -> list[Line2D]:
     return [
-        handle(f"{size} changed", color=colour, marker=marker)
-        for size, colour, marker in zip(_sizes(report), COLOURS, MARKERS, strict=False)
+        handle(f"{size} changed", **look(place) | {"linestyle": "-"})
+        for place, size in enumerate(_sizes(report))
     ]
 
 
@@ -98,24 +97,17 @@ def _draw(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
 def _draw_noise(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[str]) -> None:
     for comparison in comparisons:
         place = sizes.index(comparison["size"])
-        colour, marker = COLOURS[place], MARKERS[place]
         values = np.array(comparison["values"])
         x = values / values[len(values) // 2]
-        axes.plot(x, comparison["predicted"], color=colour, linewidth=1)
+        axes.plot(x, comparison["predicted"], color=COLOURS[place], linewidth=1)
         measured, errors = np.array(comparison["measured"]), np.array(comparison["errors"])
         shown = measured > 0  # an estimate of next to nothing may come out below it
         # Bars that would reach below zero end a decade down.
         down = np.minimum(errors, 0.9 * np.maximum(measured, 0))
-        axes.errorbar(
-            # sizes side by side, not on top of each other
-            x[shown] * 1.02 ** (place - 2),
-            measured[shown],
-            yerr=np.array([down, errors])[:, shown],
-            fmt=marker,
-            color=colour,
-            markersize=3,
-            linewidth=0.8,
-        )
+        bars = np.array([down, errors])[:, shown]
+        apart = x[shown] * 1.02 ** (place - 2)  # sizes side by side, not on top of each other
+        small = look(place) | {"markersize": 3, "elinewidth": 0.8}
+        axes.errorbar(apart, measured[shown], yerr=bars, **small)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks([0.5, 1, 2], ["½", "1", "2"])
@@ -124,9 +116,6 @@ def _draw_noise(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Seq
     worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
     stage = _STAGES[comparisons[0]["stage"]]
     name = comparisons[0]["term"].replace("_", " ")
-    axes.set_title(
-        fill(f"{stage}: {name}", 20) + f"\n{worst}",
-        fontsize=7,
-        color=COLOURS[1] if worst == "fail" else "black",
-    )
+    colour = COLOURS[1] if worst == "fail" else "black"
+    axes.set_title(fill(f"{stage}: {name}", 20) + f"\n{worst}", fontsize=7, color=colour)
     style_axes(axes)

@@ -10,9 +10,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recallscope.plotting.layout import explain, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, MARKERS, style_axes
-from recallscope.plotting.ticks import set_ticks
+from recallscope.plotting.layout import columns, explain, needed, panel_grid, small_legend
+from recallscope.plotting.style import COLOURS, finish
 from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
 
@@ -89,54 +88,30 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
     if low is not None and high is not None:
         axes.axvspan(low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
     if value is not None:
-        axes.axvline(
-            value,
-            color=COLOURS[1],
-            linewidth=1.2,
-            label=f"critical: {value} ({_end(low)} to {_end(high)})",
-        )
+        label = f"critical: {value} ({_end(low)} to {_end(high)})"
+        axes.axvline(value, color=COLOURS[1], linewidth=1.2, label=label)
     if curve:
-        size = [point["size"] for point in curve]
-        mean = np.array([point["accuracy"] for point in curve])
-        ends = np.array([[point["low"], point["high"]] for point in curve])
+        size, mean, runs = columns(curve, "size", "accuracy", "runs")
+        bars = np.abs(columns(curve, "low", "high") - mean)
         axes.errorbar(
             size,
             mean,
-            yerr=np.abs(ends.T - mean),
+            yerr=bars,
             fmt="none",
             ecolor=COLOURS[0],
             elinewidth=0.6,
             alpha=0.35,  # long bars are those of single runs
         )
-        axes.scatter(
-            size,
-            mean,
-            s=[6 + 6 * point["runs"] for point in curve],
-            color=COLOURS[0],
-            marker=MARKERS[0],
-            zorder=3,
-            label="measured mean",
-        )
+        axes.scatter(size, mean, 6 + 6 * runs, COLOURS[0], zorder=3, label="measured mean")
     if theory_curve:
         predicted = "none" if found["theory"] is None else str(found["theory"])
-        axes.plot(
-            [point["size"] for point in theory_curve],
-            [point["accuracy"] for point in theory_curve],
-            color="black",
-            linestyle="--",
-            linewidth=1,
-            label=f"predicted: {predicted}",
-        )
+        line = columns(theory_curve, "size", "accuracy")
+        axes.plot(*line, "--", color="black", linewidth=1, label=f"predicted: {predicted}")
     target = found["target"]
     axes.axhline(target, color="0.4", linewidth=0.6, label=f"target: {target:g}")
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
-    quantity = found["quantity"]
-    axes.set_xlabel(axis_label(quantity), fontsize=8)
-    axes.set_ylabel(f"{accuracy_label(found['accuracy'])} accuracy", fontsize=8)
-    for axis in (axes.xaxis, axes.yaxis):
-        set_ticks(axis)
-    style_axes(axes)
+    finish(axes, axis_label(found["quantity"]), f"{accuracy_label(found['accuracy'])} accuracy")
     return list(axes.get_legend_handles_labels()[0])
 
 

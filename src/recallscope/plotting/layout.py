@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from recallscope.common.shapes import Float
 from recallscope.plotting.style import new_figure
 from recallscope.problem import ProblemError
 
@@ -65,10 +66,18 @@ def handle(label: str, **look: Any) -> Line2D:
     return Line2D([], [], label=label, markersize=4, **look)
 
 
+def columns(rows: Sequence[Mapping[str, Any]], *names: str) -> Float[np.ndarray, "names rows"]:
+    """Some columns of a table; None becomes NaN.
+
+    >>> columns([{"x": 1, "value": 0.5}, {"x": 2, "value": None}], "x", "value").tolist()
+    [[1.0, 2.0], [0.5, nan]]
+    """
+    return np.array([[row[name] for row in rows] for name in names], float)
+
+
 def draw_line(axes: Axes, rows: Sequence[Mapping[str, Any]], **look: Any) -> None:
     """A line through rows of x and value, broken where there is none."""
-    value = np.array([row["value"] for row in rows], float)  # None becomes NaN
-    axes.plot([row["x"] for row in rows], value, **look)
+    axes.plot(*columns(rows, "x", "value"), **look)
 
 
 def small_legend(axes: Axes, handles: Sequence[Artist]) -> None:

@@ -16,7 +16,8 @@ from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.common.shapes import Float
-from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
+from recallscope.plotting import layout
+from recallscope.plotting.layout import handle
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
 from recallscope.results.labels import (
     accuracy_label,
@@ -61,9 +62,9 @@ def phase_diagram_figure(
         caption: whether the figure carries its caption.
     """
     width = width or 0.9 + 3.15 * len(diagrams)
-    figure, axes = panel_grid(phase_diagram_panels(diagrams), width, 2.8, narrowest=2.6)
+    figure, axes = layout.panel_grid(phase_diagram_panels(diagrams), width, 2.8, narrowest=2.6)
     _draw(axes, diagrams)
-    explain(figure, _handles(diagrams), phase_diagram_caption(diagrams) if caption else "")
+    layout.explain(figure, _handles(diagrams), phase_diagram_caption(diagrams) if caption else "")
     return figure
 
 
@@ -74,8 +75,8 @@ def phase_diagram_panels(diagrams: Sequence[Mapping[str, Any]]) -> int:
 
 def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
     """Draw on axes of your own; `diagrams` is what `phase_diagram_figure` takes."""
-    _draw(needed(axes, phase_diagram_panels(diagrams)), diagrams)
-    small_legend(axes[0], _handles(diagrams))
+    _draw(layout.needed(axes, phase_diagram_panels(diagrams)), diagrams)
+    layout.small_legend(axes[0], _handles(diagrams))
 
 
 def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
@@ -129,8 +130,7 @@ def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
 
 def _draw_diagram(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
     x_edges, y_edges = _edges(diagram["x"]["values"]), _edges(diagram["y"]["values"])
-    mean = np.array([cell["mean"] for cell in diagram["cells"]], float)  # None becomes NaN
-    mean = mean.reshape(_shape(diagram))
+    mean = _plane(diagram, "mean")
     axes.set_facecolor("0.85")  # cells without a measurement
     mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap=COLOUR_MAP, vmin=0, vmax=1, rasterized=True)
     label_size_axes(axes, diagram["x"]["name"], diagram["y"]["name"])
@@ -182,8 +182,7 @@ def _draw_regions(
         for i, j in zip(*np.nonzero(along), strict=True)
     ]
     axes.add_collection(LineCollection(upright + level, colors=_REGIONS, linewidths=0.9))
-    predicted = _predicted(diagram)
-    at_boundary = np.abs(predicted - diagram["target"]) < _NEAR_TARGET
+    at_boundary = np.abs(_plane(diagram, "predicted") - diagram["target"]) < _NEAR_TARGET
     for code, (stage, term) in enumerate(kinds):
         inside = codes == code
         if inside.mean() < _SMALLEST_NAMED:
@@ -222,21 +221,13 @@ def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
             for cell in diagram["cells"]
             if cell["disagrees"] and (cell["mean"] > _BRIGHT) == light
         ]
-        axes.plot(
-            [cell["x"] for cell in chosen],
-            [cell["y"] for cell in chosen],
-            "x",
-            color=colour,
-            markersize=size,
-            markeredgewidth=0.7,
-        )
+        places = layout.columns(chosen, "x", "y")
+        axes.plot(*places, "x", color=colour, markersize=size, markeredgewidth=0.7)
 
 
-def _predicted(diagram: Mapping[str, Any]) -> Any:
-    """By the law, NaN where there is none."""
-    return np.array([cell["predicted"] for cell in diagram["cells"]], float).reshape(
-        _shape(diagram)
-    )
+def _plane(diagram: Mapping[str, Any], name: str) -> Float[np.ndarray, "y x"]:
+    """A number of each cell, NaN where there is none."""
+    return layout.columns(diagram["cells"], name).reshape(_shape(diagram))
 
 
 def _without_theory(diagram: Mapping[str, Any]) -> bool:
@@ -246,15 +237,14 @@ def _without_theory(diagram: Mapping[str, Any]) -> bool:
 def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
     stroke = [withStroke(linewidth=2.6, foreground="white")]
     if rows := diagram.get("theory_line"):
-        draw_line(axes, rows, color=_THEORY, linewidth=1.4, path_effects=stroke, zorder=4)
+        layout.draw_line(axes, rows, color=_THEORY, linewidth=1.4, path_effects=stroke, zorder=4)
         return
-    xs, ys = diagram["x"]["values"], diagram["y"]["values"]
-    predicted = _predicted(diagram)
     # A logit is straighter between cells than an accuracy.
+    predicted = logit(np.clip(_plane(diagram, "predicted"), 1e-9, 1 - 1e-9))
     line = axes.contour(
-        xs,
-        ys,
-        logit(np.clip(predicted, 1e-9, 1 - 1e-9)),
+        diagram["x"]["values"],
+        diagram["y"]["values"],
+        predicted,
         levels=[logit(diagram["target"])],
         colors=_THEORY,
         linewidths=1.4,
@@ -265,22 +255,17 @@ def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
 
 def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:
     ys = diagram["y"]["values"]
-    known = [
-        (crossing["x"], crossing["value"], crossing["low"], crossing["high"])
-        for crossing in diagram["boundary"]
-        if crossing["value"] is not None
-    ]
+    known = [crossing for crossing in diagram["boundary"] if crossing["value"] is not None]
     if not known:
         return
-    x, value, low, high = zip(*known, strict=True)
-    centre = np.array(value)
+    x, value, low, high = layout.columns(known, "x", "value", "low", "high")
     # An end that is not known reaches beyond the plane.
-    down = centre - [ys[0] / 4 if end is None else end for end in low]
-    up = np.array([ys[-1] * 4 if end is None else end for end in high]) - centre
+    down = value - np.where(np.isnan(low), ys[0] / 4, low)
+    up = np.where(np.isnan(high), ys[-1] * 4, high) - value
     axes.errorbar(
         x,
-        centre,
-        yerr=[np.maximum(down, 0), np.maximum(up, 0)],
+        value,
+        yerr=np.maximum([down, up], 0),
         fmt="o",
         color=_MEASURED,
         markersize=3.2,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.colors import BoundaryNorm, ListedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -90,17 +90,10 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     binding = _binding(plane)
     kinds = sorted(set(binding))
     codes = np.array([kinds.index(kind) for kind in binding]).reshape(shape)
-    predicted = np.array([cell["predicted"] for cell in plane["cells"]], float).reshape(shape)
-    axes.pcolormesh(
-        xs,
-        ys,
-        codes,
-        cmap=ListedColormap([_COLOUR[term] for _, term in kinds]),
-        vmin=-0.5,
-        vmax=len(kinds) - 0.5,
-        alpha=_PALE,
-        rasterized=True,
-    )
+    predicted = layout.columns(plane["cells"], "predicted").reshape(shape)
+    colours = ListedColormap([_COLOUR[term] for _, term in kinds])
+    ends = BoundaryNorm(np.arange(len(kinds) + 1) - 0.5, len(kinds))
+    axes.pcolormesh(xs, ys, codes, cmap=colours, norm=ends, alpha=_PALE, rasterized=True)
     for stage in {stage for stage, _ in kinds if _HATCH[stage]}:
         here = np.array([of == stage for of, _ in binding], float).reshape(shape)
         axes.contourf(xs, ys, here, levels=(0.5, 1.5), colors="none", hatches=[_HATCH[stage]])

@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 
 from recallscope.common.shapes import Float
 from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
-from recallscope.plotting.style import COLOURS, MARKERS, new_figure, style_axes
+from recallscope.plotting.style import look, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.panels import Kind, Panel, Picture, Series
 
@@ -131,10 +131,8 @@ class _Placed:
     def look(self) -> dict[str, Any]:
         number = self.place if self.series.colour is None else self.series.colour
         if self.series.kind is Kind.MEASURED:
-            marker = MARKERS[number % len(MARKERS)]
-            return {"color": COLOURS[number % len(COLOURS)], "marker": marker, "linestyle": ""}
-        grey = self.series.kind is Kind.REFERENCE
-        colour = _GREY if grey else COLOURS[number % len(COLOURS)]
+            return look(number)
+        colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
         return {"color": colour, "linewidth": _WIDTHS[self.series.kind]}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from recallscope.plotting.layout import draw_line, explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, MARKERS, log_bars, style_axes
+from recallscope.plotting import layout
+from recallscope.plotting.layout import columns, draw_line, handle
+from recallscope.plotting.style import COLOURS, finish, log_bars, look, style_axes
 from recallscope.plotting.ticks import set_ticks
 from recallscope.problem import ProblemError
 from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields, letter
@@ -45,9 +45,9 @@ def scaling_figure(
         caption: whether the figure carries its caption.
     """
     count = scaling_panels(scaling)
-    figure, axes = panel_grid(count, width or max(2.4 * count, 3.6), 2.4, narrowest=2.1)
+    figure, axes = layout.panel_grid(count, width or max(2.4 * count, 3.6), 2.4, narrowest=2.1)
     _draw(axes, scaling)
-    explain(figure, _handles(scaling), scaling_caption(scaling) if caption else "")
+    layout.explain(figure, _handles(scaling), scaling_caption(scaling) if caption else "")
     return figure
 
 
@@ -58,8 +58,8 @@ def scaling_panels(scaling: Mapping[str, Any]) -> int:
 
 def draw_scaling(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
     """Draw on axes of your own; `scaling` is what `scaling_figure` takes."""
-    _draw(needed(axes, scaling_panels(scaling)), scaling)
-    small_legend(axes[0], _handles(scaling))
+    _draw(layout.needed(axes, scaling_panels(scaling)), scaling)
+    layout.small_legend(axes[0], _handles(scaling))
 
 
 def scaling_caption(scaling: Mapping[str, Any]) -> str:
@@ -109,27 +109,16 @@ def _handles(scaling: Mapping[str, Any]) -> list[Line2D]:
 
 def _draw_panel(axes: Axes, scaling: Mapping[str, Any], panel: Mapping[str, Any]) -> None:
     points, name = panel["points"], panel["size"]
-    x, y, log_sd, bound = (
-        np.array([point[key] for point in points]) for key in ("x", "value", "log_sd", "bound")
-    )
+    x, y, log_sd, bound = columns(points, "x", "value", "log_sd", "bound")
     reached = bound == 0
-    axes.errorbar(
-        x[reached],
-        y[reached],
-        yerr=log_bars(y[reached], log_sd[reached]),
-        fmt=MARKERS[0],
-        color=_MEASURED,
-        markersize=3.5,
-        linewidth=0.8,
-    )
+    bars = log_bars(y[reached], log_sd[reached])
+    axes.errorbar(x[reached], y[reached], yerr=bars, **look(0), markersize=3.5, elinewidth=0.8)
     for side, marker in ((1, "^"), (-1, "v")):
         axes.plot(x[bound == side], y[bound == side], marker, color=_MEASURED, markersize=4)
     if theory := panel.get("theory_line"):
         draw_line(axes, theory, color=_THEORY, linewidth=0.8)
     else:
-        known = [point for point in points if point["theory"] is not None]
-        predicted = [point["theory"] for point in known]
-        axes.plot([point["x"] for point in known], predicted, "x", color=_THEORY, markersize=4)
+        axes.plot(x, *columns(points, "theory"), "x", color=_THEORY, markersize=4)
     if expected := panel.get("expected_line"):
         draw_line(axes, expected, color=_EXPECTED, linewidth=1, linestyle="-.")
     title = f"{letter(scaling['quantity'])}* against {letter(name)}"
@@ -151,15 +140,8 @@ def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
     points = scaling["collapse_points"]
     for problem in sorted({point["problem"] for point in points}):
         mine = [point for point in points if point["problem"] == problem]
-        axes.plot(
-            [point["ratio"] for point in mine],
-            [point["accuracy"] for point in mine],
-            marker=MARKERS[problem % len(MARKERS)],
-            color=COLOURS[problem % len(COLOURS)],
-            markersize=2.5,
-            alpha=0.6,
-            linestyle="",
-        )
+        small = look(problem) | {"markersize": 2.5, "alpha": 0.6}
+        axes.plot(*columns(mine, "ratio", "accuracy"), **small)
     size, rms = letter(scaling["quantity"]), scaling["collapse"]
     axes.axhline(scaling["target"], color="0.4", linewidth=0.6)
     axes.axvline(1, color="0.4", linewidth=0.6)
@@ -170,8 +152,4 @@ def _draw_collapse(axes: Axes, scaling: Mapping[str, Any]) -> None:
         f"about each problem's own: {rms['seeds']:.3f}",
         fontsize=7,
     )
-    axes.set_xlabel(f"{size}/{size}* of the law", fontsize=8)
-    axes.set_ylabel(f"{accuracy_label(scaling['accuracy'])} accuracy", fontsize=8)
-    for axis in (axes.xaxis, axes.yaxis):
-        set_ticks(axis)
-    style_axes(axes)
+    finish(axes, f"{size}/{size}* of the law", f"{accuracy_label(scaling['accuracy'])} accuracy")

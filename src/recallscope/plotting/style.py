@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -30,6 +31,21 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def look(place: int) -> dict[str, Any]:
+    """Of the points at a place among several: a colour and a marker."""
+    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    return {"color": colour, "marker": marker, "linestyle": ""}
+
+
+def finish(axes: Axes, x: str, y: str) -> None:
+    """Axes of round numbers, with what they are."""
+    axes.set_xlabel(x, fontsize=8)
+    axes.set_ylabel(y, fontsize=8)
+    for axis in (axes.xaxis, axes.yaxis):
+        set_ticks(axis)
+    style_axes(axes)
 
 
 def style_axes(axes: Axes) -> None:

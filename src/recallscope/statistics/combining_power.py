@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq, least_squares, minimize_scalar  # type: ignore[import-untyped]
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float
+from recallscope.statistics.arrays import Column, Table
 from recallscope.statistics.intervals import Interval
 
 _POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart
@@ -93,12 +93,7 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
     )
 
 
-def _additive(
-    design: Float[np.ndarray, "n k"],
-    log: Float[np.ndarray, " n"],
-    sd: Float[np.ndarray, " n"],
-    power: float,
-) -> float:
+def _additive(design: Table, log: Column, sd: Column, power: float) -> float:
     """χ² of the best a and b for one power."""
     value = log if abs(power) < _SMALL else np.expm1(power * log) / power
     weight = np.exp(-power * log) / sd  # an error of the logarithm, carried over
@@ -107,9 +102,7 @@ def _additive(
     return float(left @ left)
 
 
-def _maximum(
-    design: Float[np.ndarray, "n k"], rows: int, log: Float[np.ndarray, " n"], sd: np.ndarray
-) -> float:
+def _maximum(design: Table, rows: int, log: Column, sd: Column) -> float:
     """χ² of max(f(row), g(column)), come to by sums of ever higher powers."""
     of_row, of_column = design[:, :rows].argmax(axis=1), design[:, rows:].argmax(axis=1)
     parts = np.linalg.lstsq(design, log, rcond=None)[0]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float
+from recallscope.statistics.arrays import Column
 from recallscope.statistics.log_gamma import add_log_gamma
 
 _POINTS = 200
@@ -64,11 +64,7 @@ def mean_interval(
     return Interval(mean, min(float(low), mean), max(float(high), mean))
 
 
-def _posterior(
-    successes: Float[np.ndarray, " groups"],
-    sizes: Float[np.ndarray, " groups"],
-    edges: Float[np.ndarray, " cells+1"],
-) -> Float[np.ndarray, " cells"]:
+def _posterior(successes: Column, sizes: Column, edges: Column) -> Column:
     """The weight of the means in each cell of logits, with the spread between groups summed out."""
     mean = expit((edges[1:] + edges[:-1]) / 2)
     root = (np.arange(_SPREADS) + 0.5) / _SPREADS
@@ -91,6 +87,6 @@ def _posterior(
         add_log_gamma(likelihood, repeated, b, size - count, spare)
     likelihood += common
     posterior = np.exp(likelihood - likelihood.max()) * prior
-    weight: Float[np.ndarray, " cells"] = posterior.sum(axis=1)
+    weight: Column = posterior.sum(axis=1)
     weight *= mean * (1 - mean)  # flat in the mean, not in its logit
     return weight

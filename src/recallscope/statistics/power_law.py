@@ -24,6 +24,7 @@ from recallscope.common.plain import finite, plain
 from recallscope.common.shapes import Bool, Float
 from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
+from recallscope.statistics.arrays import Column, Table
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
 _NO = 0.01  # a p-value below which a law is refused
@@ -279,16 +280,14 @@ def _undetermined(points: Points, count: int) -> PowerLaw:
     )
 
 
-def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: float) -> Fit:
+def _fit(design: Table, points: Points, scatter: float) -> Fit:
     """The best law for a given scatter, by Newton's method: the likelihood is log-concave."""
     reached = points.bound == 0
     # A bound is as sharp as the scatter, or as the least error if there is none.
     error = np.where(reached, points.error, points.error[reached].min())
     sd = np.sqrt(error**2 + scatter**2)
-    start = np.linalg.lstsq(
-        design[reached] / sd[reached, None], points.y[reached] / sd[reached], rcond=None
-    )[0]
-    mean = start
+    scaled = design[reached] / sd[reached, None]
+    mean = np.linalg.lstsq(scaled, points.y[reached] / sd[reached], rcond=None)[0]
     for _ in range(100):
         value, slope, curvature = _log_likelihood(design, points, sd, mean)
         step = np.linalg.solve(curvature, slope)
@@ -307,11 +306,8 @@ def _fit(design: Float[np.ndarray, "points unknowns"], points: Points, scatter: 
 
 
 def _log_likelihood(
-    design: Float[np.ndarray, "points unknowns"],
-    points: Points,
-    sd: Float[np.ndarray, " points"],
-    mean: Float[np.ndarray, " unknowns"],
-) -> tuple[float, Float[np.ndarray, " unknowns"], Float[np.ndarray, "unknowns unknowns"]]:
+    design: Table, points: Points, sd: Column, mean: Column
+) -> tuple[float, Column, Table]:
     """Value, slope and minus the curvature, of measured points and of bounds."""
     reached = points.bound == 0
     z = (points.y - design @ mean) / sd
@@ -324,27 +320,18 @@ def _log_likelihood(
     return float(value), design.T @ pull, design.T @ (stiffness[:, None] * design)
 
 
-def _log_density(z: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+def _log_density(z: Column) -> Column:
     """Of the normal law; that of `scipy.stats` takes twenty times as long for few points."""
     return -(z**2) / 2 - 0.5 * math.log(2 * math.pi)
 
 
-def _quantile(
-    share: float,
-    weight: Float[np.ndarray, " fits"],
-    mean: Float[np.ndarray, " fits"],
-    sd: Float[np.ndarray, " fits"],
-) -> float:
+def _quantile(share: float, weight: Column, mean: Column, sd: Column) -> float:
     """Of a mixture of normal laws."""
     low, high = float((mean - 12 * sd).min()), float((mean + 12 * sd).max())
     return float(brentq(lambda x: weight @ ndtr((x - mean) / sd) - share, low, high))
 
 
-def _separable(
-    design: Float[np.ndarray, "reached unknowns"],
-    points: Points,
-    reached: Bool[np.ndarray, " points"],
-) -> Separable:
+def _separable(design: Table, points: Points, reached: Bool[np.ndarray, " points"]) -> Separable:
     y, error = points.y[reached] / points.error[reached], points.error[reached]
     scaled = design / error[:, None]
     squares = [
@@ -374,12 +361,12 @@ class Collapse(NamedTuple):
 
 
 def collapse(
-    size: Float[np.ndarray, " runs"],
-    rate: Float[np.ndarray, " runs"],
-    problem: Float[np.ndarray, " runs"],
+    size: Column,
+    rate: Column,
+    problem: Column,
     law: Mapping[int, float],
     own: Mapping[int, float],
-    weight: Float[np.ndarray, " runs"] | None = None,
+    weight: Column | None = None,
 ) -> Collapse:
     """How nearly the accuracy becomes one curve against N/N*.
 
@@ -402,7 +389,7 @@ def collapse(
 
     weight = np.ones(len(rate)) if weight is None else weight
 
-    def left(x: Float[np.ndarray, " runs"], which: Any = slice(None)) -> float:
+    def left(x: Column, which: Any = slice(None)) -> float:
         """The weighted sum of squares about the best curve that rises."""
         x, y, w = x[which], rate[which], weight[which]
         # Runs at one size share one value of the curve.

@@ -21,6 +21,7 @@ from scipy.special import logit  # type: ignore[import-untyped]
 from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
 from recallscope.record import Status, check_target
+from recallscope.statistics.arrays import Column
 from recallscope.statistics.outcome_tables import OutcomeTables
 from recallscope.statistics.outcome_tables import Runs as Runs  # part of what this file offers
 
@@ -152,7 +153,7 @@ def locate(
 
 
 def _log_likelihood(
-    tables: OutcomeTables, crossing: Float[np.ndarray, " c"], slope: Float[np.ndarray, " s"]
+    tables: OutcomeTables, crossing: Column, slope: Column
 ) -> Float[np.ndarray, "r c s bends"]:
     points = len(crossing) * len(slope)
     total = np.zeros((len(tables.spread), points, len(_ABOVE)))
@@ -175,9 +176,7 @@ def _curved(line: Float[np.ndarray, "x n"]) -> Float[np.ndarray, "x n bends"]:
     return both
 
 
-def _log_prior(
-    crossing: Float[np.ndarray, " c"], low: float, high: float, theory: float | None
-) -> Float[np.ndarray, " c"]:
+def _log_prior(crossing: Column, low: float, high: float, theory: float | None) -> Column:
     """Flat; or half flat and half about what theory says, with tails that data soon overrule."""
     margin = _margin(low, high)
     inside = (crossing >= low) & (crossing <= high)
@@ -195,9 +194,7 @@ def _margin(low: float, high: float) -> float:
     return max(1.0, (high - low) / 2)
 
 
-def _around(
-    edges: Float[np.ndarray, " cells+1"], weight: Float[np.ndarray, " cells"]
-) -> tuple[float, float]:
+def _around(edges: Column, weight: Column) -> tuple[float, float]:
     """The ends of where the weight is, with a cell to spare."""
     inside = np.flatnonzero(weight > _NEGLIGIBLE * weight.max())
     first, last = max(inside[0] - 1, 0), min(inside[-1] + 2, len(edges) - 1)

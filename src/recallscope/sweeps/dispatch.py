@@ -30,6 +30,12 @@ class Finished(NamedTuple):
     records: list[Record]
     worker: str
 
+    def tell(self, callback: Callable[[Record], None] | None) -> None:
+        """Hand each record to whoever wants to see it."""
+        if callback is not None:
+            for record in self.records:
+                callback(record)
+
 
 class _Task(NamedTuple):
     cells: tuple[Cell, ...]

@@ -6,9 +6,9 @@ With a store, runs that it knows are not run again and new ones are kept; withou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
@@ -23,6 +23,7 @@ from recallscope.sweeps.jobs import check_problem
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
+    from recallscope.sweeps.writer import RecordWriter
 
 _NO_LIMITS = Limits()
 _BETWEEN_SIGNS = 1.0  # seconds
@@ -49,19 +50,13 @@ def run_all(
     for problem in {id(problem): problem for problem, _ in runs}.values():
         check_problem(problem, settings)
     cells = [Cell(*run) for run in runs]
-    with interrupts_obeyed(), _cache(store, settings) as cache:
-        records, pending = {}, []
-        for cell in dict.fromkeys(cells):
-            record = cache.find(cell)
-            if record is None:
-                pending.append(cell)
-            else:
-                records[cell] = record
+    with interrupts_obeyed(), _writer(store, settings) as writer:
+        records = _known(dict.fromkeys(cells), writer)
+        pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
         share = share_maker(pending, settings)
         total, done = sum(share(cell.problem) for cell in pending), 0.0
         for finished in run_cells(pending, executor, settings, limits, total):
-            cache.keep(finished)
-            _tell(finished, callback)
+            _keep(finished, writer, callback)
             records.update(zip(finished.cells, finished.records, strict=True))
             done += sum(share(cell.problem) for cell in finished.cells)
             progress(done, total)
@@ -91,8 +86,8 @@ def run_searches(
     """
     for search in searches:
         check_problem(search.problem, settings)
-    with interrupts_obeyed(), _cache(store, settings) as cache:
-        running = [_RunningSearch(search, cache) for search in searches]
+    with interrupts_obeyed(), _writer(store, settings) as writer:
+        running = [_RunningSearch(search, writer) for search in searches]
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
         def cells() -> Iterator[Cell | None]:
@@ -113,17 +108,26 @@ def run_searches(
                     yield None
 
         for finished in run_cells(cells(), executor, settings, limits):
-            cache.keep(finished)
-            _tell(finished, callback)
+            _keep(finished, writer, callback)
             for cell, record in zip(finished.cells, finished.records, strict=True):
                 for each in waiting.pop(cell):
                     each.answer(cell, record)
             progress(*_so_far(running))
 
 
-def _tell(finished: Finished, callback: Callable[[Record], None] | None) -> None:
-    for record in finished.records if callback is not None else ():
-        callback(record)  # type: ignore[misc]
+def _keep(
+    finished: Finished, writer: RecordWriter | None, callback: Callable[[Record], None] | None
+) -> None:
+    if writer is not None:
+        writer.keep(finished)
+    finished.tell(callback)
+
+
+def _known(cells: Iterable[Cell], writer: RecordWriter | None) -> dict[Cell, Record]:
+    """The records that there are already."""
+    if writer is None:
+        return {}
+    return {cell: found for cell in cells if (found := writer.find(cell)) is not None}
 
 
 class _RunningSearch:
@@ -133,10 +137,10 @@ class _RunningSearch:
     runs of the first of a thousand searches need not wait for the last.
     """
 
-    def __init__(self, search: CriticalSearch, cache: _RecordCache) -> None:
+    def __init__(self, search: CriticalSearch, writer: RecordWriter | None) -> None:
         self.search = search
         self.begun = False
-        self._cache = cache
+        self._writer = writer
         self._asked: list[Cell] = []
         self._records: dict[Cell, Record] = {}
         self._unsent: list[Cell] = []
@@ -162,12 +166,8 @@ class _RunningSearch:
             if self.search.done:
                 return
             self._asked = [Cell(*asked) for asked in self.search.ask()]
-            for cell in self._asked:
-                record = self._cache.find(cell)
-                if record is None:
-                    self._unsent.append(cell)
-                else:
-                    self._records[cell] = record
+            self._records = _known(self._asked, self._writer)
+            self._unsent += [cell for cell in self._asked if cell not in self._records]
 
 
 def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
@@ -180,26 +180,11 @@ def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
     )
 
 
-class _RecordCache(Protocol):
-    """Where records are looked for before a run, and put after it."""
-
-    def find(self, cell: Cell) -> Record | None: ...
-
-    def keep(self, done: Finished) -> None: ...
-
-
-class _NoCache:
-    def find(self, cell: Cell) -> Record | None:
-        return None
-
-    def keep(self, done: Finished) -> None:
-        pass
-
-
 @contextmanager
-def _cache(store: Store | None, settings: Settings) -> Iterator[_RecordCache]:
+def _writer(store: Store | None, settings: Settings) -> Iterator[RecordWriter | None]:
+    """Where records are looked for before a run, and put after it; nowhere without a store."""
     if store is None:
-        yield _NoCache()
+        yield None
         return
     from recallscope.sweeps.writer import RecordWriter, check_source
 

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,8 +107,8 @@ def run_sweep(
                     results = run_cells(plan.pending, pool, settings, limits, state.seconds)
                 else:
 
-                    def part_done(cell: Cell, part: float) -> None:
-                        seconds = state.seconds_done + part * share(cell.problem)
+                    def part_done(cell: Cell, done: int, total: int) -> None:
+                        seconds = state.seconds_done + done / total * share(cell.problem)
                         progress(replace(state, seconds_done=seconds))
 
                     results = _in_shards(plan.pending, pool, settings, shards, part_done)
@@ -116,8 +117,7 @@ def run_sweep(
                     account(state, done, share)
                     found.update(str(record.status) for record in done.records)
                     progress(state)
-                    for record in done.records if callback is not None else ():
-                        callback(record)  # type: ignore[misc]
+                    done.tell(callback)
                     if fail_fast and state.failed:
                         break
         return SweepResult(
@@ -204,22 +204,10 @@ def _in_shards(
     executor: Executor,
     settings: Settings,
     shards: int,
-    part_done: Callable[[Cell, float], None],
+    part_done: Callable[[Cell, int, int], None],
 ) -> Iterator[Finished]:
     """One cell after another, each by all workers."""
     how = {name: getattr(settings, name) for name in ("test_samples", "dtype", "device")}
     for cell in cells:
-        broken: list[Exception] = []
-
-        def show(
-            done: int, total: int, cell: Cell = cell, broken: list[Exception] = broken
-        ) -> None:
-            try:
-                part_done(cell, done / total)
-            except Exception as error:  # of whoever shows it, and not of the cell
-                broken.append(error)
-
-        record = run_sharded(*cell, executor, shards, progress=show, **how)
-        if broken:
-            raise broken[0]
+        record = run_sharded(*cell, executor, shards, progress=partial(part_done, cell), **how)
         yield Finished((cell,), [record], "all workers")

@@ -69,12 +69,8 @@ class SweepResult(Result):
             row = problem.to_row() | {"runs": len(found)}
             means = summarise(found)
             for name in ACCURACIES:
-                mean = means.get(name)
-                row |= {
-                    name: None if mean is None else mean.mean,
-                    f"low_{name}": None if mean is None else mean.low,
-                    f"high_{name}": None if mean is None else mean.high,
-                }
+                mean, low, high = means.get(name) or (None, None, None)
+                row |= {name: mean, f"low_{name}": low, f"high_{name}": high}
             rows.append(row)
         return rows
 

@@ -106,11 +106,11 @@ class CheckReport(Result):
         return told | {"passed": not failed, "failed": failed, "comparisons": comparisons}
 
 
-def check(
-    problem: Problem,
-    seeds: int = 16,
-    progress: Callable[[int, int], None] | None = None,
-) -> CheckReport:
+Progress = Callable[[int, int], None] | None
+"""Called with (instances measured, instances in all), if there is somebody to tell."""
+
+
+def check(problem: Problem, seeds: int = 16, progress: Progress = None) -> CheckReport:
     """Measure around a problem and compare with the closed forms; see `recallscope.check`."""
     return compare(problem, measure_around(problem, seeds, progress))
 
@@ -119,9 +119,7 @@ Measured = dict[Problem, list[dict[Term, float]]]
 """What was measured of each problem, instance by instance."""
 
 
-def measure_around(
-    problem: Problem, seeds: int = 16, progress: Callable[[int, int], None] | None = None
-) -> Measured:
+def measure_around(problem: Problem, seeds: int = 16, progress: Progress = None) -> Measured:
     """Monte Carlo of a problem and of those with one size halved or doubled."""
     seeds = whole_number("seeds", seeds, 2)
     if form_of(problem.embedding) not in ("sphere", "gaussian"):
@@ -154,7 +152,7 @@ def measure_each(
     problems: Iterable[Problem],
     seeds: int,
     measure: Callable[[Problem, int], dict[Term, float]],
-    progress: Callable[[int, int], None] | None,
+    progress: Progress,
 ) -> Measured:
     """What a function measures of each problem at each seed."""
     different = list(dict.fromkeys(problems))
@@ -311,8 +309,5 @@ def _verdict(
     if slope > SLOPE_TOLERANCE + 2 * slope_error or level > LEVEL_TOLERANCE + 2 * level_error:
         return CheckOutcome.FAIL
     # An exponent wrong by one half must not hide in the errors.
-    return (
-        CheckOutcome.UNCLEAR
-        if slope + 2 * slope_error > 2 * SLOPE_TOLERANCE + 0.1
-        else CheckOutcome.PASS
-    )
+    hidden = slope + 2 * slope_error > 2 * SLOPE_TOLERANCE + 0.1
+    return CheckOutcome.UNCLEAR if hidden else CheckOutcome.PASS

@@ -6,7 +6,7 @@ and one dimension, so that samples and length are left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -25,7 +25,7 @@ def check_tables(
     problem: Problem,
     embeddings: Embeddings | None,
     seeds: int = 16,
-    progress: Callable[[int, int], None] | None = None,
+    progress: check.Progress = None,
 ) -> check.CheckReport:
     """Measure around a problem on tables, and compare with theory; see `recallscope.check`."""
     measured = measure_tables_around(problem, embeddings, seeds, progress)
@@ -36,7 +36,7 @@ def measure_tables_around(
     problem: Problem,
     embeddings: Embeddings | None,
     seeds: int = 16,
-    progress: Callable[[int, int], None] | None = None,
+    progress: check.Progress = None,
 ) -> check.Measured:
     """Monte Carlo of a problem and of those around it, each seed with a table of its own."""
     if reason := no_table_form(problem):

@@ -30,6 +30,7 @@ from recallscope.learning.cost import choose_engine
 from recallscope.learning.ops import features, uniform_read
 from recallscope.learning.threads import Threads
 from recallscope.learning.three_step import training_batch
+from recallscope.models.arrays import Memory
 from recallscope.models.instance import Instance
 from recallscope.problem import Problem, ProblemError
 
@@ -66,7 +67,7 @@ def decoder_accuracy(
     }
 
 
-def first_gradient(instance: Instance, threads: Threads) -> Float[Tensor, "d m"]:
+def first_gradient(instance: Instance, threads: Threads) -> Memory:
     """The first gradient of the value matrix, its sign turned: mean_n q_n φ(W_in h_n)^T."""
     engine = choose_engine(instance.problem.replace(regime="limit", eta=None, gamma=None))
     steps = {"stream": stream, "counts": counts, "population": population}[engine]
@@ -75,10 +76,7 @@ def first_gradient(instance: Instance, threads: Threads) -> Float[Tensor, "d m"]
 
 
 def decode(
-    instance: Instance,
-    gradient: Float[Tensor, "d m"],
-    threads: Threads,
-    decoders: Sequence[str] = DECODERS,
+    instance: Instance, gradient: Memory, threads: Threads, decoders: Sequence[str] = DECODERS
 ) -> dict[str, Int64[Tensor, " V"]]:
     """The label of every token, as each decoder guesses it from the gradient.
 
@@ -152,7 +150,7 @@ class _Reading:
     noise: float
 
     @classmethod
-    def of(cls, instance: Instance, gradient: Float[Tensor, "d m"], threads: Threads) -> _Reading:
+    def of(cls, instance: Instance, gradient: Memory, threads: Threads) -> _Reading:
         root = _inverse_root(_feature_moments(instance, threads)[0])
         tokens, gains, directions = _thin_svd(_centred_mean_features(instance, threads) @ root)
         labels, sizes, axes = _thin_svd(instance.centred_outputs.double())
@@ -170,7 +168,7 @@ class _Reading:
         return self.tokens @ (self.gains * self.seen) @ self.labels.T
 
 
-def _hebbian_scores(instance: Instance, gradient: Float[Tensor, "d m"]) -> Float[Tensor, "V V"]:
+def _hebbian_scores(instance: Instance, gradient: Memory) -> Float[Tensor, "V V"]:
     return (
         features(instance, instance.tokens).double()
         @ gradient.T

@@ -10,12 +10,14 @@ compared with those of rows in random directions.
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from recallscope.common.shapes import Float
 from recallscope.models.embeddings import Embeddings
 from recallscope.validation.monte_carlo import Term
 
 Rows = Float[np.ndarray, "V d"]
+Vector = Float[np.ndarray, " d"]
 
 _BATCHES, _READS = 8, 64
 
@@ -38,18 +40,12 @@ def measure_table(
         for rows in (embeddings.tokens, embeddings.outputs, embeddings.trigger)
     )
     outputs = outputs - outputs.mean(axis=0)
-    return _of_lock(tokens, outputs, trigger, samples, length, random) | _of_recall(
-        tokens, outputs, samples, random
-    )
+    lock = _of_lock(tokens, outputs, trigger, samples, length, random)
+    return lock | _of_recall(tokens, outputs, samples, random)
 
 
 def _of_lock(
-    tokens: Rows,
-    outputs: Rows,
-    trigger: Float[np.ndarray, " d"],
-    samples: int,
-    length: int,
-    random: np.random.Generator,
+    tokens: Rows, outputs: Rows, trigger: Vector, samples: int, length: int, random: Generator
 ) -> dict[Term, float]:
     mean = tokens.mean(axis=0)
     rows = tokens - mean
@@ -61,10 +57,8 @@ def _of_lock(
         for place in sequences:
             total += rows[place]
         unit = len(rows) / samples**2
-        backs = (
-            labels @ (labels.T @ total),
-            np.outer(labels @ labels.sum(axis=0), length * mean),
-        )
+        by_mean_vector = np.outer(labels @ labels.sum(axis=0), length * mean)
+        backs = (labels @ (labels.T @ total), by_mean_vector)
         scores, vectors = zip(*(_step(rows, sequences, unit * back) for back in backs), strict=True)
         gained.append(sum(scores))
         pulled.append(vectors[0])
@@ -84,9 +78,7 @@ def _of_lock(
     }
 
 
-def _step(
-    rows: Rows, sequences: np.ndarray, back: Float[np.ndarray, "N d"]
-) -> tuple[float, Float[np.ndarray, " d"]]:
+def _step(rows: Rows, sequences: np.ndarray, back: Rows) -> tuple[float, Vector]:
     """What the trigger gains, and where tokens pull, if samples read this."""
     scores = np.stack([np.einsum("nd,nd->n", rows[place], back) for place in sequences])
     scores -= scores.mean(axis=0)
@@ -100,9 +92,7 @@ def _between(products: Float[np.ndarray, "batches batches"]) -> float:
     return float((products.sum() - np.trace(products)) / (count * (count - 1)))
 
 
-def _of_recall(
-    tokens: Rows, outputs: Rows, samples: int, random: np.random.Generator
-) -> dict[Term, float]:
+def _of_recall(tokens: Rows, outputs: Rows, samples: int, random: Generator) -> dict[Term, float]:
     mean = tokens.mean(axis=0)
     rows, vocab = tokens - mean, len(tokens)
     per_fact = samples / vocab
@@ -122,15 +112,8 @@ def _of_recall(
             each / np.linalg.norm(each, axis=1, keepdims=True) for each in directions
         )
         alike = _logits(unit_rows, unit_outputs, counts, label, unit_rows[asked])
-        found.append(
-            (
-                right,
-                np.square(alike[wrong]).mean(),
-                np.square(apart[wrong]).mean(),
-                np.square((whole - apart)[wrong]).mean(),
-                counts.var(),
-            )
-        )
+        squares = [np.square(each[wrong]).mean() for each in (alike, apart, whole - apart)]
+        found.append((right, *squares, counts.var()))
     right, alike, apart, by_mean, seen = np.mean(found, axis=0)
     return {
         ("recall", "signal"): float(right),
@@ -142,11 +125,7 @@ def _of_recall(
 
 
 def _logits(
-    rows: Rows,
-    outputs: Rows,
-    counts: Float[np.ndarray, " V"],
-    label: np.ndarray,
-    reads: Float[np.ndarray, "reads d"],
+    rows: Rows, outputs: Rows, counts: np.ndarray, label: np.ndarray, reads: Rows
 ) -> Float[np.ndarray, "V reads"]:
     """Of every label, for each read, by a memory that has seen facts so often."""
     memory = outputs[label].T @ (counts[:, None] * rows)

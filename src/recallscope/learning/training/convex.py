@@ -11,6 +11,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from torch import Tensor
 
 from recallscope.common.shapes import Float, Int64
+from recallscope.learning.blocks import blocks
 from recallscope.learning.label_softmax import mean_outputs
 
 _ROWS_AT_ONCE = 1024
@@ -112,8 +113,7 @@ class _Loss:
     def _look(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         V = torch.from_numpy(self.unit * point).to(self._stored.dtype).view(self._stored.shape)
         slope, loss, surprise = -self._stored, 0.0, 0.0
-        for start in range(0, len(self._features), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
+        for rows in blocks(len(self._features), _ROWS_AT_ONCE):
             features, weight = self._features[rows], self._weight[rows]
             hidden = features @ V.T
             mean, log_sum = mean_outputs(hidden, self._outputs)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.learning.batch import Tile
+from recallscope.learning.blocks import blocks
 from recallscope.learning.learner import Outcome, Setup
 from recallscope.learning.ops import attend, features, key_scores, token_read
 from recallscope.learning.threads import Threads
@@ -96,10 +97,8 @@ def _counted(
     """The kinds of samples that there are, and how many of each."""
     found = torch.zeros(0, dtype=torch.int64, device=setup.device)
     times = found.clone()
-    samples = int(setup.problem.samples)
-    for start in range(0, samples, _SAMPLES_AT_ONCE):
-        tile = Tile(*setup.samples(start, min(start + _SAMPLES_AT_ONCE, samples)))
-        new = kinds(tile)
+    for rows in blocks(int(setup.problem.samples), _SAMPLES_AT_ONCE):
+        new = kinds(Tile(*setup.samples(rows.start, rows.stop)))
         found, place = torch.cat([found, new]).unique(return_inverse=True)  # type: ignore[no-untyped-call]
         weights = torch.cat([times, torch.ones_like(new)])
         times = torch.zeros_like(found).scatter_add_(0, place, weights)

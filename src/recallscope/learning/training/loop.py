@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from recallscope.common.shapes import Float
+from recallscope.learning.blocks import blocks
 from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
@@ -153,8 +154,7 @@ class Training:
         count = label.shape[1]
         total = torch.zeros_like(self.loss)
         with self.trainee.noise(self.step):
-            for start in range(0, count, _ROWS_AT_ONCE):
-                rows = slice(start, start + _ROWS_AT_ONCE)
+            for rows in blocks(count, _ROWS_AT_ONCE):
                 part = (tokens[:, rows], position[:, rows], label[:, rows])
                 losses = self.trainee.losses(part) * (part[2].shape[1] / count)
                 losses.sum().backward()  # type: ignore[no-untyped-call]

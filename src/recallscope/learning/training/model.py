@@ -15,6 +15,11 @@ from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
 from recallscope.models.instance import Instance
 
+Tokens = Int64[Tensor, "runs n L"]
+Numbers = Int64[Tensor, "runs n"]
+Rows = Float[Tensor, "runs n d"]
+Attention = Float[Tensor, "runs n L"]
+
 _FROZEN = ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weights")
 
 
@@ -69,23 +74,17 @@ class TrainedTransformer(nn.Module):
         d = self.problem.dim
         return self.W.view(self.runs, d, d) @ self.end[:, :, None]
 
-    def attention(
-        self, tokens: Int64[Tensor, "runs n L"], position: Int64[Tensor, "runs n"]
-    ) -> Float[Tensor, "runs n L"]:
+    def attention(self, tokens: Tokens, position: Numbers) -> Attention:
         """How much each position is attended to from the end of the sequence."""
         return self._attention(self._rows(tokens), position)
 
-    def _attention(
-        self, rows: Int64[Tensor, "runs n L"], position: Int64[Tensor, "runs n"]
-    ) -> Float[Tensor, "runs n L"]:
+    def _attention(self, rows: Tokens, position: Numbers) -> Attention:
         asked = self.attention_vector()
         scores = (self._table() @ asked).view(-1).index_select(0, rows.view(-1)).view(rows.shape)
         bonus = (self.trigger[:, None] @ asked).expand(-1, rows.shape[1], 1)
         return scores.scatter_add(2, position[:, :, None], bonus).softmax(dim=2)
 
-    def read(
-        self, tokens: Int64[Tensor, "runs n L"], position: Int64[Tensor, "runs n"]
-    ) -> Float[Tensor, "runs n d"]:
+    def read(self, tokens: Tokens, position: Numbers) -> Rows:
         """The values of all positions, by how much each is attended to."""
         d, length = self.problem.dim, tokens.shape[2]
         rows = self._rows(tokens)
@@ -97,9 +96,7 @@ class TrainedTransformer(nn.Module):
             read = read + weights.gather(2, position[:, :, None]) * self.trigger_value[:, None]
         return read
 
-    def hidden(
-        self, tokens: Int64[Tensor, "runs n L"], position: Int64[Tensor, "runs n"]
-    ) -> Float[Tensor, "runs n d"]:
+    def hidden(self, tokens: Tokens, position: Numbers) -> Rows:
         """What is compared with the embeddings of the labels."""
         d = self.problem.dim
         read = self.read(tokens, position)
@@ -108,18 +105,11 @@ class TrainedTransformer(nn.Module):
             read = activation_of(self.problem).value(read @ inner.mT)
         return read @ self.V.view(self.runs, d, -1).mT
 
-    def forward(
-        self, tokens: Int64[Tensor, "runs n L"], position: Int64[Tensor, "runs n"]
-    ) -> Float[Tensor, "runs n V"]:
+    def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "runs n V"]:
         """The logits of every label."""
         return self.hidden(tokens, position) @ self._labels().mT
 
-    def losses(
-        self,
-        tokens: Int64[Tensor, "runs n L"],
-        position: Int64[Tensor, "runs n"],
-        label: Int64[Tensor, "runs n"],
-    ) -> Float[Tensor, " runs"]:
+    def losses(self, tokens: Tokens, position: Numbers, label: Numbers) -> Float[Tensor, " runs"]:
         """The mean cross-entropy of each run."""
         hidden = self.hidden(tokens, position)
         if self.runs == 1 and self.centred is not None:
@@ -128,7 +118,7 @@ class TrainedTransformer(nn.Module):
         losses = functional.cross_entropy(logits, label.reshape(-1), reduction="none")
         return losses.view(self.runs, -1).mean(dim=1)
 
-    def _rows(self, tokens: Int64[Tensor, "runs n L"]) -> Int64[Tensor, "runs n L"]:
+    def _rows(self, tokens: Tokens) -> Tokens:
         """Where tokens are in the table of all runs."""
         if self.runs == 1:
             return tokens.contiguous()
@@ -163,12 +153,7 @@ def weighted_sum(
 
 class _WeightedSum(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        table: Float[Tensor, "V d"],
-        rows: Int64[Tensor, "n L"],
-        weights: Float[Tensor, "n L"],
-    ) -> Float[Tensor, "n d"]:
+    def forward(ctx: Any, table: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
         ctx.save_for_backward(table, rows)
         return functional.embedding_bag(rows, table, per_sample_weights=weights, mode="sum")
 
@@ -196,12 +181,7 @@ def cross_entropy(
 
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: Float[Tensor, "n d"],
-        outputs: Float[Tensor, "V d"],
-        label: Int64[Tensor, " n"],
-    ) -> Float[Tensor, ""]:
+    def forward(ctx: Any, hidden: Tensor, outputs: Tensor, label: Tensor) -> Tensor:
         mean, log_sum = mean_outputs(hidden, outputs)
         own = outputs[label]
         losses = log_sum - (hidden * own).sum(dim=1)

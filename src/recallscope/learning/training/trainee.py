@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from recallscope.common.shapes import Float, Int64
@@ -25,26 +25,6 @@ if TYPE_CHECKING:
     """Tokens, marked positions and labels of each run."""
 
 
-class Trainee(Protocol):
-    """Runs of one problem that are trained together."""
-
-    @property
-    def module(self) -> nn.Module:
-        """What learns."""
-
-    def noise(self, step: int) -> AbstractContextManager[None]:
-        """Where the losses of a step are found: what is random in them comes from the seed."""
-
-    def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
-        """The mean loss of each run over its samples."""
-
-    def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
-        """What is seen of each run on its samples."""
-
-    def kept(self, run: int) -> Snapshot:
-        """What a run has learnt so far: a copy, which is tested alone."""
-
-
 class Snapshot(NamedTuple):
     """What was learnt: logits, and for the paper's model the position that is attended to."""
 
@@ -52,7 +32,7 @@ class Snapshot(NamedTuple):
     attended: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
-def trainee_of(setups: Sequence[Setup]) -> Trainee:
+def trainee_of(setups: Sequence[Setup]) -> _BatchedTrainee | _ModuleTrainee:
     """The models of some runs of one problem, as they are before the first step."""
     if setups[0].problem.model == "transformer":
         return _BatchedTrainee(setups)
@@ -60,6 +40,8 @@ def trainee_of(setups: Sequence[Setup]) -> Trainee:
 
 
 class _BatchedTrainee:
+    """Runs of one problem that are trained together; `module` is what learns."""
+
     def __init__(self, setups: Sequence[Setup]) -> None:
         self._setups = setups
         self.module = self._model(setups)
@@ -74,12 +56,15 @@ class _BatchedTrainee:
                     _saturate(setup.instance, W)
 
     def noise(self, step: int) -> AbstractContextManager[None]:
+        """Where the losses of a step are found: what is random in them comes from the seed."""
         return nullcontext()
 
     def losses(self, samples: Samples) -> Float[Tensor, " runs"]:
+        """The mean loss of each run over its samples."""
         return self.module.losses(*samples)
 
     def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
+        """What is seen of each run on its samples."""
         tokens, position, label = samples
         attention = self.module.attention(tokens, position)
         seen = {
@@ -92,6 +77,7 @@ class _BatchedTrainee:
         return {name: each.double().mean(dim=1) for name, each in seen.items()} | {"cosine": cosine}
 
     def kept(self, run: int) -> Snapshot:
+        """What a run has learnt so far: a copy, which is tested alone."""
         model = self._model([self._setups[run]])
         with torch.no_grad():
             for name, weight in model.named_parameters():
@@ -115,6 +101,8 @@ class _BatchedTrainee:
 
 
 class _ModuleTrainee:
+    """The same for one run of a module of somebody else's."""
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.module = setup.model()

@@ -6,14 +6,11 @@ import math
 
 import numpy as np
 
-from recallscope.common.shapes import Float
-from recallscope.models.family import Family, independent_rows
+from recallscope.models.family import Family, Table, independent_rows
 from recallscope.problem import Problem
 
 
-def _rows(
-    random: np.random.Generator, count: int, dim: int, problem: Problem
-) -> Float[np.ndarray, "rows d"]:
+def _rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> Table:
     return random.standard_normal((count, dim)) / math.sqrt(dim)
 
 

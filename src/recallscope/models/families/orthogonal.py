@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from recallscope.models.embeddings import Embeddings
 from recallscope.models.families.sphere import sphere_rows
-from recallscope.models.family import Family, drawn_rows
+from recallscope.models.family import Dtype, Family, drawn_rows
 from recallscope.problem import Problem
 from recallscope.tasks.random import Role
 
 
-def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
+def _draw(problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
     # The model sees inner products alone, so any orthonormal set is as good as the axes.
     vocab, dim = problem.vocab, problem.dim
     return Embeddings(

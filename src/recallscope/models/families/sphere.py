@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from recallscope.common.shapes import Float
-from recallscope.models.family import Family, independent_rows
+from recallscope.models.family import Family, Table, independent_rows
 from recallscope.problem import Problem
 
 
-def sphere_rows(
-    random: np.random.Generator, count: int, dim: int, problem: Problem
-) -> Float[np.ndarray, "rows d"]:
+def sphere_rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> Table:
     """Rows of unit length, of uniform directions."""
     normal = random.standard_normal((count, dim))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)

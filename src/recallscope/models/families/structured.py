@@ -6,14 +6,12 @@ is a field; with all of them at 0 rows are Gaussian.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from recallscope.common.shapes import Float
 from recallscope.models.embeddings import Embeddings
 from recallscope.models.families.sphere import sphere_rows
-from recallscope.models.family import Family, drawn_rows
+from recallscope.models.family import Dtype, Family, drawn_rows
 from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.random import Role, generator
@@ -61,7 +59,7 @@ def _direction(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "1 
     return sphere_rows(random, 1, problem.dim, problem)
 
 
-def _draw(problem: Problem, seed: int, dtype: type[np.floating[Any]]) -> Embeddings:
+def _draw(problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
     tokens, outputs = (_rows(problem, role, seed) for role in (Role.TOKENS, Role.OUTPUTS))
     outputs = problem["tied"] * tokens + np.sqrt(1 - problem["tied"] ** 2) * outputs
     if problem["common_mean"]:

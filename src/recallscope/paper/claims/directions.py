@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.paper.analysis import mean_over, measured_series, shown
+from recallscope.common.grouping import grouped_by
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -60,6 +63,7 @@ class Effect(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     effects = _effects("Attention alone", evidence.runs("factorial"))
     effects += _effects("With an MLP", evidence.runs("factorial-mlp"))
+    by_model = grouped_by(effects, attrgetter("model"))
     exceptions = [step for effect in effects for step in effect.wrong_way]
     pairs = sum(effect.pairs for effect in effects)
     more_data = [step for step in exceptions if step.name == "samples"]
@@ -71,7 +75,7 @@ def analyse(evidence: Evidence) -> Finding:
                 f"{model}: "
                 + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
                 + "."
-                for model, of_it in _by_model(effects).items()
+                for model, of_it in by_model.items()
             )
             + " These are the changes of recall with one step up of each size at equal values of "
             f"the others, on average. Of {pairs} such steps, {len(exceptions)} change mean recall "
@@ -90,26 +94,16 @@ def analyse(evidence: Evidence) -> Finding:
                     x="size that is raised",
                     y="change of recall",
                     series=[
-                        measured_series(
-                            model,
-                            [LETTERS[effect.name] for effect in shown_here],
-                            [effect.mean for effect in shown_here],
-                        )
-                        for model, shown_here in _by_model(effects).items()
+                        measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
+                        for model, of_it in by_model.items()
                     ],
                 )
             ],
         ),
         rows=[
-            {
-                "model": effect.model,
-                "size": effect.name,
-                "change of recall": effect.mean.mean,
-                "low": effect.mean.low,
-                "high": effect.mean.high,
-                "steps": effect.pairs,
-                "steps the other way": len(effect.wrong_way),
-            }
+            {"model": effect.model, "size": effect.name}
+            | interval_row("change of recall", effect.mean)
+            | {"steps": effect.pairs, "steps the other way": len(effect.wrong_way)}
             for effect in effects
         ],
     )
@@ -124,13 +118,6 @@ def _where_data_hurts(steps: Sequence[Step], worst: Sequence[Step]) -> str:
     if not steps:
         return "More data hurts nowhere by as much."
     return f"More data hurts in {len(steps)}: " + "; ".join(map(str, worst)) + "."
-
-
-def _by_model(effects: Sequence[Effect]) -> dict[str, list[Effect]]:
-    models: dict[str, list[Effect]] = {}
-    for effect in effects:
-        models.setdefault(effect.model, []).append(effect)
-    return models
 
 
 def _effects(model: str, records: Sequence[Record]) -> list[Effect]:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from recallscope.paper.analysis import (
-    critical_series,
-    factor,
-    grouped,
-    log_size,
-    measured_series,
-    minus,
-    over_dimensions,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import grouped, log_size, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import factor, minus, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.results.panels import Panel, Picture
 
 
@@ -39,22 +30,23 @@ def analyse(evidence: Evidence) -> Finding:
     }
     largest = max(shares[fewest])
     small, large = (shares[samples][largest] for samples in (fewest, most))
-    more_data = {search.problem.dim: log_size(search) for search in batches[most]}
-    less_data = {search.problem.dim: log_size(search) for search in batches[fewest]}
-    fall = factor(minus(small, shares[fewest][min(shares[fewest])]))
-    judgements = judged(
-        "finite-data",
-        {
-            "facts from the smaller batch over facts from all data, largest d": factor(small),
-            "facts from the larger batch over facts from all data, largest d": factor(large),
-            "facts from the larger over the smaller batch, largest d": factor(
-                minus(more_data[largest], less_data[largest])
-            ),
-            "share of facts learnt from the smaller batch, largest over smallest d": fall,
-        },
+    less_data, more_data = (
+        {search.problem.dim: log_size(search) for search in batches[samples]}
+        for samples in (fewest, most)
     )
+    fall = factor(minus(small, shares[fewest][min(shares[fewest])]))
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "finite-data",
+            {
+                "facts from the smaller batch over facts from all data, largest d": factor(small),
+                "facts from the larger batch over facts from all data, largest d": factor(large),
+                "facts from the larger over the smaller batch, largest d": factor(
+                    minus(more_data[largest], less_data[largest])
+                ),
+                "share of facts learnt from the smaller batch, largest over smallest d": fall,
+            },
+        ),
         answer=(
             f"At d = {largest}, {fewest:,} samples teach {shown(factor(small))} of the facts that "
             f"all the data there is would, and {most:,} samples {shown(factor(large))}. The more "
@@ -72,21 +64,9 @@ def analyse(evidence: Evidence) -> Finding:
             "population (N = ∞), and one over the other. Lines are closed forms with nothing "
             "fitted. Bars are 95 % (left) and 99.5 % (right).",
             panels=[
-                over_dimensions(
+                compared_with_theory(
                     f"facts stored, L = {shortest}",
-                    [
-                        part
-                        for place, (label, searches) in enumerate(
-                            [
-                                *((f"N = {n:,.0f}", each) for n, each in batches.items()),
-                                ("N = ∞", every),
-                            ]
-                        )
-                        for part in (
-                            critical_series(label, searches, "dim", place),
-                            theory_series(f"closed forms, {label}", searches, "dim", place),
-                        )
-                    ],
+                    {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every},
                     y="V*, facts",
                 ),
                 Panel(
@@ -97,8 +77,7 @@ def analyse(evidence: Evidence) -> Finding:
                     series=[
                         measured_series(
                             f"N = {samples:,.0f}",
-                            list(by_dim),
-                            [factor(each) for each in by_dim.values()],
+                            [(dim, factor(share)) for dim, share in by_dim.items()],
                         )
                         for samples, by_dim in shares.items()
                     ],

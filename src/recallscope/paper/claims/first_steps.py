@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.paper.analysis import UNKNOWN, drawn_again, mean_over, measured_series, shown
+from recallscope.common.grouping import grouped_by
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Picture, Series
+from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval, mean_interval
 
 _LOCKED = 0.5
@@ -32,7 +34,7 @@ class EarlyAndLate(NamedTuple):
 
 
 def analyse(evidence: Evidence) -> Finding:
-    runs = _by_batch(evidence.runs("locking"))
+    runs = grouped_by(evidence.runs("locking"), attrgetter("problem.samples"))
     trained = _by_saturation(evidence.runs("saturating"))
     smallest, largest = runs[min(runs)], runs[max(runs)]
     cosines = [_cosine(each) for each in (smallest, largest)]
@@ -81,12 +83,12 @@ def analyse(evidence: Evidence) -> Finding:
                     y="share, or cosine",
                     log_x=True,
                     series=[
-                        _series("finds the mark", {n: _lock(each) for n, each in runs.items()}),
-                        _series(
-                            "cosine with the trigger",
-                            {n: _cosine(each) for n, each in runs.items()},
-                        ),
-                        _series("recall", {n: _recall(each) for n, each in runs.items()}),
+                        measured_series(label, [(n, of(each)) for n, each in runs.items()])
+                        for label, of in (
+                            ("finds the mark", _lock),
+                            ("cosine with the trigger", _cosine),
+                            ("recall", _recall),
+                        )
                     ],
                 ),
                 Panel(
@@ -94,14 +96,14 @@ def analyse(evidence: Evidence) -> Finding:
                     x="saturation s",
                     y="lock gained later",
                     log_x=True,
-                    series=[_series("gain", gains)],
+                    series=[measured_series("gain", gains.items())],
                 ),
                 Panel(
                     title="what the first steps tell",
                     x="saturation s",
                     y="area under the curve",
                     log_x=True,
-                    series=[_series("early cosine", areas)],
+                    series=[measured_series("early cosine", areas.items())],
                 ),
             ],
         ),
@@ -129,38 +131,30 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _by_batch(runs: Sequence[Record]) -> dict[float, list[Record]]:
-    groups: dict[float, list[Record]] = defaultdict(list)
-    for run in runs:
-        groups[run.problem.samples].append(run)
-    return groups
-
-
 def _by_saturation(records: Sequence[Record]) -> dict[float, list[EarlyAndLate]]:
-    groups: dict[float, list[EarlyAndLate]] = defaultdict(list)
-    for record in records:
-        here = groups[record.problem["saturation"]]
-        if record.status is Status.OK:
-            curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
-            lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
-            late = record.accuracy("lock_accuracy")[0]
-            here.append(EarlyAndLate(record.seed, record.problem.samples, lock, cosine, late))
-    return dict(sorted(groups.items()))
+    groups = grouped_by(records, lambda record: record.problem["saturation"])
+    return {
+        size: [_early_and_late(each) for each in groups[size] if each.status is Status.OK]
+        for size in sorted(groups)
+    }
+
+
+def _early_and_late(record: Record) -> EarlyAndLate:
+    curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
+    lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
+    late = record.accuracy("lock_accuracy")[0]
+    return EarlyAndLate(record.seed, record.problem.samples, lock, cosine, late)
 
 
 def _gain(trained: Sequence[EarlyAndLate]) -> Interval:
     """What later steps add to lock; the mean of a seed's batches, over seeds."""
-    gains: dict[int, list[float]] = defaultdict(list)
-    for run in trained:
-        gains[run.seed].append(run.late_lock - run.early_lock)
-    return mean_over([sum(each) / len(each) for each in gains.values()])
+    by_seed = grouped_by(trained, attrgetter("seed")).values()
+    gains = ([run.late_lock - run.early_lock for run in runs] for runs in by_seed)
+    return mean_over([sum(each) / len(each) for each in gains])
 
 
 def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
     """How often, of two seeds of one batch size, the one that locks had the higher cosine."""
-    by_seed: dict[int, list[EarlyAndLate]] = defaultdict(list)
-    for run in trained:
-        by_seed[run.seed].append(run)
 
     def area(seeds: Sequence[list[EarlyAndLate]]) -> float:
         right = pairs = 0.0
@@ -175,7 +169,7 @@ def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
             pairs += above.size
         return right / pairs if pairs else math.nan
 
-    return drawn_again(area, list(by_seed.values()))
+    return drawn_again(area, list(grouped_by(trained, attrgetter("seed")).values()))
 
 
 def _cosine(records: Sequence[Record]) -> Interval:
@@ -202,10 +196,6 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
         return UNKNOWN
     shares, tests = zip(*(record.accuracy(name) for record in tested), strict=True)
     return mean_interval(shares, tests, LEVEL)
-
-
-def _series(label: str, found: dict[float, Interval]) -> Series:
-    return measured_series(label, list(found), list(found.values()))
 
 
 CLAIM = Claim(

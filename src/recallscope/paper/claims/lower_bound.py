@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
-from recallscope.paper.analysis import (
-    factor,
-    law,
-    mean_over,
-    measured_series,
-    over_dimensions,
-    poor_fit_note,
-    powers,
-    shown,
-)
+from recallscope.common.grouping import grouped_by
+from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record
@@ -53,11 +48,8 @@ class Decoded(NamedTuple):
     def log_samples(self, level: float) -> Interval:
         """The mean over instances: they are what is independent, as each is seen at every batch."""
         mean, low, high = mean_over(self.instances, level)
-        return Interval(
-            mean,
-            -math.inf if self.too_early else low,
-            math.inf if self.too_late else high,
-        )
+        low, high = (-math.inf if self.too_early else low, math.inf if self.too_late else high)
+        return Interval(mean, low, high)
 
     def over_bound(self, level: float) -> Interval:
         """N* + V over that of the bound: its formula is a product in N + V, not in N."""
@@ -102,14 +94,12 @@ def analyse(evidence: Evidence) -> Finding:
     level = 1 - (1 - LEVEL) / len(every)
     all_of_them = [each.over_bound(level) for each in every]
     best_of_them = [each.over_bound(level) for of_it in best.values() for each in of_it]
-    lowest = Interval(*(min(ends) for ends in zip(*all_of_them, strict=True)))
-    farthest = Interval(*(max(ends) for ends in zip(*best_of_them, strict=True)))
+    lowest, farthest = extreme(min, all_of_them), extreme(max, best_of_them)
     nearest = min(each.mean for each in best_of_them)
-    laws = {
-        which: law([row for row in map(Decoded.row, each) if row["status"] == "ok"], list(_SIZES))
+    left = {
+        which: powers([row for row in map(Decoded.row, each) if row["status"] == "ok"], *_SIZES)
         for which, each in best.items()
     }
-    left = {which: powers(found) for which, found in laws.items()}
     judgements = judged(
         "lower-bound",
         {
@@ -133,7 +123,7 @@ def analyse(evidence: Evidence) -> Finding:
             + " ".join(
                 f"For {which} the ratio of the best goes as "
                 + " · ".join(f"{LETTERS[name]}^{shown(left[which][name])}" for name in _SIZES)
-                + f"{poor_fit_note(laws[which])}."
+                + f"{left[which].note}."
                 for which in _TARGETS
             )
         ),
@@ -171,9 +161,7 @@ def _reach(decoded: Sequence[Decoded], name: str) -> str:
 
 
 def _decoded(readings: Sequence[Record], target: float) -> list[Decoded]:
-    groups: dict[Problem, list[Record]] = defaultdict(list)
-    for reading in readings:
-        groups[reading.problem.replace(samples=1)].append(reading)
+    groups = grouped_by(readings, lambda reading: reading.problem.replace(samples=1))
     limits = {problem: bound(problem, target).samples for problem in groups}
     return [
         _crossings(problem, decoder, group, target, limits[problem])
@@ -203,33 +191,24 @@ def _crossings(
 
 def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
     """The decoder that needs the smallest batch, of each problem."""
-    best: dict[Problem, Decoded] = {}
-    for each in decoded:
-        known = best.get(each.problem)
-        if known is None or np.mean(each.instances) < np.mean(known.instances):
-            best[each.problem] = each
-    return list(best.values())
+    of_problems = grouped_by(decoded, attrgetter("problem")).values()
+    return [min(each, key=lambda decoder: np.mean(decoder.instances)) for each in of_problems]
 
 
 def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
     """One series for each decoder, and the bound."""
-    names = list(dict.fromkeys(each.decoder for each in decoded))
-    series = []
-    for place, name in enumerate(names):
-        here = [each for each in decoded if each.decoder == name]
-        dims = [each.problem.dim for each in here]
-        sizes = [factor(each.log_samples(0.95)) for each in here]
-        series.append(measured_series(name, dims, sizes, place))
-    of_bound = [each for each in decoded if each.decoder == names[0]]
-    series.append(
-        Series(
-            label="lower bound",
-            kind=Kind.REFERENCE,
-            x=[each.problem.dim for each in of_bound],
-            y=[each.bound for each in of_bound],
-        )
-    )
-    return series
+    by_decoder = grouped_by(decoded, attrgetter("decoder"))
+    first = next(iter(by_decoder.values()))
+    dims, bounds = [each.problem.dim for each in first], [each.bound for each in first]
+    return [
+        *(
+            measured_series(
+                name, [(each.problem.dim, factor(each.log_samples(0.95))) for each in here], place
+            )
+            for place, (name, here) in enumerate(by_decoder.items())
+        ),
+        Series("lower bound", Kind.REFERENCE, dims, bounds),
+    ]
 
 
 CLAIM = Claim(

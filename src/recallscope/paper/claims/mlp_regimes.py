@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    average,
-    critical_series,
-    law,
-    mean_over,
-    measured_series,
-    over_dimensions,
-    poor_fit_note,
-    powers,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.common.grouping import grouped_by
+from recallscope.paper.analysis import powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
 from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import (
+    critical_series,
+    measured_series,
+    over_dimensions,
+    theory_series,
+)
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -39,10 +34,9 @@ _SHOWN = ("activation", "samples", "dim", "length", "width")
 def analyse(evidence: Evidence) -> Finding:
     wide_enough = evidence.searches("width")
     widths = [row(search) for search in wide_enough]
-    width_law = law(widths, ["dim"])
-    power = powers(width_law)["dim"]
     half = len(widths) // 2
-    below, above = (powers(law(part, ["dim"]))["dim"] for part in (widths[:half], widths[half:]))
+    every, *halves = (powers(part, "dim") for part in (widths, widths[:half], widths[half:]))
+    power, below, above = (each["dim"] for each in (every, *halves))
     shares = _shares(evidence.measures("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
@@ -90,7 +84,7 @@ def analyse(evidence: Evidence) -> Finding:
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
             + " of the three. From the population (N = ∞), where MLP noise is what "
-            f"width must beat, m* ∝ d^{shown(power)}{poor_fit_note(width_law)}: "
+            f"width must beat, m* ∝ d^{shown(power)}{every.note}: "
             f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
             f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
             f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
@@ -117,15 +111,15 @@ def analyse(evidence: Evidence) -> Finding:
                     x="problem chosen for",
                     y="share of the three",
                     series=[
-                        measured_series(name, names, [found[place] for found in shares])
-                        for place, name in enumerate(names)
+                        measured_series(name, zip(names, of_noise, strict=True))
+                        for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
                     ],
                 ),
                 over_dimensions(
                     "width for half the facts, N = ∞",
                     [
-                        critical_series("measured", wide_enough, "dim"),
-                        theory_series("closed forms", wide_enough, "dim", 0),
+                        critical_series("measured", wide_enough),
+                        theory_series("closed forms", wide_enough, 0),
                     ],
                     y="m*, hidden units",
                 ),
@@ -134,9 +128,7 @@ def analyse(evidence: Evidence) -> Finding:
                     [
                         each
                         for place, name in enumerate(("relu", "tanh"))
-                        for each in _border_series(
-                            [row for row in borders if row["activation"] == name], name, place
-                        )
+                        for each in _border_series(borders, name, place)
                     ],
                     y="m*, hidden units",
                 ),
@@ -158,18 +150,12 @@ def analyse(evidence: Evidence) -> Finding:
                 for each in cells
             ),
             *(
-                {
-                    "samples": problem.samples,
-                    "width": problem.width,
-                    "change of recall": change.mean,
-                    "low": change.low,
-                    "high": change.high,
-                }
+                {"samples": problem.samples, "width": problem.width}
+                | interval_row("change of recall", change)
                 for problem, change in changes.items()
             ),
             *(
-                {"problem chosen for": chosen, "noise": name, "share": share.mean}
-                | {"low": share.low, "high": share.high}
+                {"problem chosen for": chosen, "noise": name} | interval_row("share", share)
                 for chosen, found in zip(names, shares, strict=True)
                 for name, share in zip(names, found, strict=True)
             ),
@@ -181,59 +167,55 @@ def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
     """The power of d in m*, the mean of both activations, where MLP noise limits."""
     chosen = [each for each in borders if each["limit"] == "MLP noise"]
     each_power = [
-        powers(law(rows, ["dim"]))["dim"]
+        powers(rows, "dim")["dim"]
         for name in ("relu", "tanh")
         if len(rows := [each for each in chosen if each["activation"] == name]) > _FEWEST
     ]
     return average(each_power) if each_power else UNKNOWN
 
 
-def _border_series(rows: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
-    intervals = [Interval(each["value"], each["low"], each["high"]) for each in rows]
-    known = [each for each in rows if each["theory"] is not None]
+def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
+    rows = [row for row in borders if row["activation"] == name]
+    points = [(each["dim"], Interval(each["value"], each["low"], each["high"])) for each in rows]
+    known = [(each["dim"], each["theory"]) for each in rows if each["theory"] is not None]
+    x, y = ([point[place] for point in known] for place in (0, 1))
     return [
-        measured_series(name, [each["dim"] for each in rows], intervals, colour),
-        Series(
-            label=f"{name}, closed forms",
-            kind=Kind.THEORY,
-            x=[each["dim"] for each in known],
-            y=[each["theory"] for each in known],
-            colour=colour,
-        ),
+        measured_series(name, points, colour),
+        Series(f"{name}, closed forms", Kind.THEORY, x, y, colour=colour),
     ]
 
 
 def _shares(readings: Sequence[Record]) -> list[list[Interval]]:
     """For each problem, in the order of the sweep, the share of each noise over seeds."""
-    by_problem: dict[Problem, list[list[float]]] = defaultdict(list)
-    for reading in readings:
-        values = [max(reading.metric(name), 0.0) for name in NOISES]
-        by_problem[reading.problem].append([value / sum(values) for value in values])
     return [
-        [mean_over(seeds) for seeds in zip(*shares, strict=True)] for shares in by_problem.values()
+        [mean_over(seeds) for seeds in zip(*map(_shares_of, of_problem), strict=True)]
+        for of_problem in grouped_by(readings, attrgetter("problem")).values()
     ]
+
+
+def _shares_of(reading: Record) -> list[float]:
+    values = [max(reading.metric(name), 0.0) for name in NOISES]
+    return [value / sum(values) for value in values]
 
 
 def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Problem, Interval]:
     """Recall with an MLP minus recall without, at the same seeds; by the problem with it."""
     alone = {(record.problem.samples, record.seed): record for record in without}
-    pairs: dict[Problem, list[tuple[Record, Record]]] = defaultdict(list)
-    for record in with_mlp:
-        other = alone[record.problem.samples, record.seed]
-        both = pairs[record.problem]
-        if record.status is other.status is Status.OK:
-            both.append((other, record))
-    return {
-        problem: UNKNOWN
-        if not seeds
-        else paired_difference(
-            [before.accuracy("recall_accuracy")[0] for before, _ in seeds],
-            [after.accuracy("recall_accuracy")[0] for _, after in seeds],
-            [after.accuracy("recall_accuracy")[1] for _, after in seeds],
-            LEVEL,
-        ).difference
-        for problem, seeds in pairs.items()
-    }
+    pairs = ((alone[record.problem.samples, record.seed], record) for record in with_mlp)
+    by_problem = grouped_by(pairs, lambda pair: pair[1].problem)
+    return {problem: _change(seeds) for problem, seeds in by_problem.items()}
+
+
+def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:
+    known = [
+        [*before.accuracy("recall_accuracy")[:1], *after.accuracy("recall_accuracy")]
+        for before, after in seeds
+        if before.status is after.status is Status.OK
+    ]
+    if not known:
+        return UNKNOWN
+    before, after, tests = zip(*known, strict=True)
+    return paired_difference(before, after, tests, LEVEL).difference
 
 
 def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
@@ -242,12 +224,9 @@ def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
 
 
 def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
-    here = {
-        problem.width or 0: change
-        for problem, change in changes.items()
-        if problem.samples == samples
-    }
-    return measured_series(f"N = {samples:,.0f}", list(here), list(here.values()))
+    here = [problem for problem in changes if problem.samples == samples]
+    points = [(problem.width or 0, changes[problem]) for problem in here]
+    return measured_series(f"N = {samples:,.0f}", points)
 
 
 CLAIM = Claim(

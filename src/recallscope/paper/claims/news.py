@@ -6,21 +6,12 @@ import math
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    critical_series,
-    grouped,
-    law,
-    log_size,
-    moved,
-    over_dimensions,
-    poor_fit_note,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.record import Status
 from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -29,25 +20,23 @@ from recallscope.statistics.intervals import Interval
 def analyse(evidence: Evidence) -> Finding:
     batches = evidence.searches("random-long")
     capacity = evidence.searches("capacity")
-    batch_law = law([row(search) for search in batches], ["dim", "length"])
-    stored_law = law([row(search) for search in capacity], ["dim", "length", "samples"])
-    needed, stored = powers(batch_law), powers(stored_law)
+    needed = powers([row(search) for search in batches], "dim", "length")
+    stored = powers([row(search) for search in capacity], "dim", "length", "samples")
     misses = [_miss(needed), _miss(stored)]
-    nearer = Interval(*(min(ends) for ends in zip(*misses, strict=True)))
-    judgements = judged(
-        "news", {"how far powers are from those of d·L, in the nearer reading": nearer}
-    )
+    nearer = extreme(min, misses)
     long = grouped(batches, "length")
     middle = list(long)[len(long) // 2]
     most = max(search.problem.samples for search in capacity)
     lengths = grouped([s for s in capacity if s.problem.samples == most], "length")
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "news", {"how far powers are from those of d·L, in the nearer reading": nearer}
+        ),
         answer=(
             f"Samples needed: N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
-            f"{poor_fit_note(batch_law)}. Facts stored from the same batch: "
+            f"{needed.note}. Facts stored from the same batch: "
             f"V* ∝ d^{shown(stored['dim'])} · L^{shown(stored['length'])}"
-            f"{poor_fit_note(stored_law)}. The power that is farther from one misses it by "
+            f"{stored.note}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
         practice="Do not plan data as d·L: more dimensions need fewer samples, not more.",
@@ -60,16 +49,13 @@ def analyse(evidence: Evidence) -> Finding:
             panels=[
                 over_dimensions(
                     f"samples needed, L = {middle}",
-                    [
-                        critical_series("measured", long[middle], "dim"),
-                        _in_proportion(long[middle]),
-                    ],
+                    [critical_series("measured", long[middle]), _in_proportion(long[middle])],
                 ),
                 over_dimensions(
                     f"facts stored, N = {most:,.0f}",
                     [
                         *(
-                            critical_series(f"L = {length}", searches, "dim")
+                            critical_series(f"L = {length}", searches)
                             for length, searches in lengths.items()
                         ),
                         _in_proportion(lengths[min(lengths)]),
@@ -84,8 +70,7 @@ def analyse(evidence: Evidence) -> Finding:
 
 def _miss(found: dict[str, Interval]) -> Interval:
     """How far the power of d or L is from one, whichever is farther."""
-    misses = [_size(moved(found[name], -1.0)) for name in ("dim", "length")]
-    return Interval(*(max(ends) for ends in zip(*misses, strict=True)))
+    return extreme(max, (_size(moved(found[name], -1.0)) for name in ("dim", "length")))
 
 
 def _size(interval: Interval) -> Interval:
@@ -100,14 +85,10 @@ def _in_proportion(searches: Sequence[CriticalSearch]) -> Series:
     logs = [log_size(search).mean for search in searches]
     dims = [float(search.problem.dim) for search in searches]
     if not logs:
-        return Series(label="∝ d", kind=Kind.REFERENCE, x=[], y=[])
+        return Series("∝ d", Kind.REFERENCE, [], [])
     level = math.fsum(logs) / len(logs) - math.fsum(map(math.log, dims)) / len(dims)
-    return Series(
-        label="∝ d",
-        kind=Kind.REFERENCE,
-        x=[min(dims), max(dims)],
-        y=[math.exp(level) * min(dims), math.exp(level) * max(dims)],
-    )
+    ends = [min(dims), max(dims)]
+    return Series("∝ d", Kind.REFERENCE, ends, [math.exp(level) * end for end in ends])
 
 
 CLAIM = Claim(

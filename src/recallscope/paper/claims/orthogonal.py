@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    average,
-    critical_series,
-    factor,
-    grouped,
-    law,
-    log_size,
-    minus,
-    over_dimensions,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import average, factor, minus, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.results.panels import Picture
 
 
@@ -31,7 +21,7 @@ def analyse(evidence: Evidence) -> Finding:
         "random": [row(search, embedding="random") for search in random],
         "orthogonal": [row(search, embedding="orthogonal") for search in orthogonal],
     }
-    found = {name: powers(law(each, ["dim", "length"])) for name, each in rows.items()}
+    found = {name: powers(each, "dim", "length") for name, each in rows.items()}
     equal = evidence.searches("random-wide")
     beside = [_same_sizes(search, orthogonal) for search in equal]
     narrow, wide, without_overlap = (
@@ -40,17 +30,6 @@ def analyse(evidence: Evidence) -> Finding:
     randomness = factor(minus(wide, without_overlap))
     dimension = factor(minus(narrow, wide))
     both = factor(minus(narrow, without_overlap))
-    judgements = judged(
-        "orthogonal",
-        {
-            "orthogonal: power of d in N*": found["orthogonal"]["dim"],
-            "orthogonal: power of L in N*": found["orthogonal"]["length"],
-            "random: power of d in N*": found["random"]["dim"],
-            "random: power of L in N*": found["random"]["length"],
-            "N* of random over orthogonal embeddings, equal d > V": randomness,
-            "N* of random embeddings, d < V over d > V": dimension,
-        },
-    )
     every = list(grouped(random, "length"))  # a colour for each, in all panels
     panels = []
     for title, searches in (
@@ -63,13 +42,23 @@ def analyse(evidence: Evidence) -> Finding:
             over_dimensions(
                 title,
                 [
-                    critical_series(f"L = {length}", lengths[length], "dim", every.index(length))
+                    critical_series(f"L = {length}", lengths[length], every.index(length))
                     for length in lengths
                 ],
             )
         )
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "orthogonal",
+            {
+                "orthogonal: power of d in N*": found["orthogonal"]["dim"],
+                "orthogonal: power of L in N*": found["orthogonal"]["length"],
+                "random: power of d in N*": found["random"]["dim"],
+                "random: power of L in N*": found["random"]["length"],
+                "N* of random over orthogonal embeddings, equal d > V": randomness,
+                "N* of random embeddings, d < V over d > V": dimension,
+            },
+        ),
         answer=(
             f"At equal dimensions random embeddings need {shown(randomness)} times the samples of "
             f"orthogonal ones: what randomness costs. With fewer dimensions than tokens they need "

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 
-from recallscope.paper.analysis import factor, law, mean_over, measured_series, powers, shown
+from recallscope.common.grouping import grouped_by
+from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -30,7 +34,7 @@ def analyse(evidence: Evidence) -> Finding:
         for place, kind in enumerate(_KINDS)
         if place
     }
-    smallest = {kind: _smallest([factor(each) for each in found]) for kind, found in ratios.items()}
+    smallest = {kind: extreme(min, map(factor, found)) for kind, found in ratios.items()}
     at_recall = [mean_over(group[2][1], level) for group in groups]
     rows = [
         {"dim": group[0][0].dim, "status": "ok", "log_mean": ratio.mean}
@@ -39,24 +43,23 @@ def analyse(evidence: Evidence) -> Finding:
         for ratio in [_ratio(group[1], group[0], 0.95)]
         if math.isfinite(ratio.low)
     ]
-    power = powers(law(rows, ["dim"]))["dim"]
+    power = powers(rows, "dim")["dim"]
     start = "facts recalled, random over orthogonal"
-    judgements = judged(
-        "orthogonal-capacity",
-        {
-            f"{start}, equal dimensions, smallest": smallest["most facts"],
-            f"{start}, equal parameters, smallest": smallest["equal parameters"],
-            "facts recalled where random ones recall most, random over orthogonal, equal "
-            "dimensions, smallest": smallest["recall 0.9"],
-            "recall of random ones there, lowest": _smallest(at_recall),
-            "power of d in the facts recalled, random over orthogonal, equal dimensions": power,
-        },
-    )
     in_words = {
         kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
     }
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "orthogonal-capacity",
+            {
+                f"{start}, equal dimensions, smallest": smallest["most facts"],
+                f"{start}, equal parameters, smallest": smallest["equal parameters"],
+                "facts recalled where random ones recall most, random over orthogonal, equal "
+                "dimensions, smallest": smallest["recall 0.9"],
+                "recall of random ones there, lowest": extreme(min, at_recall),
+                "power of d in the facts recalled, random over orthogonal, equal dimensions": power,
+            },
+        ),
         answer=f"With {', '.join(map(str, dims))} dimensions, random embeddings recall "
         f"{in_words['most facts']} times as many facts as orthogonal ones can store, and with as "
         f"many parameters in all {in_words['equal parameters']} times as many. The ratio at equal "
@@ -79,7 +82,7 @@ def analyse(evidence: Evidence) -> Finding:
                     log_x=True,
                     log_y=True,
                     series=[
-                        measured_series(kind, dims, [factor(each) for each in found])
+                        measured_series(kind, zip(dims, map(factor, found), strict=True))
                         for kind, found in ratios.items()
                     ],
                 )
@@ -88,7 +91,7 @@ def analyse(evidence: Evidence) -> Finding:
         rows=[
             {"for dimension": dim, "embeddings": kind, "vocab": problem.vocab, "dim": problem.dim}
             | {"samples": problem.samples, "facts recalled": problem.vocab * mean.mean}
-            | {"recall": mean.mean, "low": mean.low, "high": mean.high}
+            | interval_row("recall", mean)
             for dim, group in zip(dims, groups, strict=True)
             for kind, (problem, recall) in zip(_KINDS, group, strict=True)
             for mean in [mean_over(recall, 0.95)]
@@ -97,12 +100,10 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _by_problem(runs: Sequence[Record]) -> list[tuple[Problem, list[float]]]:
-    found: dict[Problem, list[float]] = {}
-    for run in runs:
-        of_it = found.setdefault(run.problem, [])
-        if run.status is Status.OK:
-            of_it.append(run.accuracy("recall_accuracy")[0])
-    return list(found.items())
+    return [
+        (problem, [run.accuracy("recall_accuracy")[0] for run in of_it if run.status is Status.OK])
+        for problem, of_it in grouped_by(runs, attrgetter("problem")).items()
+    ]
 
 
 def _ratio(
@@ -114,10 +115,6 @@ def _ratio(
         for ours, theirs in zip(random[1], orthogonal[1], strict=False)
     ]
     return mean_over(logs, level)
-
-
-def _smallest(found: Sequence[Interval]) -> Interval:
-    return Interval(*(min(ends) for ends in zip(*found, strict=True)))
 
 
 CLAIM = Claim(

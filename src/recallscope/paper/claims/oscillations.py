@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.paper.analysis import drawn_again, mean_over, measured_series, shown
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import measured_series
 from recallscope.record import Record, Status
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -36,7 +37,8 @@ def analyse(evidence: Evidence) -> Finding:
         here = found[record.problem.dim][record.problem["learning_rate"]]
         if record.status is Status.OK:
             here.append(_training(record))
-    few, many = found[min(found)], found[max(found)]
+    at_few, at_many = min(found), max(found)
+    few, many = found[at_few], found[at_many]
     small, large = min(few), max(few)
     higher = _over(few[large], few[small])
     rises = {
@@ -45,25 +47,18 @@ def analyse(evidence: Evidence) -> Finding:
         for rate, runs in rates.items()
     }
     recall = mean_over([run.recall for run in many[large]])
-    at_few, at_many = min(found), max(found)
-    judgements = judged(
-        "oscillations",
-        {
-            "loss at the large over the small step, fewer dimensions than the edge": higher,
-            "share of looks at which the loss rose, large step, fewer dimensions": rises[
-                at_few, large
-            ],
-            "share of looks at which the loss rose, small step, fewer dimensions": rises[
-                at_few, small
-            ],
-            "share of looks at which the loss rose, large step, more dimensions": rises[
-                at_many, large
-            ],
-            "recall at the large step, more dimensions": recall,
-        },
-    )
+    looks = "share of looks at which the loss rose"
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "oscillations",
+            {
+                "loss at the large over the small step, fewer dimensions than the edge": higher,
+                f"{looks}, large step, fewer dimensions": rises[at_few, large],
+                f"{looks}, small step, fewer dimensions": rises[at_few, small],
+                f"{looks}, large step, more dimensions": rises[at_many, large],
+                "recall at the large step, more dimensions": recall,
+            },
+        ),
         answer=(
             f"With d = {at_few}, fewer dimensions than it takes to separate the facts, steps of "
             f"{large:g} end at {shown(higher)} times the loss of steps of {small:g}, and the loss "
@@ -100,7 +95,7 @@ def analyse(evidence: Evidence) -> Finding:
                 "dim": dim,
                 "learning rate": rate,
                 "final loss": mean_over([run.final_loss for run in runs]).mean,
-                "share of looks at which the loss rose": rises[dim, rate].mean,
+                looks: rises[dim, rate].mean,
                 "recall": mean_over([run.recall for run in runs]).mean,
                 "trainings": len(runs),
             }
@@ -136,8 +131,8 @@ def _over(first: Sequence[LossCurve], second: Sequence[LossCurve]) -> Interval:
 
 def _curve(label: str, runs: Sequence[LossCurve]) -> Series:
     if not runs:
-        return measured_series(label, [], [])
-    return Series(label=label, kind=Kind.MEASURED, x=runs[0].steps[1:], y=runs[0].losses[1:])
+        return measured_series(label, [])
+    return Series(label, Kind.MEASURED, runs[0].steps[1:], runs[0].losses[1:])
 
 
 CLAIM = Claim(

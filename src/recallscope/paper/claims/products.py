@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from recallscope.common.grouping import grouped_by
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    combination,
-    critical_series,
-    grouped,
-    law,
-    over_dimensions,
-    poor_fit_note,
-    power_within,
-    powers,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import combination, grouped, power_within, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, critical_series
 from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.combining_power import Combination
 
@@ -31,8 +21,7 @@ def analyse(evidence: Evidence) -> Finding:
     one_step = evidence.searches("capacity-one-step")
     batches = [row(search, recall=0.5) for search in long]
     stored = [row(search, ratio=_samples_over_length(search)) for search in one_step]
-    batch_law, stored_law = law(batches, ["dim", "length"]), law(stored, ["ratio", "dim"])
-    needed, capacity = powers(batch_law), powers(stored_law)
+    needed, capacity = powers(batches, "dim", "length"), powers(stored, "ratio", "dim")
     at_equal_ratio = power_within(_alike(one_step), "length")
     combined = {
         "d and L in N*": combination(long, "dim", "length"),
@@ -41,32 +30,11 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         "V and L in N*": combination(evidence.searches("vocab-and-length"), "vocab", "length"),
     }
-    judgements = judged(
-        "products",
-        {
-            f"combining power of {which}": UNKNOWN if each is None else each.power
-            for which, each in combined.items()
-        }
-        | {
-            "power of d in N*, three steps, long sequences": needed["dim"],
-            "power of L in N*, three steps, long sequences": needed["length"],
-            "power of N/L in the facts stored, one step": capacity["ratio"],
-            "power of d in the facts stored, one step": capacity["dim"],
-            "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
-        },
-    )
     lengths = grouped(long, "length")
     panels = [
-        over_dimensions(
+        compared_with_theory(
             "three steps: batch for half the facts",
-            [
-                part
-                for place, length in enumerate((min(lengths), max(lengths)))
-                for part in (
-                    critical_series(f"L = {length}", lengths[length], "dim", place),
-                    theory_series(f"closed forms, L = {length}", lengths[length], "dim", place),
-                )
-            ],
+            {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))},
         ),
         Panel(
             title="one step: facts of which half are right",
@@ -75,21 +43,34 @@ def analyse(evidence: Evidence) -> Finding:
             log_x=True,
             log_y=True,
             series=[
-                critical_series(f"d = {dim}", searches, _samples_over_length, place)
+                critical_series(f"d = {dim}", searches, place, _samples_over_length)
                 for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
             ],
         ),
     ]
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "products",
+            {
+                f"combining power of {which}": UNKNOWN if each is None else each.power
+                for which, each in combined.items()
+            }
+            | {
+                "power of d in N*, three steps, long sequences": needed["dim"],
+                "power of L in N*, three steps, long sequences": needed["length"],
+                "power of N/L in the facts stored, one step": capacity["ratio"],
+                "power of d in the facts stored, one step": capacity["dim"],
+                "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
+            },
+        ),
         answer=(
             f"Of products, sums and maxima the batch needed comes nearest to products: "
             f"{_told(combined)}. "
             f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
             "is after three steps on long sequences, for half of the facts"
-            f"{poor_fit_note(batch_law)}. The facts stored, read from the first gradient: "
+            f"{needed.note}. The facts stored, read from the first gradient: "
             f"V* ∝ (N/L)^{shown(capacity['ratio'])} · d^{shown(capacity['dim'])}"
-            f"{poor_fit_note(stored_law)}; at equal N/L and d, they go as "
+            f"{capacity.note}; at equal N/L and d, they go as "
             f"L^{shown(at_equal_ratio)}."
         ),
         practice="Few dimensions can be bought with more data, at the rate of the powers above; "
@@ -126,10 +107,7 @@ def _reply(combined: Mapping[str, Combination | None]) -> str:
 
 def _alike(searches: Sequence[CriticalSearch]) -> list[list[CriticalSearch]]:
     """Searches at equal d and equal N/L, where there are several."""
-    groups: dict[tuple[int, float], list[CriticalSearch]] = {}
-    for search in searches:
-        key = (search.problem.dim, _samples_over_length(search))
-        groups.setdefault(key, []).append(search)
+    groups = grouped_by(searches, lambda each: (each.problem.dim, _samples_over_length(each)))
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -7,22 +7,12 @@ from functools import cache
 from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    critical_series,
-    factor,
-    grouped,
-    law,
-    log_size,
-    moved,
-    over_dimensions,
-    poor_fit_note,
-    powers,
-    row,
-    shown,
-)
+from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import extreme, factor, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.results.panels import Kind, Picture, Series
@@ -34,30 +24,26 @@ def analyse(evidence: Evidence) -> Finding:
     searches = evidence.searches("three-steps")
     level = 1 - (1 - LEVEL) / len(searches)  # extremes of many
     ratios = [_over_bound(search, level) for search in searches]
-    smallest, largest = (
-        Interval(*(end(ends) for ends in zip(*ratios, strict=True))) for end in (min, max)
-    )
+    smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
-    found = law(rows, ["dim", "length", "vocab"])
-    left = powers(found)
-    judgements = judged(
-        "tight",
-        {
-            "smallest N* of three steps over the bound": smallest,
-            "largest N* of three steps over the bound": largest,
-            "power of d in three steps' N* over the bound": left["dim"],
-            "power of L in three steps' N* over the bound": left["length"],
-        },
-    )
+    left = powers(rows, "dim", "length", "vocab")
     longest = grouped(searches, "length")
     longest_ones = longest[max(longest)]
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "tight",
+            {
+                "smallest N* of three steps over the bound": smallest,
+                "largest N* of three steps over the bound": largest,
+                "power of d in three steps' N* over the bound": left["dim"],
+                "power of L in three steps' N* over the bound": left["length"],
+            },
+        ),
         answer=(
             f"Three steps need from {shown(smallest)} to {shown(largest)} of the batch that our "
             f"bound asks of a reader of the first gradient; the ratio goes as "
             f"d^{shown(left['dim'])} · L^{shown(left['length'])} · V^{shown(left['vocab'])}"
-            f"{poor_fit_note(found)}. So descent is not held by this bound: its second and third "
+            f"{left.note}. So descent is not held by this bound: its second and third "
             "gradients see which position is marked, and the longer the sequences, the more that "
             "is worth."
         ),
@@ -72,7 +58,7 @@ def analyse(evidence: Evidence) -> Finding:
             panels=[
                 over_dimensions(
                     f"V = {vocab}",
-                    [critical_series("three steps", here, "dim"), _bound_series(here)],
+                    [critical_series("three steps", here), _bound_series(here)],
                 )
                 for vocab, here in grouped(longest_ones, "vocab").items()
             ],
@@ -113,12 +99,8 @@ def _coverage(searches: list[CriticalSearch]) -> str:
 
 
 def _bound_series(searches: list[CriticalSearch]) -> Series:
-    return Series(
-        label="lower bound",
-        kind=Kind.REFERENCE,
-        x=[float(search.problem.dim) for search in searches],
-        y=[_bound(search) for search in searches],
-    )
+    dims = [float(search.problem.dim) for search in searches]
+    return Series("lower bound", Kind.REFERENCE, dims, [_bound(search) for search in searches])
 
 
 CLAIM = Claim(

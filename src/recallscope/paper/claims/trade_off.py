@@ -7,27 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    average,
-    batches_by_length,
-    critical_series,
-    factor,
-    law,
-    log_size,
-    measured_series,
-    minus,
-    moved,
-    over_dimensions,
-    poor_fit_note,
-    powers,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import batches_by_length, log_size, powers, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, average, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
 from recallscope.record import Status
 from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -39,13 +24,12 @@ def analyse(evidence: Evidence) -> Finding:
     short, long = batches[min(batches)], batches[max(batches)]
     stored = [row(search, parameters=search.problem.dim**2) for search in population]
     # Parameters are d², so facts per parameter go with two powers of d less than facts.
-    facts_law = law(stored, ["dim"])
-    per_parameter = moved(powers(facts_law)["dim"], -2.0)
+    facts = powers(stored, "dim")
+    per_parameter = moved(facts["dim"], -2.0)
     more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     measured = [search for search in population if search.status is Status.OK]
-    held = [_times_its_logarithm(each) for each in stored]
-    held_power = powers(law(held, ["dim"]))["dim"]
+    held_power = powers([_times_its_logarithm(each) for each in stored], "dim")["dim"]
     constant = factor(
         average(
             [
@@ -56,27 +40,27 @@ def analyse(evidence: Evidence) -> Finding:
         if measured
         else UNKNOWN
     )
-    judgements = judged(
-        "trade-off",
-        {
-            "power of d in V* ln V*, N = ∞": held_power,
-            "V* ln V* over d², N = ∞": constant,
-            "power of d in facts per parameter, N = ∞": per_parameter,
-            "N* of smallest over largest d, short sequences": more["short"],
-            "N* of smallest over largest d, long sequences": more["long"],
-        },
-    )
     densities = [
-        factor(moved(log_size(search, 0.95), -2 * math.log(search.problem.dim)))
-        for search in measured
+        (each.problem.dim, factor(moved(log_size(each, 0.95), -2 * math.log(each.problem.dim))))
+        for each in measured
     ]
+    known = [(each.problem.dim, each.theory) for each in population if each.theory]
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "trade-off",
+            {
+                "power of d in V* ln V*, N = ∞": held_power,
+                "V* ln V* over d², N = ∞": constant,
+                "power of d in facts per parameter, N = ∞": per_parameter,
+                "N* of smallest over largest d, short sequences": more["short"],
+                "N* of smallest over largest d, long sequences": more["long"],
+            },
+        ),
         answer=(
             f"With all the data there is, V ln V = {shown(constant)} d² at one half, with a power "
             f"of d of {shown(held_power)}: facts per parameter fall as 1/ln V and no faster. As a "
             f"power of d over this grid that looks like {shown(per_parameter)}"
-            f"{poor_fit_note(facts_law)}. For the same facts the "
+            f"{facts.note}. For the same facts the "
             f"smallest dimension of the grid, {few}, needs {shown(more['short'])} times the "
             f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
             "for long ones."
@@ -94,38 +78,20 @@ def analyse(evidence: Evidence) -> Finding:
                 over_dimensions(
                     "capacity: facts per parameter",
                     [
-                        measured_series("measured", [s.problem.dim for s in measured], densities),
+                        measured_series("measured", densities),
                         Series(
-                            label="closed forms",
-                            kind=Kind.THEORY,
-                            x=[search.problem.dim for search in population if search.theory],
-                            y=[
-                                search.theory / search.problem.dim**2
-                                for search in population
-                                if search.theory
-                            ],
+                            "closed forms",
+                            Kind.THEORY,
+                            [dim for dim, _ in known],
+                            [facts / dim**2 for dim, facts in known],
                             colour=0,
                         ),
                     ],
                     y="V*/d²",
                 ),
-                over_dimensions(
+                compared_with_theory(
                     f"learnability: batch for half of {short[0].problem.vocab} facts",
-                    [
-                        part
-                        for place, searches in enumerate((short, long))
-                        for part in (
-                            critical_series(
-                                f"L = {searches[0].problem.length}", searches, "dim", place
-                            ),
-                            theory_series(
-                                f"closed forms, L = {searches[0].problem.length}",
-                                searches,
-                                "dim",
-                                place,
-                            ),
-                        )
-                    ],
+                    {f"L = {each[0].problem.length}": each for each in (short, long)},
                 ),
             ],
         ),
@@ -145,10 +111,7 @@ def _times_its_logarithm(facts: dict[str, Any]) -> dict[str, Any]:
     log = facts["log_mean"]
     if log is None:
         return facts
-    return facts | {
-        "log_mean": log + math.log(log),
-        "log_sd": facts["log_sd"] * (1 + 1 / log),
-    }
+    return facts | {"log_mean": log + math.log(log), "log_sd": facts["log_sd"] * (1 + 1 / log)}
 
 
 def _fall(searches: Sequence[CriticalSearch]) -> str:

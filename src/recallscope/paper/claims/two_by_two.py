@@ -6,24 +6,12 @@ import math
 from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
-from recallscope.paper.analysis import (
-    UNKNOWN,
-    batches_by_length,
-    count_shown,
-    critical_series,
-    factor,
-    grouped,
-    log_size,
-    minus,
-    moved,
-    over_dimensions,
-    row,
-    shown,
-    theory_series,
-)
+from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.intervals import UNKNOWN, count_shown, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
+from recallscope.paper.series import critical_series, over_dimensions, theory_series
 from recallscope.results.panels import Picture
 from recallscope.statistics.intervals import Interval
 
@@ -41,21 +29,20 @@ def analyse(evidence: Evidence) -> Finding:
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
     costly, middle = sizes["small", "long"], sizes["large", "long"]
-    judgements = judged(
-        "two-by-two",
-        {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
-        | {
-            "N* of small over large d, long sequences": factor(minus(costly, middle)),
-            "N* of large d, long L, over small d, short L": factor(
-                minus(middle, sizes["small", "short"])
-            ),
-            "N* of large d, long L, over large d, short L": factor(
-                minus(middle, sizes["large", "short"])
-            ),
-        },
-    )
     return Finding(
-        judgements=judgements,
+        judgements=judged(
+            "two-by-two",
+            {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
+            | {
+                "N* of small over large d, long sequences": factor(minus(costly, middle)),
+                "N* of large d, long L, over small d, short L": factor(
+                    minus(middle, sizes["small", "short"])
+                ),
+                "N* of large d, long L, over large d, short L": factor(
+                    minus(middle, sizes["large", "short"])
+                ),
+            },
+        ),
         answer="Observed over predicted batches: "
         + ", ".join(map(shown, over.values()))
         + ". Samples observed: "
@@ -75,9 +62,9 @@ def analyse(evidence: Evidence) -> Finding:
                 over_dimensions(
                     f"{at}: L = {searches[0].problem.length}",
                     [
-                        critical_series("corners", ends[searches[0].problem.length], "dim"),
-                        critical_series("in between", searches[1:-1], "dim"),
-                        theory_series("predicted", searches, "dim", 0),
+                        critical_series("corners", ends[searches[0].problem.length]),
+                        critical_series("in between", searches[1:-1]),
+                        theory_series("predicted", searches, 0),
                     ],
                 )
                 for at, searches in (("short", short), ("long", long))

@@ -1,0 +1,26 @@
+"""Names for the arrays that are handed on in all of learning; n is a number of samples."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from recallscope.common.shapes import Bool, Float, Int64
+
+Tokens = Int64[Tensor, "n L"]
+"""The tokens of each sample."""
+Numbers = Int64[Tensor, " n"]
+"""A token, a position or a label of each sample."""
+Flags = Bool[Tensor, " n"]
+"""Yes or no for each sample."""
+Rows = Float[Tensor, "n d"]
+"""A vector of each sample, such as what was read of it."""
+Vector = Float[Tensor, " d"]
+"""One vector, such as the direction of attention."""
+Memory = Float[Tensor, "d m"]
+"""A value matrix; m is d for attention alone."""
+Scores = Float[Tensor, " V"]
+"""A number for each token of the vocabulary."""
+Bonus = Float[Tensor, ""]
+"""What the trigger adds to the score of a token."""
+KeyWeights = Float[Tensor, " V+1"]
+"""A number for each token, and last one for the trigger."""

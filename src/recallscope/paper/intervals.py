@@ -1,0 +1,130 @@
+"""Numbers with intervals of the level that is judged: from seeds, joined, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from recallscope.paper.verdict import LEVEL
+from recallscope.statistics.intervals import Interval
+
+UNKNOWN = Interval(math.nan, -math.inf, math.inf)
+"""Of what was not measured: a crash is no data point."""
+_DRAWS = 2000
+
+
+def minus(first: Interval, second: Interval) -> Interval:
+    """The difference of two numbers that were measured apart from each other."""
+    mean = first.mean - second.mean
+    return Interval(
+        mean,
+        mean - math.hypot(first.mean - first.low, second.high - second.mean),
+        mean + math.hypot(first.high - first.mean, second.mean - second.low),
+    )
+
+
+def average(intervals: Sequence[Interval]) -> Interval:
+    """The mean of numbers that were measured apart from each other."""
+    mean = math.fsum(each.mean for each in intervals) / len(intervals)
+    return Interval(
+        mean,
+        mean - math.hypot(*(each.mean - each.low for each in intervals)) / len(intervals),
+        mean + math.hypot(*(each.high - each.mean for each in intervals)) / len(intervals),
+    )
+
+
+def extreme(end: Callable[[Iterable[float]], float], intervals: Iterable[Interval]) -> Interval:
+    """The smallest (min) or the largest (max) of several numbers."""
+    return Interval(*map(end, zip(*intervals, strict=True)))
+
+
+def moved(interval: Interval, by: float) -> Interval:
+    """An interval with a number added to it."""
+    return Interval(*(end + by for end in interval))
+
+
+def factor(log: Interval) -> Interval:
+    """The number itself of one whose logarithm was measured; open ends stay open.
+
+    >>> factor(Interval(0.0, -math.inf, math.inf))
+    Interval(mean=1.0, low=-inf, high=inf)
+    """
+    return Interval(*(end if math.isinf(end) else math.exp(end) for end in log))
+
+
+def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """The mean of independent numbers, one a seed, with Student's interval.
+
+    >>> mean, low, high = mean_over([1.0, 1.1, 0.9, 1.0])
+    >>> round(mean, 3), low < 1 < high
+    (1.0, True)
+    """
+    if not len(values):
+        return UNKNOWN
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Interval(mean, -math.inf, math.inf)
+    reach = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    return Interval(mean, float(mean - reach), float(mean + reach))
+
+
+def drawn_again(
+    number: Callable[[Sequence[Any]], float], seeds: Sequence[Any], level: float = LEVEL
+) -> Interval:
+    """A number made of all seeds together, with an interval from drawing the seeds again.
+
+    Draws in which it is not defined are left out.
+
+    >>> found = drawn_again(lambda values: float(np.mean(values)), [1.0, 2.0, 3.0, 4.0] * 8)
+    >>> found.low < found.mean == 2.5 < found.high
+    True
+    """
+    whole = number(seeds) if len(seeds) else math.nan
+    if math.isnan(whole):
+        return UNKNOWN
+    random = np.random.default_rng(0)
+    draws = [
+        number([seeds[at] for at in random.integers(len(seeds), size=len(seeds))])
+        for _ in range(_DRAWS)
+    ]
+    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(whole, float(low), float(high))
+
+
+def interval_row(name: str, interval: Interval) -> dict[str, Any]:
+    """A number as cells of a table: its mean under a name, and its ends."""
+    return {name: interval.mean, "low": interval.low, "high": interval.high}
+
+
+def shown(interval: Interval, digits: int = 2) -> str:
+    """A number with its interval, for a sentence.
+
+    >>> shown(Interval(-1.416, -1.6, -1.2))
+    '−1.42 (−1.60 to −1.20)'
+    """
+    return _in_words(interval, lambda end: f"{end:.{digits}f}".replace("-", "−"))
+
+
+def count_shown(interval: Interval) -> str:
+    """A large number with its interval, rounded to what is known of it.
+
+    >>> count_shown(Interval(1234.5, 1000.2, math.inf))
+    '1,230 (above 1,000)'
+    """
+    return _in_words(interval, lambda end: f"{float(f'{end:.3g}'):,.0f}")
+
+
+def _in_words(interval: Interval, text_of: Callable[[float], str]) -> str:
+    mean, low, high = interval
+    if math.isnan(mean):
+        return "unknown"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{text_of(mean)} ({text_of(low)} to {text_of(high)})"
+    if math.isfinite(low) or math.isfinite(high):
+        end = f"above {text_of(low)}" if math.isfinite(low) else f"below {text_of(high)}"
+        return f"{text_of(mean)} ({end})"
+    return f"{text_of(mean)} (unknown)"

@@ -1,0 +1,64 @@
+"""Series and panels of the figures of claims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from recallscope.measurement.critical import CriticalSearch
+from recallscope.paper.analysis import log_size
+from recallscope.paper.intervals import factor
+from recallscope.results.panels import Kind, Panel, Series
+from recallscope.statistics.intervals import Interval
+
+
+def _dimension(search: CriticalSearch) -> float:
+    return float(search.problem.dim)
+
+
+def critical_series(
+    label: str,
+    searches: Sequence[CriticalSearch],
+    colour: int | None = None,
+    x: Callable[[CriticalSearch], float] = _dimension,
+) -> Series:
+    """Critical sizes over the dimension or another number of their problems, with 95 % bars."""
+    points = [(x(search), factor(log_size(search, 0.95))) for search in searches]
+    return measured_series(label, points, colour)
+
+
+def theory_series(label: str, searches: Sequence[CriticalSearch], colour: int) -> Series:
+    """What the closed forms say over the dimension, where they reach the target."""
+    known = [search for search in searches if search.theory is not None]
+    sizes = [float(search.theory or 0) for search in known]
+    return Series(label, Kind.THEORY, list(map(_dimension, known)), sizes, colour=colour)
+
+
+def measured_series(
+    label: str, points: Iterable[tuple[Any, Interval]], colour: int | None = None
+) -> Series:
+    """Points with bars; what is not known is left out."""
+    known = [(x, *interval) for x, interval in points if not math.isnan(interval.mean)]
+    x, y, low, high = ([each[place] for each in known] for place in range(4))
+    return Series(label, Kind.MEASURED, x, y, low, high, colour)
+
+
+def over_dimensions(title: str, series: Sequence[Series], y: str = "N*, samples") -> Panel:
+    """Critical sizes over the dimension, both on logarithmic axes."""
+    return Panel(title=title, x="d, dimensions", y=y, log_x=True, log_y=True, series=series)
+
+
+def compared_with_theory(
+    title: str, searches: Mapping[str, Sequence[CriticalSearch]], y: str = "N*, samples"
+) -> Panel:
+    """Critical sizes over the dimension by label, each with the closed forms in its colour."""
+    series = [
+        part
+        for place, (label, here) in enumerate(searches.items())
+        for part in (
+            critical_series(label, here, place),
+            theory_series(f"closed forms, {label}", here, place),
+        )
+    ]
+    return over_dimensions(title, series, y)
