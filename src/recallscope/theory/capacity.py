@@ -255,7 +255,7 @@ def solve(
     if len(reasons) == len(known):
         raise NoLawError(reasons[0])
     most = max(known.values())
-    closest = next(size for size in order if known.get(size, 0.0) >= 0.999 * most)
+    closest = next(size for size, found in known.items() if found >= 0.999 * most)
     (prediction,) = predict_problems(
         [problem.replace(**{quantity: closest if value is None else value})],
         given._replace(details=True, progress=lambda done, total: None),
