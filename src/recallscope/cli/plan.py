@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.cli.options import Asked, Page, takes
-from recallscope.cli.output import output_from
-from recallscope.cli.tables.output import print_table, say
+from recallscope.cli.output import output_from, print_table, say
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
