@@ -11,6 +11,7 @@ import typer
 from recallscope.cli import output
 from recallscope.cli.options import Accuracy, Asked, LawName, QuantityIfAny, Seeds, Target, takes
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import axis_field
@@ -19,7 +20,6 @@ from recallscope.theory.choosing import choose, law_named
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.theory.budgets import Allocation
     from recallscope.theory.capacity import Solution
     from recallscope.theory.lower_bound import Bound
@@ -47,7 +47,6 @@ def predict(asked: Asked, law: LawName = None) -> int:
         --embedding structured --field common_mean=0.7
     """
     from recallscope.api.predict import predict as find
-    from recallscope.cli.progress import ProgressDisplay
 
     to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
@@ -104,8 +103,6 @@ def solve(
       recallscope solve --within parameters=1e5 --vocab 512 --samples 8192 --length 16
     """
     from recallscope.api import theory
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
     from recallscope.theory.budgets import FREE, budget_from
 
     if quantity is None and within is None:
@@ -123,7 +120,7 @@ def solve(
         return 0
     target_of = quantity, found.target, found.accuracy
     to.show(found, _print_solution, lambda: if_trained(problem, *target_of))
-    return 0 if found.status is Status.OK else 1
+    return 0 if found.status == "ok" else 1
 
 
 @takes("problem", "output")
@@ -156,7 +153,6 @@ def check(asked: Asked, seeds: Seeds = "16") -> int:
       recallscope check --embedding structured --field spectrum=1
     """
     from recallscope.api.check import check as measure
-    from recallscope.cli.progress import ProgressDisplay
 
     to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)

@@ -19,7 +19,6 @@ import numpy as np
 
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
-from recallscope.measurement.search_range import search_range
 from recallscope.parts.axes import SIZES, axis_field, axis_value
 from recallscope.problem import (
     LARGEST_SEED,
@@ -39,7 +38,14 @@ from recallscope.record import (
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import Solution, check_has, no_solution, possible_range, solve
+from recallscope.theory.capacity import (
+    Solution,
+    check_has,
+    no_solution,
+    possible_range,
+    solve,
+    usual_range,
+)
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -429,6 +435,22 @@ class CriticalSearch:
             ends = {"accuracy": mean, "low": low, "high": high}
             points.append({"size": self._value(at)} | counts | ends)
         return points
+
+
+def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
+    """The values to look at if none are given: wide, and bounded so that no run takes for ever."""
+    if quantity not in SIZES:
+        return usual_range(axis_field(quantity, problem.parts()))
+    vocab = problem.vocab
+    low, high = {
+        "samples": (2, 256 * vocab),
+        "dim": (4, 8 * vocab),
+        "width": (8, 64 * vocab),
+        "vocab": (2, 1 << 14),
+        "length": (2, 1 << 12),
+    }[quantity]
+    smallest, largest = possible_range(problem, quantity)
+    return max(low, smallest), min(high, largest)
 
 
 def all_but(quantity: str, problem: Problem) -> dict[str, Any]:

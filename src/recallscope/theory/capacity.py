@@ -216,11 +216,8 @@ def solve(
     known: dict[float, float] = {}
 
     def look_at(some: Sequence[float]) -> None:
-        def progress(done: float, total: float, before: int = len(known)) -> None:
-            given.progress(min(before + done / total, looks), looks)
-
         asked = [resized(problem, quantity, size) for size in some]
-        answers = chosen.predict(asked, given._replace(progress=progress))
+        answers = chosen.predict(asked, given._part(len(known), 1, looks))
         for size, answer in zip(some, answers, strict=True):
             if answer.reason is not None and not any(known.values()):
                 reasons.append(answer.reason)
