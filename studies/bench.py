@@ -27,7 +27,7 @@ from torch import Tensor
 from turns import FEWEST_TURNS, Ratio, load_average, take_turns
 
 from recallscope import Instance, Problem, ProblemError, Threads, learn, predict_cost
-from recallscope.cli.tables.output import print_table
+from recallscope.cli.output import print_table
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import available_cores, machine_memory

@@ -197,7 +197,7 @@ def test_an_array_of_a_negative_length_is_refused(tmp_path):
 
 
 def test_json_has_no_number_that_is_none(capsys):
-    from recallscope.cli.tables.output import print_json
+    from recallscope.cli.output import print_json
 
     print_json({"a": [float("nan"), {"b": float("-inf")}, (1.5,)], "c": "inf"})
     assert json.loads(capsys.readouterr().out) == {"a": [None, {"b": None}, [1.5]], "c": "inf"}

@@ -18,7 +18,7 @@ from claims_page import DOCS, page
 from browser import browser, open_tab
 from conftest import recallscope as command_line
 from made_up_report import FACTS
-from recallscope.cli.tables.paper import print_finding
+from recallscope.cli.paper import print_finding
 from recallscope.paper.bundle import (
     BUNDLE,
     bundled_evidence,

@@ -15,7 +15,7 @@ import pytest
 
 from problems import SMALL_SWEEP
 from recallscope import Store
-from recallscope.cli.tables.sweeps import print_estimate
+from recallscope.cli.sweep import print_estimate
 from recallscope.sweeps.estimate import Estimate
 
 LONG = """

@@ -17,9 +17,9 @@ from safetensors.torch import save_file
 
 from recallscope import Problem, Store, run
 from recallscope.cell import Cell, Settings
+from recallscope.cli.output import print_table
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.tables.output import print_table
-from recallscope.cli.tables.run import print_run
+from recallscope.cli.run import print_run
 from recallscope.experiment.run import failed_record
 from recallscope.measurement.run_result import RunResult
 from recallscope.store.keys import CellKeys

@@ -32,6 +32,7 @@ from recallscope.theory.accuracy import (
     analyse,
     on_sphere,
 )
+from recallscope.theory.law import Answer, Law
 from recallscope.theory.laws import three_step
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
@@ -451,6 +452,23 @@ def test_solving_for_locking() -> None:
     problem = Problem(vocab=1000, samples=1, dim=64, length=200)
     lock = solve(problem, "samples", 0.9, "lock_accuracy").value
     assert predict(problem.replace(samples=lock)).lock_accuracy == pytest.approx(0.9, abs=0.01)
+
+
+def test_solving_a_law_whose_best_size_is_between_those_looked_at_first() -> None:
+    def answer(samples: float) -> Answer:
+        recall = 0.1 if samples < 32 else 0.9 if samples < 40 else 0.6
+        return Answer(accuracies={"recall_accuracy": recall})
+
+    law = Law(
+        applies=lambda problem: None,
+        predict=lambda problems, given: [answer(each.samples) for each in problems],
+        kind="derived",
+        seconds=lambda problem: 1.0,
+        step=40.0,
+        name="peaked",
+    )
+    problem = Problem(vocab=512, samples=1, dim=64, length=32)
+    assert solve(problem, "samples", 0.5, law=law).value == 32
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from recallscope.cli import output
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import Accuracy, Asked, Seed, Seeds, Yes, one_of, takes
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
-from recallscope.cli.tables.measurement import print_ablations
-from recallscope.common.formatting import printable
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.record import Status, accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.measurement.ablation import Ablations
 
 _ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
@@ -37,14 +38,13 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
-    to, changes = output_from(asked.output), names or []
+    to, changes = output.output_from(asked.output), names or []
     no_arrays(asked.problem, "are not ablated; compare them with recallscope run")
     problem = problem_from(**asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests), place_from(asked.where)
     from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
@@ -52,9 +52,33 @@ def ablate(
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(problem, changes, accuracy, progress=display.update, **how)
-    to.show(found, print_ablations)
-    for record in found.records:
-        if record.reason:
-            print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
+    to.show(found, _print_ablations)
+    output.print_reasons(found.records)
     failed = any(record.status is Status.FAILED for record in found.records)
     return 1 if failed or not any(each.pairs for each in found.results) else 0
+
+
+def _print_ablations(ablations: Ablations) -> None:
+    found = ablations.results
+    output.print_problem(ablations.problem)
+    rows = []
+    for each in found:
+        name, a, b, _ = each.ablation
+        means = (output.number(mean and mean.mean, ".3f") for mean in (each.a, each.b))
+        seen = each.difference and "{:+.3f}\n{:+.3f} to {:+.3f}".format(*each.difference)
+        rows.append((f"{name}\n{a.label} → {b.label}", *means, seen, each.verdict))
+    output.print_table(("ablation", "A", "B", "B − A, 95 % interval", "verdict"), rows, slice(1, 4))
+    for each in found:
+        name = each.ablation.name
+        output.say(
+            each.ablation.note and f"{name}: {each.ablation.note}.",
+            each.verdict == "no difference seen"
+            and f"{name}: a difference of up to {each.largest:.3f} is not excluded.",
+            (each.failed or each.infeasible)
+            and f"{name}: {each.failed} pairs with a failed and {each.infeasible} with an "
+            "infeasible run are left out.",
+        )
+    print(
+        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
+        f"{max(each.tests for each in found)} fresh samples each."
+    )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import output_from
+from recallscope.cli.output import output_from, print_table
+from recallscope.cli.progress import ProgressDisplay
+from recallscope.common.formatting import printable
+
+if TYPE_CHECKING:
+    from recallscope.audits.audit import Audit, CheckpointAudit
+
+_MOST_LISTED = 5  # tokens in a line
 
 
 @takes("output", "audit")
@@ -39,8 +46,6 @@ def audit(
     """
     # Loads numpy, which the list of commands does without.
     from recallscope.api.audit import audit as look
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.cli.tables.audit import print_audit
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)
@@ -49,4 +54,42 @@ def audit(
         found = look(*what, **asked.audit, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, print_audit)
+    to.show(found, _print_audit)
+
+
+def _print_audit(found: Audit) -> None:
+    from recallscope.audits import sentences, summary_tables
+
+    if len(found.checkpoints) > 1:
+        print_table(summary_tables.COMPARED, summary_tables.comparison_table(found), slice(2, None))
+        for each in found.checkpoints[: 2 * (len(found.checkpoints) == 2)]:
+            print(f"{printable(each.name)}: {sentences.headline(each.facts)}")
+    else:
+        _print_one(found.checkpoints[0])
+    print(sentences.NOT_SAID)
+
+
+def _print_one(found: CheckpointAudit) -> None:
+    from recallscope.audits import sentences, summary_tables
+
+    print(sentences.headline(found.facts))
+    for sentence in sentences.to_do(found.facts, found.tables[0].dim):
+        print(sentence)
+    print_table(
+        ("facts, by the share recalled", *summary_tables.SHARE_NAMES),
+        summary_tables.facts_table(found),
+    )
+    print(sentences.FACT)
+    print(sentences.HOW_GOOD)
+    if found.measured:
+        print_table(
+            ("experiments on rows of it", *summary_tables.SHARE_NAMES),
+            summary_tables.measured_table(found),
+        )
+    head = [f"{table.name} ({table.role})" for table in found.tables]
+    print_table(("", *head), summary_tables.statistics_table(list(found.tables)))
+    for table in found.tables:
+        print(sentences.rows_left_out(table.rows, table.unused, table.called_unused))
+        for called, listed in summary_tables.worst_tokens(table):
+            tokens = ", ".join(f"{token} {value}" for token, value in listed[:_MOST_LISTED])
+            print(f"{table.role}, {called}: {tokens}")

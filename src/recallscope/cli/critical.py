@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
 from recallscope.cli.options import Asked, Quantity, Yes, takes
-from recallscope.cli.output import output_from
+from recallscope.cli.output import capital, output_from, print_extrapolated, print_problem, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
-from recallscope.cli.tables.measurement import print_critical
-from recallscope.cli.theory import if_trained
+from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.theory import if_trained, print_solved_if_trained
 from recallscope.common.csv_files import number_or_text
+from recallscope.theory.scope import exposures, scope
+
+if TYPE_CHECKING:
+    from recallscope.measurement.critical_size import CriticalSize
 
 
 @takes("problem", "search", "tests", "where", "output", arrays=True)
@@ -44,12 +48,48 @@ def critical(
         how["seeds_passing"] = number_or_text(seeds_passing)
     place = place_from(asked.where)
     from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
 
     check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):
         found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
     target_of = quantity, found.target, found.accuracy
-    to.show(found, print_critical, lambda: if_trained(problem, *target_of))
-    return 0 if found.status is Status.OK else 1
+    to.show(found, _print_critical, lambda: if_trained(problem, *target_of))
+    return 0 if found.status == "ok" else 1
+
+
+def _print_critical(found: CriticalSize) -> None:
+    print_solved_if_trained(found.problem, found.quantity, found.target, found.accuracy)
+    print_problem(found.problem, found.quantity)
+    if found.value is None:
+        result = f"{found.status}: {found.reason}."
+    else:
+        low, high = (
+            "outside of the range" if end is None else end for end in (found.low, found.high)
+        )
+        what = f"{found.accuracy.replace('_', ' ')} crosses {found.target:g}"
+        if found.seeds_passing is not None:
+            what = f"{100 * found.seeds_passing:g} % of seeds reach {found.target:g}"
+        result = (
+            f"{found.quantity} = {found.value}, where {what} (95 % interval from {low} to {high}); "
+            f"{exposures(found.problem.replace(**{found.quantity: found.value}))}"
+        )
+    predicted = "not at any size" if found.theory is None else found.theory
+    say(
+        scope(found.problem),
+        result,
+        f"{capital(found.without_theory)}."
+        if found.without_theory
+        else f"Predicted by closed forms: {predicted}.",
+    )
+    if not found.without_theory:
+        print_extrapolated(found.predicted_at)
+    ends = "" if found.ended is None else f": {found.ended}"
+    say(
+        f"From {found.evaluations} runs, each with a seed of its own{ends}.",
+        found.all_or_nothing
+        and f"Seeds are all-or-nothing here: {found.all_or_nothing}."
+        + (" --seeds-passing 0.9 searches for where nine in ten do." * (not found.seeds_passing)),
+        (found.failures or found.infeasible)
+        and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+        "they are left out.",
+    )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from recallscope.cli.options import Json
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.output import print_json
 
 
 def explore(

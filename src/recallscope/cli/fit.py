@@ -8,14 +8,18 @@ import typer
 
 from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.output import output_from
+from recallscope.cli.output import number, output_from, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
-from recallscope.cli.tables.measurement import print_law
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.measurement.scaling import Scaling
+    from recallscope.statistics.expected_law import ExpectedLaw
+    from recallscope.statistics.power_law import Separable
+
+_POOR = 0.05  # the p-value below which critical sizes scatter by more than their errors
 
 
 @options.takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
@@ -45,7 +49,7 @@ def fit(
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
         found = _measure(asked, powers, yes)
-    to.show(found, print_law)
+    to.show(found, _print_law)
     return 1 if found.law.status is FitStatus.UNDETERMINED else 0
 
 
@@ -77,10 +81,55 @@ def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scali
     how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
     place = place_from(asked.where)
     from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
-    from recallscope.cli.progress import ProgressDisplay
 
     searches = sum(len(axis.values) for axis in axes)
     check_time_of_searches(problem, quantity, searches, how, settings, asked.where, yes)
     how |= settings | place
     with ProgressDisplay("searches") as display, resumable(place["store"]):
         return measure(problem, quantity, axes, **how, expect=powers, progress=display.update)
+
+
+def _print_law(found: Scaling) -> None:
+    from recallscope.statistics.power_law import FitStatus
+
+    law = found.law
+    fitted = law.status is not FitStatus.UNDETERMINED
+    rows = []
+    for name, power in law.exponents.items():
+        value, ends = f"{power.value:.3f}", f"{power.low:.3f} to {power.high:.3f}"
+        predicted = number(found.theory.get(name), ".3f")
+        rows.append((name, *((value, ends) if fitted else (None, None)), predicted))
+    print(
+        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
+        f"from {law.reached} critical sizes and {law.bounds} bounds:"
+    )
+    print_table(("size", "exponent", "95 % interval", "closed forms"), rows)
+    lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
+    say(
+        f"{law.status}: {law.status.advice}",
+        lost and f"{lost} searches failed or were infeasible and are left out.",
+        fitted
+        and f"Goodness of fit: p = {law.p_value:.2g}; "
+        + (
+            f"scatter beyond their errors: {law.scatter:.1%}."
+            if law.p_value < _POOR
+            else "the critical sizes scatter no more than their errors."
+        ),
+    )
+    if (test := found.expected) is not None:
+        told = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
+        say(f"Expected exponents, {told}: {_verdict(test)} (joint test, p = {test.p_value:.2g}).")
+    if (rival := law.separable) is not None:
+        depends = f"That {found.quantity} depends on none of these"
+        say(f"{depends}: {_verdict(rival)} (p = {rival.p_value:.2g}).")
+    if found.collapse is not None:
+        raw, by_law, own, seeds = found.collapse
+        say(
+            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
+            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
+            f"size; {seeds:.3f} about each one's own curve."
+        )
+
+
+def _verdict(test: ExpectedLaw | Separable) -> str:
+    return "rejected" if test.rejected else "not rejected"

@@ -264,9 +264,7 @@ _SWEEP = {
 }
 _TRAIN = {
     "seed": (Seed, "0"),
-    "test_samples": _text("COUNT", "Fresh samples to test on.", "4096"),
-    "dtype": (Dtype, "float32"),
-    "device": (Device, "cpu"),
+    **{name: option for name, option in _TESTS.items() if name != "engine"},
     "checkpoint": _text("FILE", "Resume from it, and save to it every few seconds."),
 }
 _RECORDS = {

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.cli.tables.output import print_json
+from recallscope.cli.terminal import console, printable_lines
 from recallscope.common.csv_files import number_or_text
-from recallscope.problem import ProblemError, shown
+from recallscope.common.formatting import printable
+from recallscope.common.plain import finite
+from recallscope.problem import Problem, ProblemError, shown
 
 if TYPE_CHECKING:
+    from recallscope.record import Record
     from recallscope.results.result import Result
 
 _NARROWEST, _WIDEST = 2.0, 20.0  # inches
@@ -71,3 +76,83 @@ def _inches(width: str | None) -> float | None:
             f"the width of a figure is {_NARROWEST:g} to {_WIDEST:g} inches, not {shown(inches)}"
         )
     return float(inches)
+
+
+def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
+    """JSON has neither infinity nor NaN: what is no number is null."""
+    try:
+        print(json.dumps(document, indent=2, allow_nan=False))
+    except ValueError:  # seldom, so that the document is gone through only then
+        print(json.dumps(finite(document), indent=2, allow_nan=False))
+
+
+def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *found: Any) -> None:
+    """One JSON document for programs, or what people read."""
+    if as_json:
+        print_json(document)
+    else:
+        print_it(*found)
+
+
+def say(*sentences: object) -> None:
+    """Print each sentence that there is; `lost and f"{lost} are lost."` is none if none is lost."""
+    for each in sentences:
+        if each:
+            print(each)
+
+
+def capital(sentence: str) -> str:
+    """With a capital letter, the others as they are."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def print_problem(problem: Problem, sought: str | None = None) -> None:
+    """The fields of a problem, without a size that is sought and so has no value."""
+    given = ", ".join(
+        f"{name}={value}"
+        for name, value in problem.to_dict().items()
+        if value is not None and name != sought
+    )
+    print(given)
+
+
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[object] | None], right: slice = slice(1, None)
+) -> None:
+    """A table, with the columns of numbers to the right; a cell that is None is a dash.
+
+    A line is drawn where a row is None.
+    """
+    from rich.table import Table  # here: what is only asked for help does not wait for it
+
+    table = Table(*map(printable_lines, head), show_header=any(head))
+    table.columns[0].overflow = "fold"
+    for column in table.columns[right]:
+        column.justify = "right"
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
+            cells = ("–" if cell is None else str(cell) for cell in row)
+            table.add_row(*map(printable_lines, cells))
+    console().print(table)
+
+
+def number(value: float | None, digits: str) -> str | None:
+    """A number with so many digits, for a cell of a table; None stays None."""
+    return None if value is None else f"{value:{digits}}"
+
+
+def print_reasons(records: Iterable[Record]) -> None:
+    """Say why runs are not ok, next to the result."""
+    for record in records:
+        if record.reason:
+            print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
+
+
+def print_extrapolated(problems: Iterable[Problem], called: str = "") -> None:
+    """Say where closed forms are used outside of what they were compared with, if anywhere."""
+    from recallscope.theory.choosing import say_extrapolated
+
+    if said := say_extrapolated(problems, called):
+        print(f"{said}. The law was not compared with experiments there.")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import resumable, workers_from
 from recallscope.cli.options import Asked, Command, Json, command_group, one_of, takes
-from recallscope.cli.tables.output import print_either, print_json
-from recallscope.cli.tables.paper import print_claims, print_finding
+from recallscope.cli.output import print_either, print_json, print_table
+from recallscope.cli.terminal import console, printable_lines
 
 if TYPE_CHECKING:
     from recallscope.cli.progress import ProgressDisplay
@@ -57,7 +58,7 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
     without_titles = [
         {name: value for name, value in each.items() if name != "title"} for each in listed
     ]
-    print_either(as_json, without_titles, print_claims, listed)
+    print_either(as_json, without_titles, _print_claims, listed)
 
 
 @app.command(cls=Command)
@@ -167,3 +168,55 @@ def _print_findings(found: list[tuple[Claim, Finding | None]], as_json: bool) ->
         return
     for claim, each in found:
         print_finding(claim, each)
+
+
+def _print_claims(claims: list[dict[str, Any]]) -> None:
+    """Each claim with its title, its verdict, and how its predictions fared; then what to know."""
+    from recallscope.paper.verdict import Verdict, tally
+
+    rows: list[tuple[object, ...] | None] = []
+    of_paper, others = (
+        [each for each in claims if each["of_the_paper"] is by] for by in (True, False)
+    )
+    for group in (of_paper, others):
+        for claim in group:
+            held = sum(each["verdict"] == "supported" for each in claim["evidence"])
+            fared = f"{held} of {len(claim['evidence'])}" if claim["evidence"] else None
+            rows.append((claim["name"], claim["title"], claim["verdict"], fared))
+        rows.append(None)
+    print_table(("name", "claim", "verdict", "hold"), rows, right=slice(0))
+    verdicts = ([Verdict(each["verdict"]) for each in group] for group in (of_paper, others))
+    caveats = [f"{each['name']}: {each['caveat']}" for each in claims if each["caveat"]]
+    hold = "hold: how many of a claim's predictions are supported."
+    abstract = sum(each["from_abstract"] for each in of_paper)
+    for text in (hold, tally(next(verdicts), next(verdicts), abstract), *caveats):
+        print(textwrap.fill(text, 80))
+
+
+def print_finding(claim: Claim, found: Finding | None) -> None:
+    """A claim, what was found, and each prediction with its interval."""
+    from recallscope.common.formatting import format_number, format_range
+    from recallscope.paper.verdict import LEVEL
+
+    shown = console()
+    verdict = "not yet measured" if found is None else found.verdict
+    shown.print(f"\n{claim.title}: {verdict}", style="bold")
+    shown.print(claim.statement)
+    if claim.caveat:
+        shown.print(claim.caveat)
+    if found is None:
+        return
+    rows = [
+        (each.what, format_number(mean), format_range(low, high), each.expected, each.verdict)
+        for each in found.judgements
+        for mean, low, high in [each.measured]
+    ]
+    interval_of = f"{100 * LEVEL:g} % interval"
+    head = ("prediction", "measured", interval_of, "expected range", "verdict")
+    print_table(head, rows, right=slice(0))
+    shown.print(printable_lines(found.answer))
+    for text in (found.in_practice, found.untestable and f"Not testable: {found.untestable}"):
+        if text:
+            shown.print(printable_lines(text))
+    if found.lost:
+        shown.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")

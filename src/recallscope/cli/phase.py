@@ -20,15 +20,17 @@ from recallscope.cli.options import (
     refuse_all_but,
     takes,
 )
-from recallscope.cli.output import output_from
-from recallscope.cli.tables.measurement import print_phase, print_phase_map
+from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
+from recallscope.parts.axes import axes_of, axis_field
 from recallscope.problem import ProblemError
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
     from recallscope.measurement.axis import Axis
-    from recallscope.measurement.phase_diagram import PhaseDiagram
+    from recallscope.measurement.phase_diagram import PhaseDiagram, PhaseDiagrams
+    from recallscope.theory.phase_map import PhaseMap
 
 _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms: more take some seconds
@@ -72,11 +74,10 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
-        from recallscope.cli.progress import ProgressDisplay
 
         with ProgressDisplay("phase") as display:
             found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
-        to.show(found_map, print_phase_map)
+        to.show(found_map, _print_map)
         return 0
     else:
         found = [
@@ -88,13 +89,12 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
                 yes,
             )
         ]
-    to.show(PhaseDiagrams(diagrams=found), print_phase)
+    to.show(PhaseDiagrams(diagrams=found), _print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
 
 def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, Axis]:
     from recallscope.measurement.axis import parse_axis
-    from recallscope.parts.axes import axes_of
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
@@ -118,7 +118,6 @@ def _measure(
     (count, first), place = seeds, place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.phase import check_plan, plan
 
     check_plan(problem, *axes, count)
@@ -128,3 +127,67 @@ def _measure(
     how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
         return measure(problem, *axes, count, target, accuracy, progress=display.update, **how)
+
+
+def _print_map(found: PhaseMap) -> None:
+    """The noises that bind, and where: the plane itself is in the figure and the table."""
+    print(f"{found!r}.")
+    bound = [row for row in found.rows() if row["term"] is not None]
+    named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
+    counted = [(name, named.count(name)) for name in sorted(set(named), key=named.count)]
+    if counted:  # a law may have no noises
+        print_table(("what binds", "points"), counted[::-1])
+    print_extrapolated(found.corners, "corners")
+
+
+def _print_phase(found: PhaseDiagrams) -> None:
+    for diagram in found.diagrams:
+        _print_diagram(diagram)
+
+
+def _print_diagram(diagram: PhaseDiagram) -> None:
+    from recallscope.measurement.phase_diagram import TOLERANCE
+
+    print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
+    if diagram.no_boundary:
+        say(f"{capital(diagram.no_boundary)}.")
+    else:
+        _print_boundary(diagram)
+    if diagram.without_theory:
+        cells = f"{diagram.known} cells were measured, of {diagram.seeds} seeds each."
+        say(f"{capital(diagram.without_theory)}. {cells}")
+    else:
+        share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
+        say(
+            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
+            "each."
+        )
+        print_extrapolated(diagram.problems)
+    lost = diagram.failed or diagram.infeasible
+    said = f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible"
+    say(lost and f"{said}; they are left out.")
+
+
+def _print_boundary(diagram: PhaseDiagram) -> None:
+    field = axis_field(diagram.y.name, diagram.problem.parts())
+    digits = ".0f" if type(field.default) is int else ".3g"
+    kind = diagram.accuracy.replace("_", " ")
+    rows = []
+    first, last = diagram.y.values[0], diagram.y.values[-1]
+    for x, found, predicted in zip(
+        diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
+    ):
+        low = f"under {first}" if found.low is None else f"{found.low:{digits}}"
+        high = f"over {last}" if found.high is None else f"{found.high:{digits}}"
+        measured = found.status if found.value is None else f"{found.value:{digits}}"
+        ends = f"{low} to {high}"
+        if found.low is None and found.high is None:
+            ends = "unknown"
+        elif found.value is None:
+            ends = f"over {low}" if found.high is None else f"under {high}"
+        theory = "none" if predicted is None else predicted
+        rows.append((x, measured, ends, None if diagram.without_theory else theory))
+    head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")
+    print_table(head, rows, right=slice(None))
+    print(f"The {diagram.y.name} at which {kind} crosses {diagram.target:g}.")

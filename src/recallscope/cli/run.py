@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from
 from recallscope.cli.options import Asked, Seed, Seeds, Yes, takes
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
-from recallscope.cli.tables.run import print_run
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
+from recallscope.learning.training.ended import how_many_ended
 from recallscope.parts.naming import find_part
+
+if TYPE_CHECKING:
+    from recallscope.measurement.run_result import RunResult
+    from recallscope.record import Record
+
+_COLUMNS = {
+    "lock": "lock_accuracy",
+    "recall": "recall_accuracy",
+    "one step": "one_step_accuracy",
+    "signal": "score_signal",
+    "noise": "score_noise",
+    "cos(α, t)": "trigger_cosine",
+}
 
 
 @takes("problem", "tests", "where", "output", arrays=True)
@@ -21,12 +38,11 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    to = output_from(asked.output)
+    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
     from recallscope.api.run import run as measure  # with torch, after what may be mistaken
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import run as experiment
     from recallscope.learning.cost import predict_cost
 
@@ -45,3 +61,48 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
         found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
     to.show(found, print_run)
     return 0 if found.ok else 1
+
+
+def print_run(found: RunResult) -> None:
+    problem, records, summary = found.problem, found.records, found.summary
+    made = records[0].provenance
+    output.print_problem(problem)
+    print(
+        f"key {problem.key}, {made.engine} engine, {made.dtype}, "
+        f"{sum(record.provenance.elapsed_seconds for record in records):.2f} s"
+    )
+    rows = []
+    for record in records:
+        cells = (output.number(getattr(record, name), ".3f") for name in _COLUMNS.values())
+        rows.append((record.seed, record.status, *cells))
+    output.print_table(("seed", "status", *_COLUMNS), rows, right=slice(2, None))
+    output.print_reasons(records)
+    tested = [record for record in records if record.test_samples]
+    for name, mean in summary.items():
+        print(
+            f"{name.replace('_', ' '):18} {mean.mean:.4f}  "
+            f"(95 % interval {mean.low:.4f} to {mean.high:.4f})"
+        )
+    _print_metrics(records)
+    if tested:
+        seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
+        print(
+            f"Intervals are for the mean over all seeds, from {seeds} "
+            f"tested on {tested[0].test_samples} fresh samples each."
+        )
+
+
+def _print_metrics(records: Sequence[Record]) -> None:
+    """Means of numbers; of lists that there are any."""
+    lists = []
+    for name in dict.fromkeys(name for record in records for name in record.metrics):
+        values = [record.metrics[name] for record in records if name in record.metrics]
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        if name == "ended":
+            print(f"{name:18} {how_many_ended(numbers)}")
+        elif numbers:
+            print(f"{name:18} {sum(numbers) / len(numbers):.4g}")
+        else:
+            lists.append(name)
+    if lists:
+        print(f"Lists of numbers, with --json: {', '.join(lists)}.")

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
-from recallscope.cli.options import Asked, Yes, takes
-from recallscope.cli.output import Output, output_from
-from recallscope.cli.tables.measurement import print_searches
-from recallscope.cli.tables.output import print_either, print_json
-from recallscope.cli.tables.sweeps import print_estimate, print_sweep
+from recallscope.cli.options import SIZES, Asked, Yes, takes
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.formatting import format_bytes, format_duration
 from recallscope.problem import ProblemError, whole_number
 
 if TYPE_CHECKING:
+    from recallscope.measurement.critical_size import CriticalSize
     from recallscope.record import Record
     from recallscope.sweeps.estimate import Estimate
     from recallscope.sweeps.spec import Sweep
     from recallscope.sweeps.sweep import SweepProgress
+    from recallscope.sweeps.sweep_result import SweepResult
 
 
 _MOST_TOLD = 5  # cells that are not ok
@@ -37,7 +38,7 @@ def _print_schema(wanted: bool) -> None:
     if wanted:
         from recallscope.sweeps.spec import schema
 
-        print_json(schema())
+        output.print_json(schema())
         raise typer.Exit
 
 
@@ -71,7 +72,7 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    to, spec, where = output_from(asked.output), read_sweep(file), asked.where
+    to, spec, where = output.output_from(asked.output), read_sweep(file), asked.where
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     shards, part, dry_run, fail_fast = asked.sweep.values()
@@ -84,7 +85,6 @@ def sweep(
         return _searches(plan, dry_run, to)
     if dry_run:
         return _print_estimate(plan, to.as_json)
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # of a large sweep, an estimate takes a while
@@ -106,7 +106,7 @@ def sweep(
             progress=show,
             callback=_teller(display, where["store"]),
         )
-    to.show(found, print_sweep)
+    to.show(found, _print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -139,14 +139,12 @@ def _print_estimate(plan: _Plan, as_json: bool) -> int:
     found = _estimated(plan, measured_pace(plan.spec.settings.dtype))
     place, executor = plan.where["store"], plan.where["executor"]
     document = {"store": place, "executor": executor, "part": plan.part} | found._asdict()
-    print_either(as_json, document, print_estimate, executor, found, plan.part)
+    output.print_either(as_json, document, print_estimate, executor, found, plan.part)
     return 0
 
 
-def _searches(plan: _Plan, dry_run: bool, to: Output) -> int:
+def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
     from recallscope.api.sweep import sweep as search
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
 
     spec, where = plan.spec, plan.where
     if plan.cut is not None:
@@ -156,12 +154,12 @@ def _searches(plan: _Plan, dry_run: bool, to: Output) -> int:
         most = sum(search.budget for search in searches)
         said = f"{len(searches)} searches of at most {most} runs in all."
         document = {"searches": len(searches), "most_cells": most}
-        print_either(to.as_json, document, print, said)
+        output.print_either(to.as_json, document, print, said)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
         found = search(spec, part=plan.part, progress=display.update, **place_from(where))
-    to.show(found, lambda found: print_searches(found.searches))
-    return 0 if all(each.status is Status.OK for each in found.searches) else 1
+    to.show(found, lambda found: _print_searches(found.searches))
+    return 0 if all(each.status == "ok" for each in found.searches) else 1
 
 
 def _note(progress: SweepProgress) -> str:
@@ -188,7 +186,7 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
         sizes = ", ".join(
             f"{name}={value}"
             for name, value in record.problem.to_dict().items()
-            if name in ("vocab", "samples", "dim", "length", "width") and value is not None
+            if name in SIZES and value is not None
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
         if told == _MOST_TOLD:
@@ -198,3 +196,58 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
             )
 
     return tell
+
+
+def _print_sweep(found: SweepResult) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
+    print(
+        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in "
+        f"{format_duration(found.seconds)}. Now in {found.store}: {counts or 'none'}."
+    )
+    missing = found.cells - sum(found.by_status.values())
+    if missing:
+        print(f"{missing} cells have no record yet; the same command resumes with them.")
+
+
+def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None = None) -> None:
+    workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
+
+    def known(text: str) -> str:
+        if not found.unknown:
+            return text
+        return f"at least {text}" if found.unknown < found.to_run else "not known"
+
+    rows = (
+        ("cells" if part is None else f"cells of part {part[0]} of {part[1]}", found.cells),
+        ("already done", found.done),
+        ("to run", found.to_run),
+        ("multiply-adds", known(f"{found.multiply_adds:.3g}")),
+        ("memory", known(format_bytes(found.memory_bytes))),
+        (f"time, {executor}, {workers}", known(format_duration(found.seconds))),
+        ("cost", known(f"{found.core_hours:.3g} core-hours")),
+    )
+    output.print_table(("", ""), rows)
+    if found.unknown:
+        print(f"Without {found.unknown} cells, whose learner does not know its cost.")
+    print("Times are for this machine, by a short timing, without other work; no cell was run.")
+
+
+def _print_searches(found: list[CriticalSize]) -> None:
+    if not found:
+        print("There are fewer searches than parts: none is in this one.")
+        return
+    names = [
+        name for name in SIZES if name != found[0].quantity and found[0].problem[name] is not None
+    ]
+    rows = []
+    for each in found:
+        ends = ("outside of the range" if end is None else end for end in (each.low, each.high))
+        measured = each.status if each.value is None else each.value
+        sizes = (each.problem[name] for name in names)
+        between = "{} to {}".format(*ends)
+        rows.append((*sizes, measured, between, each.theory, each.evaluations))
+    head = (*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
+    output.print_table(head, rows, right=slice(None))
+    kind = found[0].accuracy.replace("_", " ")
+    print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
+    output.print_extrapolated(problem for each in found for problem in each.predicted_at)

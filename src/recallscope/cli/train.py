@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from recallscope.cli.execution import check_time
 from recallscope.cli.options import Asked, Yes, takes
-from recallscope.cli.output import output_from
+from recallscope.cli.output import output_from, print_problem
 from recallscope.cli.parsing import problem_to_run, seeds_from
-from recallscope.cli.tables.run import print_training
 from recallscope.common.csv_files import number_or_text
+
+if TYPE_CHECKING:
+    from recallscope.experiment.training_curve import TrainingCurve
 
 
 @takes("problem", "output", "train", arrays=True, learner="adam")
@@ -34,7 +37,7 @@ def train(asked: Asked, yes: Yes = False) -> int:
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
     found = measure(problem, **how, embeddings=arrays, watch=_show, progress=False)
-    to.show(found, print_training)
+    to.show(found, _print_training)
     return 0 if found.record.status == "ok" else 1
 
 
@@ -42,3 +45,14 @@ def _show(seen: Mapping[str, float]) -> None:
     """One line for each look, as it is taken; standard output is for the result."""
     told = "  ".join(f"{name} {value:.3f}" for name, value in seen.items() if name != "step")
     print(f"step {seen['step']:7.0f}  {told}", file=sys.stderr, flush=True)
+
+
+def _print_training(found: TrainingCurve) -> None:
+    """How it ended, and what the first steps would have predicted."""
+    print_problem(found.problem)
+    print(found)
+    if found.early is not None:
+        print(
+            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
+            f"lock {found.early.lock_accuracy:.4f}."
+        )

@@ -1,1 +1,0 @@
-"""Results as people read them in a terminal, one file for each kind of result."""
