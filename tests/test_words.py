@@ -1,4 +1,4 @@
-"""Words are plain, names of classes are unique, files are short, and tests need no studies."""
+"""Words are plain, class names unique, files short, studies in an index; tests need no studies."""
 
 from __future__ import annotations
 
@@ -102,3 +102,12 @@ def test_tests_import_and_run_no_studies() -> None:
         if path.name not in ("test_words.py", "test_bench.py")
     }
     assert {name: used for name, used in found.items() if used} == {}
+
+
+def test_the_index_of_studies_has_all_scripts_and_its_links_lead_to_files() -> None:
+    studies = ROOT / "studies"
+    index = (studies / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(\w+\.py)`", index)) == {path.name for path in studies.glob("*.py")}
+    links = set(re.findall(r"\]\(([^)]+)\)", index))
+    assert {"laws.csv", "../docs/laws.md"} <= links
+    assert {link for link in links if not (studies / link).exists()} == set()

@@ -90,7 +90,7 @@ ALLOWED = {
 
 _CHECKED = (
     *(f"src/**/*.{kind}" for kind in ("py", "pyi", "j2", "toml", "css", "js", "html")),
-    *("tests/**/*.py", "studies/*.py", "tools/*", "docs/**/*.md", "examples/**/*"),
+    *("tests/**/*.py", "studies/*.py", "studies/*.md", "tools/*", "docs/**/*.md", "examples/**/*"),
     *("*.md", "*.toml", "*.yml"),
 )
 _LISTS = {"tools/words.py", "tests/test_words.py", EXCEPTIONS}
