@@ -150,7 +150,7 @@ PART = Law(
     },
     untested=_untested,
     recorded_error=recorded_error,
-    widens=1.0,
+    widens=1.3,
     comparisons=simulated_comparisons,
     binds=_binds,
     step=1.096,
