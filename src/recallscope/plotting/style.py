@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from recallscope.common.arrays import Column, Table
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import written_beside
-from recallscope.common.shapes import Float
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import axis_label
 
@@ -69,12 +69,10 @@ def label_size_axes(axes: Axes, x: str, y: str) -> None:
             set_ticks(axis, base=2)
 
 
-def log_bars(
-    value: Float[np.ndarray, " n"], log_sd: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, "2 n"]:
+def log_bars(value: Column, log_sd: Column) -> Table:
     """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
     reach = np.exp(1.959964 * np.asarray(log_sd))
-    bars: Float[np.ndarray, "2 n"] = np.abs(np.array([value / reach, value * reach]) - value)
+    bars: Table = np.abs(np.array([value / reach, value * reach]) - value)
     return bars
 
 
