@@ -169,11 +169,8 @@ class _Reading:
 
 
 def _hebbian_scores(instance: Instance, gradient: Memory) -> Float[Tensor, "V V"]:
-    return (
-        features(instance, instance.tokens).double()
-        @ gradient.T
-        @ instance.centred_outputs.double().T
-    )
+    read = features(instance, instance.tokens).double()
+    return read @ gradient.T @ instance.centred_outputs.double().T
 
 
 def _message_passing_scores(reading: _Reading) -> Float[Tensor, "V V"]:
