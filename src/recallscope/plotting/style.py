@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from recallscope.common.arrays import Column, Table
 from recallscope.common.csv_files import check_output
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import write_whole
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import axis_label
 
@@ -94,11 +94,9 @@ def draw(figure: Figure, kind: str) -> bytes:
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure beside the path and then move it there: no half of one is ever seen."""
     path = check_path(path)
-    with written_beside(path, "figure") as part:
-        part.write_bytes(draw(figure, path.suffix[1:].lower()))
+    write_whole(path, "figure", draw(figure, path.suffix[1:].lower()))
 
 
 def write_caption(caption: str, figure: Path) -> None:
     """Write the caption of a figure into a text file beside it."""
-    with written_beside(figure.with_suffix(".caption.txt"), "caption") as part:
-        part.write_text(f"{caption}\n", encoding="utf-8")
+    write_whole(figure.with_suffix(".caption.txt"), "caption", f"{caption}\n")
