@@ -35,7 +35,7 @@ from recallscope.common.progress_bar import shown_progress
 from recallscope.experiment.run import check_memory, check_run
 from recallscope.learning.batch import Tile, large_zeros, tile_size
 from recallscope.learning.cost import choose_engine
-from recallscope.learning.ops import incidence
+from recallscope.learning.ops import sparse_rows
 from recallscope.learning.three_step import Learned
 from recallscope.models.transformer import Transformer
 from recallscope.problem import whole_number
@@ -225,10 +225,10 @@ def _bare_stream(instance: Instance, tile: Tile) -> None:
     V1 = Z.new_zeros(Z.shape[1], Z.shape[1])
     for part in _chunks(tile, size):
         ones = Z.new_ones(part.tokens.shape)
-        V1 += Q[part.label].T @ (incidence(part, ones, V) @ Z)
+        V1 += Q[part.label].T @ (sparse_rows(part.tokens, ones, V) @ Z)
     weights = torch.zeros(V, dtype=torch.float64, device=Z.device)
     for part in _chunks(tile, size):
-        pattern = incidence(part, Z.new_zeros(part.tokens.shape), V)
+        pattern = sparse_rows(part.tokens, Z.new_zeros(part.tokens.shape), V)
         products = torch.sparse.sampled_addmm(pattern, Q[part.label] @ V1, Z.T).values()
         products = products.view(part.tokens.shape)
         products -= products.mean(dim=1, keepdim=True)
@@ -257,7 +257,7 @@ def _bare_literal(instance: Instance, tile: Tile) -> None:
     scratch = Q.new_empty(_PRODUCT_ROWS * _PRODUCT_LABELS)
     for step in (1, 2, 3):
         for part in _chunks(tile, _PRODUCT_ROWS):
-            pattern = incidence(part, Z.new_ones(part.tokens.shape), V)
+            pattern = sparse_rows(part.tokens, Z.new_ones(part.tokens.shape), V)
             read = pattern @ Z
             if step == 1:
                 V1 += Q[part.label].T @ read

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,32 +143,27 @@ def _row(kind: int, dim: int) -> tuple[int, stored_table.Decode | None, str]:
     if kind in _PLAIN:
         called, size, decode = _PLAIN[kind]
         return size * dim, decode, called
-    quantised = _quantised()
-    found = quantised(kind)
+    found = _quantised(kind)
     if found is None or dim % found[0]:
         return 0, None, str(kind)
     block, size, called, decode = found
     return dim // block * size, decode, called
 
 
-def _quantised() -> Callable[[int], tuple[int, int, str, stored_table.Decode] | None]:
+def _quantised(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
     """What the gguf package knows of a kind: block, bytes of a block, name and how to decode."""
     try:
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
     except ModuleNotFoundError:
         raise ProblemError(missing("gguf")) from None
+    try:
+        known = GGMLQuantizationType(kind)
+        block, size = GGML_QUANT_SIZES[known]
+    except (KeyError, ValueError):
+        return None
 
-    def find(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
-        try:
-            known = GGMLQuantizationType(kind)
-            block, size = GGML_QUANT_SIZES[known]
-        except (KeyError, ValueError):
-            return None
+    def decode(content: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(dequantize(content, known), dtype=np.float32)
 
-        def decode(content: np.ndarray) -> np.ndarray:
-            with np.errstate(all="ignore"):
-                return np.asarray(dequantize(content, known), dtype=np.float32)
-
-        return block, size, known.name, decode
-
-    return find
+    return block, size, known.name, decode

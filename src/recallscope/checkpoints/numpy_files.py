@@ -29,6 +29,11 @@ _HEADERS = {
 }
 
 
+def npy_header(file: BinaryIO | Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and kind of an array, from the header that a file is at."""
+    return _HEADERS[np.lib.format.read_magic(file)](file)
+
+
 def npy_table(path: Path) -> stored_table.StoredTable:
     """The array of a .npy file, which is read where it is."""
     with _opened(path) as file:
@@ -104,7 +109,7 @@ def _described(
     NumPy would read as much as the header claims to have before it looks at it.
     """
     content = io.BytesIO(file.read(_LONGEST_HEADER))
-    shape, by_columns, kind = _HEADERS[np.lib.format.read_magic(content)](content)
+    shape, by_columns, kind = npy_header(content)
     if kind.hasobject:
         raise ProblemError(f"the array {name!r:.80} holds Python objects; numbers are needed")
     shape = stored_table.check_shape(name, shape)

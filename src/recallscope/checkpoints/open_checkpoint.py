@@ -74,9 +74,7 @@ def checkpoints_in(path: Path) -> list[Path]:
         or (each.name.endswith(_ENDINGS) and each.is_file())
     ]
     if not several:
-        pickled = [each for each in entries if each.suffix.lower() in _PICKLED]
-        if pickled:
-            raise ProblemError(f"{str(pickled[0])!r:.200} {_CONVERT}")
+        _refuse_pickled(entries)
         raise ProblemError(
             f"the folder {str(path)!r:.200} has no checkpoint in it: {', '.join(_ENDINGS[:4])}"
         )
@@ -109,12 +107,17 @@ def _weights_of(folder: Path, must: bool = True) -> Path | None:
     if "config.json" in names or (must and len(files) == 1):
         if len(files) == 1:
             return files[0]
-        pickled = [each for each in entries if each.suffix.lower() in _PICKLED]
-        if not files and pickled:
-            raise ProblemError(f"{str(pickled[0])!r:.200} {_CONVERT}")
+        if not files:
+            _refuse_pickled(entries)
     if must:
         raise ProblemError(f"the folder {str(folder)!r:.200} does not hold one model")
     return None
+
+
+def _refuse_pickled(entries: list[Path]) -> None:
+    for each in entries:
+        if each.suffix.lower() in _PICKLED:
+            raise ProblemError(f"{str(each)!r:.200} {_CONVERT}")
 
 
 def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:

@@ -97,9 +97,8 @@ def _described(name: str, told: Any) -> tuple[str, tuple[int, ...], tuple[int, i
     try:
         kind, shape = told["dtype"], stored_table.check_shape(name, told["shape"])
         first, end = told["data_offsets"]
-        if kind not in _SIZES or type(first) is not int or type(end) is not int:
-            raise ValueError
-        if not 0 <= first <= end:
+        whole = type(first) is type(end) is int
+        if kind not in _SIZES or not whole or not 0 <= first <= end:
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise ProblemError(f"the tensor {name!r:.80} is described as {told!r:.100}") from None

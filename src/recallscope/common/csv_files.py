@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.given_files import read_regular
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import write_whole
 from recallscope.problem import ProblemError
 
 _MOST_BYTES = 2**23  # of a table that is read
@@ -49,11 +49,7 @@ def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """
     rows = list(rows)
     path = check_output(path, "table", (".csv",))
-    with (
-        written_beside(path, "table") as part,
-        part.open("w", newline="", encoding="utf-8") as file,
-    ):
-        file.write(csv_text(list(rows[0]) if rows else [], rows))
+    write_whole(path, "table", csv_text(list(rows[0]) if rows else [], rows))
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from recallscope import __version__
 from recallscope.common.csv_files import check_output
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import write_whole
 from recallscope.explorer.inline import inline
 from recallscope.explorer.page_data import page_data
 from recallscope.problem import ProblemError
@@ -53,6 +53,5 @@ def write_page(path: str | Path) -> Path:
                     f"{str(to)!r:.200} is there already, and is no page of recallscope; "
                     "name another with --to"
                 )
-    with written_beside(to, "page") as part:
-        part.write_text(page(), encoding="utf-8")
+    write_whole(to, "page", page())
     return to

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
-from recallscope.common.shapes import Float
 from recallscope.learning.batch import Tile
 from recallscope.learning.ops import row_products
 from recallscope.models.activations import activation_of
-from recallscope.models.arrays import KeyWeights, Memory, Rows, Vector
+from recallscope.models.arrays import Attention, KeyWeights, Memory, PerSample, Rows, Vector
 from recallscope.models.instance import Instance
 
 
@@ -36,10 +34,7 @@ def key_weights(
 
 
 def sum_key_weights(
-    instance: Instance,
-    tile: Tile,
-    products: Float[Tensor, "n L"],
-    trigger_products: Float[Tensor, " n"],
+    instance: Instance, tile: Tile, products: Attention, trigger_products: PerSample
 ) -> KeyWeights:
     """From <z_{x_i}, b>, which is overwritten, and <t, b> to the weights."""
     place = tile.position[:, None]

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from recallscope.common.shapes import Float, Int64
-from recallscope.learning.batch import Batch, Tile, tile_size
+from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.finite_steps import soft_read, soft_scores
 from recallscope.learning.memory import ideal_memory
 from recallscope.learning.ops import attend, features, key_scores, token_read
 from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import Learned
+from recallscope.learning.three_step import Learned, fresh_batch
 from recallscope.models.arrays import Flags, Memory, Numbers, Rows, Tokens
 from recallscope.models.instance import Instance
 
@@ -28,13 +28,7 @@ def evaluate(
 ) -> dict[str, Any]:
     """The numbers of a Record."""
     problem = instance.problem
-    test = Batch(
-        draw=lambda start, stop: instance.task.draw(start, stop, "test"),
-        samples=test_samples,
-        tile=tile_size(problem),
-        threads=threads,
-        device=instance.tokens.device,
-    )
+    test = fresh_batch(instance, threads, test_samples)
     ideal = ideal_memory(instance, threads)
     scores, bonus = key_scores(instance, learned.alpha)
     unit = problem.vocab * problem.length**2 / (problem.width or 1) / (problem.eta or 1.0)

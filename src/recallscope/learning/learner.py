@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recallscope.common.shapes import Bool, Float, Int64
+from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from recallscope.learning.cost import Cost
+    from recallscope.models.arrays import Flags, Numbers, Tokens
     from recallscope.models.embeddings import Embeddings
     from recallscope.models.instance import Instance
 
-    Logits = Callable[[Int64[Tensor, "n L"], Int64[Tensor, " n"]], Float[Tensor, "n V"]]
+    Logits = Callable[[Tokens, Numbers], Float[Tensor, "n V"]]
 
 _TESTS_AT_ONCE = 1024
 _LOGITS_AT_ONCE = 2**24
@@ -155,12 +156,7 @@ def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
     return {"test_samples": setup.test_samples, "recall_accuracy": share}
 
 
-def share_of_tests(
-    setup: Setup,
-    right: Callable[
-        [Int64[Tensor, "n L"], Int64[Tensor, " n"], Int64[Tensor, " n"]], Bool[Tensor, " n"]
-    ],
-) -> float:
+def share_of_tests(setup: Setup, right: Callable[[Tokens, Numbers, Numbers], Flags]) -> float:
     """The share of the fresh samples for which something is right, block by block."""
     import torch
 

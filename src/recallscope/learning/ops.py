@@ -36,11 +36,6 @@ def row_products(table: Float[Tensor, "V d"], rows: Tokens, vectors: Rows) -> Fl
     return products.values().view(rows.shape)
 
 
-def incidence(tile: Tile, weights: Float[Tensor, "n L"], vocab: int) -> Float[Tensor, "n V"]:
-    """The tile as a sparse matrix with a weight at each of its tokens."""
-    return sparse_rows(tile.tokens, weights, vocab)
-
-
 def sparse_rows(
     places: Tokens, weights: Float[Tensor, "n L"], columns: int
 ) -> Float[Tensor, "n columns"]:
@@ -61,7 +56,7 @@ def sparse_rows(
 
 def weighted_read(instance: Instance, tile: Tile, weights: Float[Tensor, "n L"]) -> Rows:
     """Σ_i a_i v_i for given attention a."""
-    read = incidence(tile, weights, instance.problem.vocab) @ instance.tokens
+    read = sparse_rows(tile.tokens, weights, instance.problem.vocab) @ instance.tokens
     if instance.problem.trigger_in_values:
         read += weights.gather(1, tile.position[:, None]) * instance.trigger
     return read

@@ -112,3 +112,10 @@ def training_batch(
         device=instance.tokens.device,
         advance=advance,
     )
+
+
+def fresh_batch(instance: Instance, threads: Threads, samples: int) -> Batch:
+    """So many fresh samples of the problem."""
+    whole = training_batch(instance, threads)
+    draw = instance.task.draw
+    return replace(whole, draw=lambda start, stop: draw(start, stop, "test"), samples=samples)

@@ -12,8 +12,16 @@ Numbers = Int64[Tensor, " n"]
 """A token, a position or a label of each sample."""
 Flags = Bool[Tensor, " n"]
 """Yes or no for each sample."""
+PerSample = Float[Tensor, " n"]
+"""A number of each sample."""
+Attention = Float[Tensor, "n L"]
+"""A number for each position of each sample."""
 Rows = Float[Tensor, "n d"]
 """A vector of each sample, such as what was read of it."""
+Features = Float[Tensor, "n m"]
+"""What the memory stores each sample under."""
+Table = Float[Tensor, "V d"]
+"""An embedding of each token, or of each label."""
 Vector = Float[Tensor, " d"]
 """One vector, such as the direction of attention."""
 Memory = Float[Tensor, "d m"]

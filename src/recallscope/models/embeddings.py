@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from recallscope.checkpoints.numpy_files import npy_header
 from recallscope.common.formatting import format_bytes
 from recallscope.common.given_files import open_regular
 from recallscope.common.machine import machine_memory
@@ -208,11 +209,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
             f"and has {found or 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(member)]
-        shape, _, dtype = read_header(member)
+        shape, _, dtype = npy_header(member)
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
     if any(length < 0 for length in shape):

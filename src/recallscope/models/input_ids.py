@@ -14,8 +14,6 @@ from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
 
-EXTRA_IDS = 2  # beside the vocabulary: the trigger, and the end
-
 
 def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n L+2"]:
     """Tokens, with the trigger (id `vocab`) before the marked one and `vocab + 1` at the end.

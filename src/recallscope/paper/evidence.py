@@ -104,11 +104,7 @@ class Evidence:
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
         spec = sweep_of(name, self.size)
-        cells = list(spec.cells())
-        found = [self._record(cell, spec.settings) for cell in cells]
-        missing = sum(record is None for record in found)
-        _complain(missing, len(cells), "runs", name)
-        return [record for record in found if record is not None]
+        return _all_of([self._record(cell, spec.settings) for cell in spec.cells()], "runs", name)
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each told all of its runs."""
@@ -129,10 +125,8 @@ class Evidence:
 
     def measures(self, name: str) -> list[Record]:
         """The measure of every cell of a sweep, in its order."""
-        cells = list(sweep_of(name, self.size).cells())
-        found = [self._measures.get((name, *cell)) for cell in cells]
-        _complain(sum(record is None for record in found), len(cells), "measures", name)
-        return [record for record in found if record is not None]
+        cells = sweep_of(name, self.size).cells()
+        return _all_of([self._measures.get((name, *cell)) for cell in cells], "measures", name)
 
     def has_measure(self, name: str, cell: Cell) -> bool:
         """Whether a cell has been measured."""
@@ -189,6 +183,12 @@ def _was_run_so(record: Record, settings: Settings) -> bool:
     """The same problem may have been run in other ways too."""
     tests = record.test_samples or settings.test_samples
     return (record.provenance.dtype, tests) == (settings.dtype, settings.test_samples)
+
+
+def _all_of(found: list[Record | None], what: str, name: str) -> list[Record]:
+    known = [record for record in found if record is not None]
+    _complain(len(found) - len(known), len(found), what, name)
+    return known
 
 
 def _complain(missing: int, expected: int, what: str, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import write_whole
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.drawings import Drawings
 from recallscope.plotting.picture_job import PictureJob
@@ -31,6 +31,5 @@ def write_figure(
     ask_for_figure(drawn, claim, finding, kinds)
     paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
     for path, content in zip(paths, drawn.take((claim.name, *kinds)), strict=True):
-        with written_beside(path, "figure") as part:
-            part.write_bytes(content)
+        write_whole(path, "figure", content)
     return paths

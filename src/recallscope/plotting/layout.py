@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from recallscope.common.shapes import Float
+from recallscope.common.arrays import Table
 from recallscope.plotting.style import new_figure
 from recallscope.problem import ProblemError
 
@@ -66,7 +66,7 @@ def handle(label: str, **look: Any) -> Line2D:
     return Line2D([], [], label=label, markersize=4, **look)
 
 
-def columns(rows: Sequence[Mapping[str, Any]], *names: str) -> Float[np.ndarray, "names rows"]:
+def columns(rows: Sequence[Mapping[str, Any]], *names: str) -> Table:
     """Some columns of a table; None becomes NaN.
 
     >>> columns([{"x": 1, "value": 0.5}, {"x": 2, "value": None}], "x", "value").tolist()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import write_whole
 from recallscope.plotting.picture_job import PictureJob
 from recallscope.results.panels import Panel, Picture
 
@@ -27,8 +27,7 @@ def check_page(path: str | Path) -> Path:
 
 def write_page(page: str, path: Path) -> None:
     """Write a page; it is moved to its place when it is whole."""
-    with written_beside(path, "page") as part:
-        part.write_text(page, encoding="utf-8")
+    write_whole(path, "page", page)
 
 
 def page_template(package: str, name: str, **filters: Callable[..., Any]) -> Template:

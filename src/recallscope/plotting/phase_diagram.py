@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from scipy.ndimage import distance_transform_edt  # type: ignore[import-untyped]
 from scipy.special import logit  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float
+from recallscope.common.arrays import Column, Table
 from recallscope.plotting import layout
 from recallscope.plotting.layout import handle
 from recallscope.plotting.style import COLOUR_MAP, COLOURS, label_size_axes
@@ -150,22 +150,17 @@ def _shape(diagram: Mapping[str, Any]) -> tuple[int, int]:
     return len(diagram["y"]["values"]), len(diagram["x"]["values"])
 
 
-def _edges(values: Sequence[float]) -> Float[np.ndarray, " n+1"]:
+def _edges(values: Sequence[float]) -> Column:
     """Between the values halfway in the logarithm, and as far beyond the first and the last."""
     has_logarithms = min(values) > 0
     places = np.log(values) if has_logarithms else np.asarray(values, dtype=float)
     middles = (places[1:] + places[:-1]) / 2
     first, last = 2 * places[0] - middles[0], 2 * places[-1] - middles[-1]
-    edges: Float[np.ndarray, " n+1"] = np.concatenate([[first], middles, [last]])
+    edges: Column = np.concatenate([[first], middles, [last]])
     return np.exp(edges) if has_logarithms else edges
 
 
-def _draw_regions(
-    axes: Axes,
-    diagram: Mapping[str, Any],
-    x_edges: Float[np.ndarray, " n"],
-    y_edges: Float[np.ndarray, " m"],
-) -> None:
+def _draw_regions(axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edges: Column) -> None:
     """Lines between cells bound by different noises, and a name inside each region."""
     kinds = _noises(diagram)
     number = {kind: code for code, kind in enumerate(kinds)}
@@ -225,7 +220,7 @@ def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
         axes.plot(*places, "x", color=colour, markersize=size, markeredgewidth=0.7)
 
 
-def _plane(diagram: Mapping[str, Any], name: str) -> Float[np.ndarray, "y x"]:
+def _plane(diagram: Mapping[str, Any], name: str) -> Table:
     """A number of each cell, NaN where there is none."""
     return layout.columns(diagram["cells"], name).reshape(_shape(diagram))
 

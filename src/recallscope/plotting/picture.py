@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from recallscope.common.shapes import Float
+from recallscope.common.arrays import Column
 from recallscope.plotting.layout import LETTERS_PER_INCH, handle, needed, small_legend
 from recallscope.plotting.style import look, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
@@ -122,10 +122,10 @@ class _Placed:
 
     series: Series
     place: int
-    x: Float[np.ndarray, " n"]
-    y: Float[np.ndarray, " n"]
-    low: Float[np.ndarray, " n"]
-    high: Float[np.ndarray, " n"]
+    x: Column
+    y: Column
+    low: Column
+    high: Column
 
     @property
     def look(self) -> dict[str, Any]:
@@ -170,21 +170,16 @@ def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
     return _Placed(series=series, place=place, x=x, y=y, low=low, high=high)
 
 
-def _length(values: Float[np.ndarray, " n"], log: bool) -> Float[np.ndarray, " n"]:
+def _length(values: Column, log: bool) -> Column:
     """Along the axis."""
     if not log:
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
-        lengths: Float[np.ndarray, " n"] = np.where(values > 0, np.log10(values), -np.inf)
+        lengths: Column = np.where(values > 0, np.log10(values), -np.inf)
     return lengths
 
 
-def _limits(
-    value: Float[np.ndarray, " n"],
-    low: Float[np.ndarray, " n"],
-    high: Float[np.ndarray, " n"],
-    log: bool,
-) -> tuple[float, float]:
+def _limits(value: Column, low: Column, high: Column, log: bool) -> tuple[float, float]:
     """The ends of an axis for points with bars.
 
     A bar that is so long that it would squeeze the rest goes on beyond it.

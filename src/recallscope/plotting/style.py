@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from recallscope.common.arrays import Column, Table
 from recallscope.common.csv_files import check_output
-from recallscope.common.new_files import written_beside
-from recallscope.common.shapes import Float
+from recallscope.common.new_files import write_whole
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import axis_label
 
@@ -69,12 +69,10 @@ def label_size_axes(axes: Axes, x: str, y: str) -> None:
             set_ticks(axis, base=2)
 
 
-def log_bars(
-    value: Float[np.ndarray, " n"], log_sd: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, "2 n"]:
+def log_bars(value: Column, log_sd: Column) -> Table:
     """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
     reach = np.exp(1.959964 * np.asarray(log_sd))
-    bars: Float[np.ndarray, "2 n"] = np.abs(np.array([value / reach, value * reach]) - value)
+    bars: Table = np.abs(np.array([value / reach, value * reach]) - value)
     return bars
 
 
@@ -96,11 +94,9 @@ def draw(figure: Figure, kind: str) -> bytes:
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure beside the path and then move it there: no half of one is ever seen."""
     path = check_path(path)
-    with written_beside(path, "figure") as part:
-        part.write_bytes(draw(figure, path.suffix[1:].lower()))
+    write_whole(path, "figure", draw(figure, path.suffix[1:].lower()))
 
 
 def write_caption(caption: str, figure: Path) -> None:
     """Write the caption of a figure into a text file beside it."""
-    with written_beside(figure.with_suffix(".caption.txt"), "caption") as part:
-        part.write_text(f"{caption}\n", encoding="utf-8")
+    write_whole(figure.with_suffix(".caption.txt"), "caption", f"{caption}\n")

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq, least_squares, minimize_scalar  # type: ignore[import-untyped]
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
-from recallscope.statistics.arrays import Column, Table
+from recallscope.common.arrays import Column, Table
 from recallscope.statistics.intervals import Interval
 
 _POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from recallscope.statistics.arrays import Column
+from recallscope.common.arrays import Column
 from recallscope.statistics.log_gamma import add_log_gamma
 
 _POINTS = 200

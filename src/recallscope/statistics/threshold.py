@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logit  # type: ignore[import-untyped]
 
+from recallscope.common.arrays import Column
 from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
 from recallscope.record import Status, check_target
-from recallscope.statistics.arrays import Column
 from recallscope.statistics.outcome_tables import OutcomeTables
 from recallscope.statistics.outcome_tables import Runs as Runs  # part of what this file offers
 

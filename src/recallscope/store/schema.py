@@ -103,8 +103,7 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     columns["part_versions"] = [_versions_text(each.part_versions) for each in made]
     for name in _VERSIONS:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
-    arrays = [pa.array(columns[field.name], type=field.type) for field in SCHEMA]
-    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    table = pa.table(columns, schema=SCHEMA)
     for place, given in _declared(records).items():
         kind = FIELD_TYPES[place.partition(":")[2]]
         table = table.append_column(place, pa.array(given, kind))

@@ -27,11 +27,7 @@ class ProblemSummary(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """What was run, and how."""
-        how = {
-            "dtype": self.dtype,
-            "test_samples": self.test_samples,
-            "measure": self.measure,
-        }
+        how = {name: getattr(self, name) for name in ("dtype", "test_samples", "measure")}
         return self.problem.to_dict() | how
 
 

@@ -17,15 +17,13 @@ from recallscope.theory.table_moments import table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
 from recallscope.theory.table_prediction import no_table_form
 from recallscope.validation import check
+from recallscope.validation.check import Progress
 from recallscope.validation.monte_carlo import Term
 from recallscope.validation.table_monte_carlo import measure_table
 
 
 def check_tables(
-    problem: Problem,
-    embeddings: Embeddings | None,
-    seeds: int = 16,
-    progress: check.Progress = None,
+    problem: Problem, embeddings: Embeddings | None, seeds: int = 16, progress: Progress = None
 ) -> check.CheckReport:
     """Measure around a problem on tables, and compare with theory; see `recallscope.check`."""
     measured = measure_tables_around(problem, embeddings, seeds, progress)
@@ -33,10 +31,7 @@ def check_tables(
 
 
 def measure_tables_around(
-    problem: Problem,
-    embeddings: Embeddings | None,
-    seeds: int = 16,
-    progress: check.Progress = None,
+    problem: Problem, embeddings: Embeddings | None, seeds: int = 16, progress: Progress = None
 ) -> check.Measured:
     """Monte Carlo of a problem and of those around it, each seed with a table of its own."""
     if reason := no_table_form(problem):

@@ -25,11 +25,11 @@ from torch import Tensor
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.learning import counts, population, stream
-from recallscope.learning.batch import Batch, Tile, tile_size
+from recallscope.learning.batch import Tile
 from recallscope.learning.cost import choose_engine
 from recallscope.learning.ops import features, uniform_read
 from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import training_batch
+from recallscope.learning.three_step import fresh_batch, training_batch
 from recallscope.models.arrays import Memory
 from recallscope.models.instance import Instance
 from recallscope.problem import Problem, ProblemError
@@ -169,11 +169,8 @@ class _Reading:
 
 
 def _hebbian_scores(instance: Instance, gradient: Memory) -> Float[Tensor, "V V"]:
-    return (
-        features(instance, instance.tokens).double()
-        @ gradient.T
-        @ instance.centred_outputs.double().T
-    )
+    read = features(instance, instance.tokens).double()
+    return read @ gradient.T @ instance.centred_outputs.double().T
 
 
 def _message_passing_scores(reading: _Reading) -> Float[Tensor, "V V"]:
@@ -236,14 +233,8 @@ def _feature_moments(
         mean = tokens.mean(dim=0) + instance.trigger_value.double() / problem.length
         centred = tokens - tokens.mean(dim=0)
         return torch.outer(mean, mean) + centred.T @ centred / problem.vocab / problem.length, mean
-    fresh = Batch(
-        draw=lambda start, stop: instance.task.draw(start, stop, "test"),
-        samples=max(_SEQUENCES_PER_FEATURE * problem.hidden, _FEWEST_SEQUENCES),
-        tile=tile_size(problem),
-        threads=threads,
-        device=instance.tokens.device,
-    )
-    moments = fresh.mean(partial(_moments_of_tile, instance))
+    sequences = max(_SEQUENCES_PER_FEATURE * problem.hidden, _FEWEST_SEQUENCES)
+    moments = fresh_batch(instance, threads, sequences).mean(partial(_moments_of_tile, instance))
     return moments[:-1], moments[-1]
 
 

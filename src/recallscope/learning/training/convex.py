@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from scipy.optimize import minimize  # type: ignore[import-untyped]
-from torch import Tensor
 
-from recallscope.common.shapes import Float, Int64
 from recallscope.learning.blocks import blocks
 from recallscope.learning.label_softmax import mean_outputs
+from recallscope.models.arrays import Features, Memory, Numbers, PerSample, Table
 
 _ROWS_AT_ONCE = 1024
 _MOST_LOOKS = 5000
@@ -36,7 +35,7 @@ class Minimum:
         looks: how often loss and gradient were computed.
     """
 
-    V: Float[Tensor, "d m"]
+    V: Memory
     loss: float
     slope: float
     separable: bool
@@ -48,12 +47,7 @@ class _Certified(Exception):  # noqa: N818  # no error: the way out of the minim
     pass
 
 
-def minimum(
-    features: Float[Tensor, "n m"],
-    label: Int64[Tensor, " n"],
-    weight: Float[Tensor, " n"],
-    outputs: Float[Tensor, "V d"],
-) -> Minimum:
+def minimum(features: Features, label: Numbers, weight: PerSample, outputs: Table) -> Minimum:
     """Minimise Σ weight (log Σ_y exp(u_y·V f) − u_label·V f) over V by L-BFGS.
 
     The loss is convex in V, so that the end of training does not depend on how it is reached; its
@@ -81,12 +75,7 @@ class _Loss:
     """The loss and its gradient, which notes the last place that it was asked for."""
 
     def __init__(
-        self,
-        features: Float[Tensor, "n m"],
-        label: Int64[Tensor, " n"],
-        weight: Float[Tensor, " n"],
-        outputs: Float[Tensor, "V d"],
-        flat: float,
+        self, features: Features, label: Numbers, weight: PerSample, outputs: Table, flat: float
     ) -> None:
         self._features, self._label, self._outputs, self._flat = features, label, outputs, flat
         self._weight = weight / weight.sum()

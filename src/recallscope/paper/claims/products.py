@@ -30,6 +30,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         "V and L in N*": combination(evidence.searches("vocab-and-length"), "vocab", "length"),
     }
+    known = {which: each for which, each in combined.items() if each is not None}
     lengths = grouped(long, "length")
     panels = [
         compared_with_theory(
@@ -65,7 +66,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         answer=(
             f"Of products, sums and maxima the batch needed comes nearest to products: "
-            f"{_told(combined)}. "
+            f"{_told(known)}. "
             f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
             "is after three steps on long sequences, for half of the facts"
             f"{needed.note}. The facts stored, read from the first gradient: "
@@ -75,7 +76,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         practice="Few dimensions can be bought with more data, at the rate of the powers above; "
         "no size has a threshold of its own that must be met first.",
-        reply=_reply(combined),
+        reply=_reply(known),
         picture=Picture(
             caption="Left: the critical sample size over d, for the shortest and the longest of "
             "the long sequences; lines are closed forms with nothing fitted. Right: facts stored "
@@ -87,21 +88,19 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _told(combined: Mapping[str, Combination | None]) -> str:
+def _told(combined: Mapping[str, Combination]) -> str:
     return "; ".join(
         f"for {which} the power that combines them is {shown(each.power)} (0 is a product, 1 a sum)"
         for which, each in combined.items()
-        if each is not None
     )
 
 
-def _reply(combined: Mapping[str, Combination | None]) -> str:
+def _reply(combined: Mapping[str, Combination]) -> str:
     """χ² of the rivals: to bend a law is not to add."""
     return " ".join(
         f"For {which}, f·g has χ² = {each.product:.0f}, f + g {each.sum:.0f} (both for "
         f"{each.freedom} degrees of freedom) and max(f, g) {each.maximum:.0f}, whatever f and g."
         for which, each in combined.items()
-        if each is not None
     )
 
 
