@@ -148,14 +148,11 @@ def _audited(
     pair = paired_rows(used[0], used[-1] if len(used) > 1 else None)
     ranks = [each.statistics.rank for each in audited]
 
-    def counted(part: float, of: float) -> None:
-        progress(rows * (1 + _FACTS * part / of), total)
+    def after(times: float, mine: float) -> Callable[[float, float], None]:
+        return lambda part, of: progress(rows * (times + mine * part / of), total)
 
-    def experimented(part: float, of: float) -> None:
-        progress(rows * (1 + _FACTS + _EXPERIMENTS * part / of), total)
-
-    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]), counted)
-
+    facts = facts_of(pair, (moments[0], moments[-1]), (ranks[0], ranks[-1]), after(1, _FACTS))
+    experimented = after(1 + _FACTS, _EXPERIMENTS)
     return CheckpointAudit(
         name=checkpoint.name,
         told=tables.told,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def _shape(
             raise ProblemError("a memory has sizes, d_model and mlp, and no model")
         # Of a LoRA the adapter counts, which is not quantised with the model.
         own = _TRAINED_IN if method == "lora" else from_file.precision
-        return from_file.at_precision(precision or own)
+        return replace(from_file, precision=precision or own)
     for name in given:
         given[name] = whole_number(name, given[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
     dim = given.pop("d_model", 0)

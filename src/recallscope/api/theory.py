@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, overload
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import accuracy_name
-from recallscope.theory import capacity, lower_bound
+from recallscope.theory import capacity
 from recallscope.theory.budgets import Allocation, BudgetLike, solve_within
 from recallscope.theory.capacity import Solution
 from recallscope.theory.law import Given, Law
-from recallscope.theory.lower_bound import Bound
+from recallscope.theory.lower_bound import bound as bound
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
@@ -93,23 +93,3 @@ def solve(
         if within is not None:
             return solve_within(problem, within, name, given=given, law=law)
         return capacity.solve(problem, str(quantity), target, name, given=given, law=law)
-
-
-def bound(problem: Problem, target: float = 0.5) -> Bound:
-    """Lower bound for estimators that see only the first gradient.
-
-    Args:
-        problem: its samples matter only to what is said of them, not to how many are needed.
-        target: the share of tokens whose label is to be right, on average.
-
-    Returns:
-        The samples needed at least, the facts possible at most, and which of three bounds is it.
-
-    Raises:
-        ProblemError: a target that is no share, or a problem that the bound is not about.
-
-    >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> round(found.samples), found.vocab, found.binding
-    (11621, 448, 'gradient')
-    """
-    return lower_bound.bound(problem, target)

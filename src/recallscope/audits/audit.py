@@ -55,7 +55,7 @@ class TableAudit:
             for name, each in self.statistics.worst.items()
         }
         own = {name: getattr(self, name) for name in _OWN}
-        found = {**plain(self.statistics), "worst": worst, "facts": facts.to_dict()}
+        found = {**plain(self.statistics), "worst": worst, "facts": finite(facts.to_dict())}
         return own | found
 
     @classmethod
@@ -89,7 +89,7 @@ class CheckpointAudit:
         """Fit for JSON."""
         tables = [each.to_dict(self.facts) for each in self.tables]
         told = {"name": self.name, "told": self.told, "tables": tables}
-        return told | {"measured": plain(self.measured)}
+        return told | {"measured": finite(plain(self.measured))}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import UsedRows
-from recallscope.common.plain import Plain, finite
+from recallscope.common.plain import Plain
 from recallscope.common.shapes import Float
 from recallscope.theory.choosing import facts_held
 from recallscope.theory.output_lengths import unanswered, whitened
@@ -58,10 +57,6 @@ class TableFacts(Plain):
     looked_at: int
     binds: str
     unanswered: tuple[int, int] = (0, 0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON: null is more than `looked_at`."""
-        return dict(finite(vars(self)))
 
 
 def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
-from recallscope.common.plain import Plain, finite
+from recallscope.common.plain import Plain
 from recallscope.common.shapes import Float
 from recallscope.theory.output_lengths import whitened
 from recallscope.theory.table_facts import SHARES
@@ -47,10 +47,6 @@ class MeasuredFacts(Plain):
     measured: Counts
     low: Counts
     high: Counts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        return dict(finite(vars(self)))
 
 
 def measure_facts(

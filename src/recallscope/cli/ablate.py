@@ -8,6 +8,7 @@ from recallscope.cli import output
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import Accuracy, Asked, Seed, Seeds, Yes, one_of, takes
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.record import Status, accuracy_name
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ def ablate(
     settings, place = settings_from(asked.tests), place_from(asked.where)
     from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)

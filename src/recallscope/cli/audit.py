@@ -8,6 +8,7 @@ import typer
 
 from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import output_from, print_table
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.formatting import printable
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def audit(
     """
     # Loads numpy, which the list of commands does without.
     from recallscope.api.audit import audit as look
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)

@@ -10,6 +10,7 @@ from recallscope.cli.execution import check_time_of_searches, place_from, resuma
 from recallscope.cli.options import Asked, Quantity, Yes, takes
 from recallscope.cli.output import capital, output_from, print_extrapolated, print_problem, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.cli.theory import if_trained, print_solved_if_trained
 from recallscope.common.csv_files import number_or_text
 from recallscope.theory.scope import exposures, scope
@@ -47,15 +48,13 @@ def critical(
         how["seeds_passing"] = number_or_text(seeds_passing)
     place = place_from(asked.where)
     from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
 
     check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):
         found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
     target_of = quantity, found.target, found.accuracy
     to.show(found, _print_critical, lambda: if_trained(problem, *target_of))
-    return 0 if found.status is Status.OK else 1
+    return 0 if found.status == "ok" else 1
 
 
 def _print_critical(found: CriticalSize) -> None:

@@ -10,6 +10,7 @@ from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
 from recallscope.cli.output import number, output_from, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 
@@ -80,7 +81,6 @@ def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scali
     how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
     place = place_from(asked.where)
     from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
-    from recallscope.cli.progress import ProgressDisplay
 
     searches = sum(len(axis.values) for axis in axes)
     check_time_of_searches(problem, quantity, searches, how, settings, asked.where, yes)

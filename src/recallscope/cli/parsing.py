@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +31,7 @@ _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 
 def problem_from(**options: Any) -> Problem:
     """A problem from the options of a command."""
-    options["metrics"] = options.pop("metric", None) or None
-    declared = [*(options.pop("field", None) or []), *_training_fields(options)]
-    fields = {
-        name: number_or_text(value) if name in _NUMBERS else value
-        for name, value in options.items()
-        if value is not None
-    }
+    fields, declared = _texts(options)
     width = fields.get("width")
     if isinstance(width, float) and not width.is_integer():
         raise ProblemError(
@@ -45,29 +39,32 @@ def problem_from(**options: Any) -> Problem:
             "--figure-width INCHES"
         )
     known = declared_by(named_parts(fields))
-    for name, value in _fields(declared).items():
+    for name, value in declared.items():
         kind = type(known[name].default) if name in known else str
         truth = _TRUTH.get(value, value)
         fields[name] = {str: value, bool: truth}.get(kind, number_or_text(value))
     return Problem.from_dict(fields)
 
 
-def _training_fields(options: dict[str, Any]) -> list[str]:
-    """The options of a training that were given, as fields of the learner."""
-    given = {name: options.pop(name, None) for name in TRAINING}
-    texts = {name: "true" if value is True else value for name, value in given.items() if value}
-    return [f"{name}={value}" for name, value in texts.items()]
-
-
-def _fields(given: Iterable[str]) -> dict[str, str]:
-    """Fields of parts, from NAME=VALUE to their texts by name."""
-    texts = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields of a problem that were given, and the texts of those that parts declare."""
+    fields = {
+        name: number_or_text(value) if name in _NUMBERS else value
+        for name, value in options.items()
+        if value is not None and name not in (*TRAINING, "field", "metric")
+    }
+    if options.get("metric"):
+        fields["metrics"] = options["metric"]
+    declared = {}
+    for each in options.get("field") or []:
+        name, equals, text = each.partition("=")
         if not equals or name in FIELDS or name in LATER_FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
-        texts[name] = value
-    return texts
+        declared[name] = text
+    for name in TRAINING:
+        if value := options.get(name):
+            declared[name] = "true" if value is True else value
+    return fields, declared
 
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
@@ -118,23 +115,16 @@ def no_arrays(options: dict[str, Any], why: str) -> None:
 
 def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
     """The fields that records are to have, by the options of a problem that were given."""
-    asked: dict[str, Any] = {}
-    for name in (name for name in options if name in given):
-        value = options[name]
-        if name == "metric":
-            asked["metrics"] = metric_names(value)
-        elif name == "field":
-            for field, text in _fields(value).items():
-                asked[field] = _TRUTH.get(text, number_or_text(text))
-        elif name == "embedding":
-            asked[name] = own_arrays(value)[1]
-        elif name in TRAINING:
-            asked[name] = value if isinstance(value, bool) else number_or_text(value)
-        elif value == "none":  # of attention alone, the width
-            asked[name] = None
-        else:
-            asked[name] = number_or_text(value) if name in _NUMBERS else value
-    return asked
+    fields, declared = _texts({name: options[name] for name in options if name in given})
+    if "metrics" in fields:
+        fields["metrics"] = metric_names(fields["metrics"])
+    if "embedding" in fields:
+        fields["embedding"] = own_arrays(fields["embedding"])[1]
+    # Of attention alone, the width is none.
+    fields = {name: None if value == "none" else value for name, value in fields.items()}
+    return fields | {
+        name: _TRUTH.get(text, number_or_text(text)) for name, text in declared.items()
+    }
 
 
 def parts_from(options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from recallscope.cli.options import (
     takes,
 )
 from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.parts.axes import axes_of, axis_field
 from recallscope.problem import ProblemError
@@ -73,7 +74,6 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
-        from recallscope.cli.progress import ProgressDisplay
 
         with ProgressDisplay("phase") as display:
             found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
@@ -118,7 +118,6 @@ def _measure(
     (count, first), place = seeds, place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
     from recallscope.cell import Settings
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.measurement.phase import check_plan, plan
 
     check_plan(problem, *axes, count)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.cli.options import Asked, Page, takes
 from recallscope.cli.output import output_from, print_table, say
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ def plan(asked: Asked, page: Page = None) -> int:
       recallscope plan --method memory --d-model 256 --facts 10k --exposures 1000 --json
     """
     from recallscope.api.plan import plan as make
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.plotting.pages import check_page
 
     to = output_from(asked.output)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-
-from rich.progress import BarColumn, Progress, TextColumn
+from typing import TYPE_CHECKING
 
 from recallscope.cli.terminal import console
 from recallscope.common.formatting import format_duration, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _PATIENCE = 1.0  # seconds before anything is shown
 _FIRST_LINE, _BETWEEN_LINES = 5.0, 10.0  # seconds, in a log
@@ -55,6 +57,8 @@ class ProgressDisplay:
 
     def _update_bar(self, done: float, total: float, left: str, note: str) -> None:
         if self._bar is None:
+            from rich.progress import BarColumn, Progress, TextColumn
+
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),

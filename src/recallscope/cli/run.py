@@ -9,6 +9,7 @@ from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from
 from recallscope.cli.options import Asked, Seed, Seeds, Yes, takes
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.parts.naming import find_part
@@ -42,7 +43,6 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
     from recallscope.api.run import run as measure  # with torch, after what may be mistaken
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.experiment import run as experiment
     from recallscope.learning.cost import predict_cost
 

@@ -10,6 +10,7 @@ import typer
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
 from recallscope.cli.options import SIZES, Asked, Yes, takes
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
 from recallscope.problem import ProblemError, whole_number
@@ -84,7 +85,6 @@ def sweep(
         return _searches(plan, dry_run, to)
     if dry_run:
         return _print_estimate(plan, to.as_json)
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # of a large sweep, an estimate takes a while
@@ -145,8 +145,6 @@ def _print_estimate(plan: _Plan, as_json: bool) -> int:
 
 def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
     from recallscope.api.sweep import sweep as search
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
 
     spec, where = plan.spec, plan.where
     if plan.cut is not None:
@@ -161,7 +159,7 @@ def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
         found = search(spec, part=plan.part, progress=display.update, **place_from(where))
     to.show(found, lambda found: _print_searches(found.searches))
-    return 0 if all(each.status is Status.OK for each in found.searches) else 1
+    return 0 if all(each.status == "ok" for each in found.searches) else 1
 
 
 def _note(progress: SweepProgress) -> str:

@@ -11,15 +11,16 @@ import typer
 from recallscope.cli import output
 from recallscope.cli.options import Accuracy, Asked, LawName, QuantityIfAny, Seeds, Target, takes
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
+from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.results.labels import accuracy_label
 from recallscope.theory.choosing import choose, law_named
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
-    from recallscope.cli.progress import ProgressDisplay
     from recallscope.theory.budgets import Allocation
     from recallscope.theory.capacity import Solution
     from recallscope.theory.lower_bound import Bound
@@ -47,7 +48,6 @@ def predict(asked: Asked, law: LawName = None) -> int:
         --embedding structured --field common_mean=0.7
     """
     from recallscope.api.predict import predict as find
-    from recallscope.cli.progress import ProgressDisplay
 
     to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
@@ -104,8 +104,6 @@ def solve(
       recallscope solve --within parameters=1e5 --vocab 512 --samples 8192 --length 16
     """
     from recallscope.api import theory
-    from recallscope.cli.progress import ProgressDisplay
-    from recallscope.record import Status
     from recallscope.theory.budgets import FREE, budget_from
 
     if quantity is None and within is None:
@@ -123,7 +121,7 @@ def solve(
         return 0
     target_of = quantity, found.target, found.accuracy
     to.show(found, _print_solution, lambda: if_trained(problem, *target_of))
-    return 0 if found.status is Status.OK else 1
+    return 0 if found.status == "ok" else 1
 
 
 @takes("problem", "output")
@@ -156,7 +154,6 @@ def check(asked: Asked, seeds: Seeds = "16") -> int:
       recallscope check --embedding structured --field spectrum=1
     """
     from recallscope.api.check import check as measure
-    from recallscope.cli.progress import ProgressDisplay
 
     to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
@@ -185,7 +182,7 @@ def _print_prediction(found: Prediction) -> None:
     }
     known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
-        [_spelt(name), f"{value:.4f}", *(each.get(name) for each in known.values())]
+        [accuracy_label(name), f"{value:.4f}", *(each.get(name) for each in known.values())]
         for name, value in found.accuracies.items()
     ]
     output.print_table(("accuracy", "predicted", *known), rows)
@@ -199,12 +196,12 @@ def _print_prediction(found: Prediction) -> None:
     output.print_extrapolated([found.problem])
     if found.factors:
         shares = [
-            [_spelt(name), f"{value:.3f}", origin]
+            [accuracy_label(name), f"{value:.3f}", origin]
             for name, (value, origin) in found.factors.items()
         ]
         output.print_table(("factor", "share", "from"), shares, slice(1, 2))
     if found.quantities:
-        rows = [[_spelt(name), f"{value:.5g}"] for name, value in found.quantities.items()]
+        rows = [[accuracy_label(name), f"{value:.5g}"] for name, value in found.quantities.items()]
         output.print_table(("quantity", "value"), rows)
     if found.noise:
         _print_noise(found.noise)
@@ -262,15 +259,11 @@ def _print_nearest(found: Prediction) -> None:
     print(f"The nearest problem with an answer has {said}.")
 
 
-def _spelt(name: str) -> str:
-    return name.removesuffix("_accuracy").replace("_", " ")
-
-
 def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     """The variances of every stage; what is of the right label alone is no part of the sum."""
 
     def row(name: str, values: Iterable[float | None]) -> list[str | None]:
-        return [_spelt(name), *(output.number(each, ".3g") for each in values)]
+        return [accuracy_label(name), *(output.number(each, ".3g") for each in values)]
 
     terms = dict.fromkeys(term for named in noise.values() for term in named)
     rows: list[list[str | None] | None] = [
@@ -285,7 +278,7 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     rows.append(row("together", others))
     if _OF_THE_LABEL in terms:
         rows += [None, row(_OF_THE_LABEL, [each.get(_OF_THE_LABEL) for each in noise.values()])]
-    output.print_table(("noise", *map(_spelt, noise)), rows)
+    output.print_table(("noise", *map(accuracy_label, noise)), rows)
 
 
 def _print_solution(found: Solution) -> None:
@@ -320,7 +313,7 @@ def _print_allocation(found: Allocation) -> None:
     from recallscope.theory.budgets import COUNTED
 
     print(scope(found.problem))
-    print(f"The highest {_spelt(found.accuracy)} within {found.limit:,} {found.budget}:")
+    print(f"The highest {accuracy_label(found.accuracy)} within {found.limit:,} {found.budget}:")
     rows = []
     for row, each in zip(found.rows(), found.predictions, strict=True):
         value, low, high, _ = each.estimates[found.accuracy]

@@ -88,17 +88,14 @@ class AblationResult:
             problem = Problem.from_dict(told[f"problem_{letter}"])
             return Arm(told[letter], problem, told[f"accuracy_{letter}"])
 
-        def interval(*names: str) -> Interval | None:
-            ends = [told[name] for name in names]
-            return None if ends[0] is None else Interval(*ends)
-
-        return cls(
-            ablation=Ablation(told["ablation"], arm("a"), arm("b"), told["note"]),
-            **{name: told[name] for name in _COUNTS},
-            a=interval("mean_a", "low_a", "high_a"),
-            b=interval("mean_b", "low_b", "high_b"),
-            difference=interval(*_DIFFERENCE),
+        means = [[f"{end}_{letter}" for end in Interval._fields] for letter in "ab"]
+        a, b, difference = (
+            None if told[names[0]] is None else Interval(*(told[name] for name in names))
+            for names in (*means, _DIFFERENCE)
         )
+        made = Ablation(told["ablation"], arm("a"), arm("b"), told["note"])
+        counts = {name: told[name] for name in _COUNTS}
+        return cls(ablation=made, **counts, a=a, b=b, difference=difference)
 
     def row(self) -> dict[str, Any]:
         """One plain row for a table."""
@@ -171,7 +168,13 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
             f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}"
             + did_you_mean(name, ABLATIONS)
         )
-    return _CHANGES[name](problem, accuracy)
+    a, b, changes = _CHANGES[name](problem, accuracy)
+    changed = problem.replace(**changes)
+    note = None
+    if changed.dim != problem.dim:
+        note = f"{b} embeddings need a dim above vocab: {changed.dim} instead of {problem.dim}"
+    other = "one_step_accuracy" if name == "steps" else accuracy
+    return Ablation(name, Arm(a, problem, accuracy), Arm(b, changed, other), note)
 
 
 def applicable(problem: Problem, accuracy: str = "recall_accuracy") -> list[Ablation]:
@@ -254,67 +257,54 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     return AblationResult(**counted, a=found.first, b=found.second, difference=found.difference)
 
 
-def _embedding(problem: Problem, accuracy: str) -> Ablation:
-    family = _random_family(problem, "embedding")
+Change = tuple[str, str, dict[str, Any]]
+"""What both arms are called, and the fields that are changed in the second."""
+
+
+def _embedding(problem: Problem, accuracy: str) -> Change:
     dim = max(problem.dim, problem.vocab + 1)
-    note = None
-    if dim != problem.dim:
-        note = f"orthogonal embeddings need a dim above vocab: {dim} instead of {problem.dim}"
-    other = problem.replace(embedding="orthogonal", dim=dim)
-    return Ablation(
-        "embedding", Arm(family, problem, accuracy), Arm("orthogonal", other, accuracy), note
-    )
+    family = _random_family(problem, "embedding")
+    return family, "orthogonal", {"embedding": "orthogonal", "dim": dim}
 
 
-def _mlp(problem: Problem, accuracy: str) -> Ablation:
+def _mlp(problem: Problem, accuracy: str) -> Change:
     if problem.width is None:
         raise ProblemError("the mlp ablation takes the MLP away, and there is none; give a width")
-    label = f"{problem.activation} MLP, m={problem.width}"
-    other = problem.replace(width=None)
-    return Ablation("mlp", Arm(label, problem, accuracy), Arm("attention alone", other, accuracy))
+    return f"{problem.activation} MLP, m={problem.width}", "attention alone", {"width": None}
 
 
-def _trigger(problem: Problem, accuracy: str) -> Ablation:
-    here, there = "in keys alone", "in values too"
-    if problem.trigger_in_values:
-        here, there = there, here
-    other = problem.replace(trigger_in_values=not problem.trigger_in_values)
-    return Ablation("trigger", Arm(here, problem, accuracy), Arm(there, other, accuracy))
+def _trigger(problem: Problem, accuracy: str) -> Change:
+    names = ["in keys alone", "in values too"]
+    here, there = names[::-1] if problem.trigger_in_values else names
+    return here, there, {"trigger_in_values": not problem.trigger_in_values}
 
 
-def _steps(problem: Problem, accuracy: str) -> Ablation:
+def _steps(problem: Problem, accuracy: str) -> Change:
     if accuracy != "recall_accuracy":
         raise ProblemError(
             "the steps ablation compares recall after three steps with one step, and has no other "
             f"accuracy; leave {accuracy} out"
         )
-    return Ablation(
-        "steps",
-        Arm("three steps", problem, "recall_accuracy"),
-        Arm("one step", problem, "one_step_accuracy"),
-    )
+    return "three steps", "one step", {}
 
 
-def _batch(problem: Problem, accuracy: str) -> Ablation:
+def _batch(problem: Problem, accuracy: str) -> Change:
     if math.isinf(problem.samples):
         raise ProblemError(
             "the batch ablation replaces the batch by the population, and samples are inf already; "
             "give a finite number"
         )
-    other = problem.replace(samples=math.inf)
-    label = f"N={problem.samples}"
-    return Ablation("batch", Arm(label, problem, accuracy), Arm("population", other, accuracy))
+    return f"N={problem.samples}", "population", {"samples": math.inf}
 
 
-def _gaussian(problem: Problem, accuracy: str) -> Ablation:
+def _gaussian(problem: Problem, accuracy: str) -> Change:
     family = _random_family(problem, "gaussian")
     if family == "gaussian":
         raise ProblemError(
             "the gaussian ablation makes embeddings gaussian, and they are so already; "
             "give another embedding"
         )
-    other = problem.replace(embedding="gaussian")
-    return Ablation("gaussian", Arm(family, problem, accuracy), Arm("gaussian", other, accuracy))
+    return family, "gaussian", {"embedding": "gaussian"}
 
 
 def _random_family(problem: Problem, name: str) -> str:
@@ -326,7 +316,7 @@ def _random_family(problem: Problem, name: str) -> str:
     return problem.embedding
 
 
-_CHANGES: dict[str, Callable[[Problem, str], Ablation]] = {
+_CHANGES: dict[str, Callable[[Problem, str], Change]] = {
     "embedding": _embedding,
     "mlp": _mlp,
     "trigger": _trigger,

@@ -19,7 +19,6 @@ import numpy as np
 
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
-from recallscope.measurement.search_range import largest_size, search_range, smallest_size
 from recallscope.parts.axes import SIZES, axis_field, axis_value
 from recallscope.problem import (
     LARGEST_SEED,
@@ -39,7 +38,14 @@ from recallscope.record import (
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import Solution, check_has, no_solution, solve
+from recallscope.theory.capacity import (
+    Solution,
+    check_has,
+    no_solution,
+    possible_range,
+    solve,
+    usual_range,
+)
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
@@ -49,6 +55,10 @@ _SURE = 0.99
 _UPPER = 0.975  # of the interval
 _AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
 """Runs near a crossing of which most are so far from the target are all-or-nothing."""
+_IN_RESULT = (
+    *("quantity", "target", "accuracy", "evaluations"),
+    *("theory", "without_theory", "seeds_passing"),
+)
 _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
@@ -138,11 +148,8 @@ class CriticalSearch:
         """An end of the range, as a value that makes a problem."""
         if self.quantity not in SIZES:
             return float(axis_value(f"{name} of {self.quantity}", value, self._field))
-        ends = (
-            smallest_size(self._problem, self.quantity),
-            largest_size(self._problem, self.quantity),
-        )
-        least, most = (ends[0], LARGEST_SIZE) if name == "low" else (1, ends[1])
+        least, most = possible_range(self._problem, self.quantity)
+        least, most = (least, LARGEST_SIZE) if name == "low" else (1, most)
         return whole_number(name, value, int(least), int(most))
 
     @cached_property
@@ -197,7 +204,7 @@ class CriticalSearch:
     def status(self) -> Status:
         """Whether the crossing lies in the range; failed or infeasible if most runs are."""
         if self._failed and (self._count(Status.FAILED) > len(self._x) or not self._x):
-            return self._last_failed.status
+            return next(reversed(self._failed.values())).status
         if self.crossing.quantile(_UPPER) > self.crossing.range[1]:
             return Status.NOT_REACHED  # it may be anywhere beyond
         return self.crossing.status
@@ -215,23 +222,18 @@ class CriticalSearch:
         return sum(record.status is status for record in self._failed.values())
 
     @property
-    def _last_failed(self) -> Record:
-        return list(self._failed.values())[-1]
-
-    @property
     def _largest_known(self) -> float:
         """The end of the range; of what was run, if this machine cannot hold the rest."""
         if not self._count(Status.INFEASIBLE):
             return self.high
-        return max([self._after_low, *(self._value(x) for x in self._x)])
+        next_to_low = self._field.value_at(self._field.place(self.low + 1))
+        return max([next_to_low, *(self._value(x) for x in self._x)])
 
     @property
     def _largest_to_try(self) -> float:
         """Half-way, in the logarithm, from what was run to what this machine could not hold."""
         infeasible = [
-            getattr(record.problem, self.quantity)
-            for record in self._failed.values()
-            if record.status is Status.INFEASIBLE
+            size for (size, _), record in self._failed.items() if record.status is Status.INFEASIBLE
         ]
         if not infeasible:
             return self.high
@@ -310,7 +312,7 @@ class CriticalSearch:
         found, status = self.crossing, self.status
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):
-            reason = self._last_failed.reason
+            reason = next(reversed(self._failed.values())).reason
         start, end = found.range
         # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         first = min(found.quantile(0.025), end)
@@ -322,27 +324,22 @@ class CriticalSearch:
         known = bool(self._x) and status in (Status.OK, Status.NOT_REACHED)
         low, high = (self._value(x) if known and x is not None else None for x in ends)
         reached = status is Status.OK and bool(self._x)
+        asked: dict[str, Any] = {name: getattr(self, name) for name in _IN_RESULT}
         return CriticalSize(
+            **asked,
             problem=without_size(self.problem, self.quantity),
-            quantity=self.quantity,
-            target=self.target,
-            accuracy=self.accuracy,
             status=status,
             value=self._value(found.quantile(0.5)) if reached else None,
             low=low,
             high=high,
             log_mean=self._sign * found.mean if reached else None,
             log_sd=found.sd if reached else None,
-            evaluations=self.evaluations,
             failures=self._count(Status.FAILED),
             infeasible=self._count(Status.INFEASIBLE),
             curve=self._curve(),
-            theory=self.theory,
-            without_theory=self.without_theory,
             reason=reason,
             ended=how_many_ended(self._ends) if self._ends else None,
             own=self._own,
-            seeds_passing=self.seeds_passing,
             all_or_nothing=self._all_or_nothing(),
         )
 
@@ -371,25 +368,16 @@ class CriticalSearch:
         return self._field.value_at(self._sign * place)
 
     @property
-    def _after_low(self) -> float:
-        """A size that is next to the lowest."""
-        return self._field.value_at(self._field.place(self.low + 1))
-
-    @property
-    def _linear(self) -> bool:
-        return self._field.scale == "linear"
-
-    @property
     def _step(self) -> float:
         """Runs that are closer on the axis share a size."""
-        return _STEP * (self.high - self.low) / math.log(64) if self._linear else _STEP
+        linear = self._field.scale == "linear"
+        return _STEP * (self.high - self.low) / math.log(64) if linear else _STEP
 
     @property
     def _narrow(self) -> float:
         """The width of an interval on the axis that is good enough."""
-        return (
-            self.precision * (self.high - self.low) if self._linear else math.log1p(self.precision)
-        )
+        linear = self._field.scale == "linear"
+        return self.precision * (self.high - self.low) if linear else math.log1p(self.precision)
 
     @property
     def theory(self) -> float | None:
@@ -429,11 +417,7 @@ class CriticalSearch:
             )
         if self._count(Status.INFEASIBLE):
             return f"{told}; larger sizes are infeasible here"
-        extremes = (
-            smallest_size(self.problem, self.quantity),
-            largest_size(self.problem, self.quantity),
-        )
-        if end in extremes:
+        if end in possible_range(self.problem, self.quantity):
             return f"{told}, and there is none beyond"
         if said == "not reached" and self._solution and self._solution.reason:
             return f"{told}; closed forms predict that no size reaches it: {self._solution.reason}"
@@ -445,18 +429,27 @@ class CriticalSearch:
         points = []
         for at in sorted(set(self._x), key=lambda x: self._sign * x):
             here = x == at
-            mean = mean_interval(rate[here].tolist(), tests[here].astype(int).tolist())
-            points.append(
-                {
-                    "size": self._value(at),
-                    "runs": int(here.sum()),
-                    "tests": int(tests[here].sum()),
-                    "accuracy": mean.mean,
-                    "low": mean.low,
-                    "high": mean.high,
-                }
-            )
+            mean, low, high = mean_interval(rate[here].tolist(), tests[here].astype(int).tolist())
+            counts = {"runs": int(here.sum()), "tests": int(tests[here].sum())}
+            ends = {"accuracy": mean, "low": low, "high": high}
+            points.append({"size": self._value(at)} | counts | ends)
         return points
+
+
+def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
+    """The values to look at if none are given: wide, and bounded so that no run takes for ever."""
+    if quantity not in SIZES:
+        return usual_range(axis_field(quantity, problem.parts()))
+    vocab = problem.vocab
+    low, high = {
+        "samples": (2, 256 * vocab),
+        "dim": (4, 8 * vocab),
+        "width": (8, 64 * vocab),
+        "vocab": (2, 1 << 14),
+        "length": (2, 1 << 12),
+    }[quantity]
+    smallest, largest = possible_range(problem, quantity)
+    return max(low, smallest), min(high, largest)
 
 
 def all_but(quantity: str, problem: Problem) -> dict[str, Any]:

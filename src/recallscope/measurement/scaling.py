@@ -151,15 +151,14 @@ class Scaling(Result):
                 self.law.predict(row) - self.law.predict(centre | {size: row[size]}) for row in rows
             ]
             values = [float(row[size]) for row in rows]
-            line = [
-                {"x": end, "value": math.exp(self.law.predict(centre | {size: end}))}
-                for end in (min(values), max(values))
-            ]
-            if self.expected is not None:
-                expected = [
-                    {"x": end, "value": math.exp(self.expected.predict(centre | {size: end}))}
+            line, expected = (
+                [
+                    {"x": end, "value": math.exp(law.predict(centre | {size: end}))}
                     for end in (min(values), max(values))
+                    if law is not None
                 ]
+                for law in (self.law, self.expected)
+            )
         return {
             "size": size,
             "points": [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from recallscope.common.plain import finite, plain
+from recallscope.common.plain import finite
 from recallscope.planning.asking import LawAnswer, ask, largest_tested
 from recallscope.planning.inputs import SOUGHT, Inputs, missing_law
 from recallscope.planning.levers import Lever, LeverTable, lever_table, levers
@@ -45,6 +45,9 @@ class Plan(Result):
     table: LeverTable | None = None
     reason: str | None = None
     nearest: str | None = None
+    _in_json = (
+        *("status", "recall", "limit", "solved", "levers", "table", "laws", "reason", "nearest"),
+    )
 
     @property
     def recall(self) -> Ends | None:
@@ -65,16 +68,7 @@ class Plan(Result):
         """Fit for JSON."""
         question = self.inputs.question()
         asked = {name: self.inputs.value(name) for name in SOUGHT}
-        shown = {
-            "status": str(self.status),
-            "recall": self.recall and self.recall._asdict(),
-            "limit": self.limit and str(self.limit),
-            "solved": plain(self.solved),
-            "levers": plain(self.levers),
-            "table": plain(self.table),
-            "laws": plain(self.laws),
-            "reason": self.reason,
-            "nearest": self.nearest,
+        shown = super().to_dict() | {
             "asked": {
                 "method": self.inputs.method,
                 **asked,

@@ -125,10 +125,6 @@ class ModelShape:
         """What PEFT adapts in such a model if it is not asked."""
         return (_FUSED[self.kind][0],) if self.kind in _FUSED else ("q_proj", "v_proj")
 
-    def at_precision(self, precision: str) -> ModelShape:
-        """The same model with weights of another precision."""
-        return replace(self, precision=precision)
-
     def scaled(self, dim: int) -> ModelShape:
         """A model of another dimension and the same proportions."""
         ratio = dim / self.dim

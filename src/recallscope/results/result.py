@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -40,20 +40,19 @@ class Drawing(NamedTuple):
 
     def figure(self, **how: Any) -> Figure:
         """A new figure."""
-        figure: Figure = self._function("{}_figure")(self.data, **how)
+        figure: Figure = self._plot("{}_figure", self.data, **how)
         return figure
 
     def draw(self, axes: Sequence[Axes]) -> None:
         """The same on axes that there are."""
-        self._function("draw_{}")(axes, self.data)
+        self._plot("draw_{}", axes, self.data)
 
     def caption(self) -> str:
         """What is seen, in a paragraph."""
-        return str(self._function("{}_caption")(self.data))
+        return str(self._plot("{}_caption", self.data))
 
-    def _function(self, name: str) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(_plotting(self.kind), name.format(self.kind))
-        return function
+    def _plot(self, name: str, *given: Any, **how: Any) -> Any:
+        return getattr(_plotting(self.kind), name.format(self.kind))(*given, **how)
 
 
 def _plotting(name: str) -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -235,12 +236,11 @@ def _neighbours(grid: Sequence[Any], value: Any) -> tuple[Any, Any]:
 
 def _most(budget: str, limit: int, problem: Problem, name: str) -> int:
     """The largest value of one size within a budget, the others given; 0 if there is none."""
-    low, high = 0, LARGEST_SIZE
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = cost(budget, resized(problem, name, middle)) <= limit
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return low
+
+    def spent(size: int) -> int:
+        return cost(budget, resized(problem, name, size))
+
+    return bisect_right(range(1, LARGEST_SIZE + 1), limit, key=spent)
 
 
 def _whole(low: float, high: float, count: int) -> list[int]:

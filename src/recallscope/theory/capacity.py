@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -85,14 +86,12 @@ class Solution(Result):
         return solve(self.problem, *asked, law=self.prediction.law).value
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Solution:
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        names = ("quantity", "target", "accuracy", "value", "reason")
-        asked = {name: told[name] for name in names}
-        of_prediction = {"status": told["standing"]}
+        prediction = {**told, "status": told["standing"]}
         if told["prediction"] is not None:
-            of_prediction["reason"] = None
-        return cls(**asked, prediction=Prediction.from_dict({**told, **of_prediction}))
+            prediction["reason"] = None
+        return super().from_dict({**told, "prediction": prediction})
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: the problem at the solved size, what was asked, and what was found."""
@@ -217,11 +216,8 @@ def solve(
     known: dict[float, float] = {}
 
     def look_at(some: Sequence[float]) -> None:
-        def progress(done: float, total: float, before: int = len(known)) -> None:
-            given.progress(min(before + done / total, looks), looks)
-
         asked = [resized(problem, quantity, size) for size in some]
-        answers = chosen.predict(asked, given._replace(progress=progress))
+        answers = chosen.predict(asked, given._part(len(known), 1, looks))
         for size, answer in zip(some, answers, strict=True):
             if answer.reason is not None and not any(known.values()):
                 reasons.append(answer.reason)
@@ -372,26 +368,22 @@ def resized(problem: Problem, quantity: str, size: float) -> Problem:
     return changed
 
 
-def largest_vocab(problem: Problem) -> int:
-    """The most tokens that have such embeddings in the dimension of the problem."""
-    if problem.embedding.startswith("arrays:"):
-        return LARGEST_SIZE
-    family, low, high = find_part("embedding", problem.embedding), 2, LARGEST_SIZE
-    while low < high:
-        middle = (low + high + 1) // 2
-        if family.smallest_dim(middle) <= problem.dim:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def possible_range(problem: Problem, quantity: str) -> tuple[float, float]:
+    """The least and the most that make a problem: not all embeddings exist in every dimension."""
+    field = axis_field(quantity, problem.parts())
+    low, high = 1 if field.low is None else field.low, min(field.most, LARGEST_SIZE)
+    if quantity == "dim":
+        low = smallest_dim(problem.embedding, problem.vocab)
+    if quantity == "vocab" and not problem.embedding.startswith("arrays:"):
+        least = find_part("embedding", problem.embedding).smallest_dim
+        high = max(bisect_right(range(2, LARGEST_SIZE + 1), problem.dim, key=least) + 1, 2)
+    return low, high
 
 
 def _range(problem: Problem, quantity: str) -> tuple[float, float]:
-    """The values to search: not all embeddings exist in every dimension."""
-    if quantity == "dim":
-        return smallest_dim(problem.embedding, problem.vocab), LARGEST_SIZE
-    if quantity == "vocab":
-        return 2, largest_vocab(problem)
+    """The values to search."""
+    if quantity in SIZES:
+        return possible_range(problem, quantity)
     return usual_range(axis_field(quantity, problem.parts()))
 
 

@@ -194,15 +194,8 @@ def predict_problems(
             places[choice.name].append(place)
     done = 0
     for name, mine in places.items():
-        before = done
-
-        def progress(
-            of_mine: float, total: float, before: int = before, n: int = len(mine)
-        ) -> None:
-            given.progress(before + n * of_mine / total, len(problems))
-
         asked = [problems[place] for place in mine]
-        answers = law_named(name).predict(asked, given._replace(progress=progress))
+        answers = law_named(name).predict(asked, given._part(done, len(mine), len(problems)))
         if len(answers) != len(asked):
             raise ProblemError(
                 f"the law {name} gave {len(answers)} answers for {len(asked)} problems"

@@ -42,6 +42,14 @@ class Given(NamedTuple):
     details: bool = False
     progress: ProgressCallback = lambda done, total: None
 
+    def _part(self, before: float, mine: float, whole: float) -> Given:
+        """The same for a part of the work, which reports how far the whole of it has come."""
+
+        def progress(done: float, total: float) -> None:
+            self.progress(min(before + mine * done / total, whole), whole)
+
+        return self._replace(progress=progress)
+
 
 NOTHING_GIVEN = Given()
 

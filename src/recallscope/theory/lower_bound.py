@@ -308,12 +308,18 @@ class Bound(Result):
         return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
 
-def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
-    """The least samples for the problem's vocab, and the most vocab for its samples.
+def bound(problem: Problem, target: float = 0.5) -> Bound:
+    """Lower bound for estimators that see only the first gradient.
 
     Args:
-        problem: its samples matter only to `vocab`, `gradient_information`, `signal_to_noise`.
-        accuracy: the share of tokens whose label is to be right, on average.
+        problem: its samples matter only to what is said of them, not to how many are needed.
+        target: the share of tokens whose label is to be right, on average.
+
+    Returns:
+        The samples needed at least, the facts possible at most, and which of three bounds is it.
+
+    Raises:
+        ProblemError: a target that is no share, or a problem that the bound is not about.
 
     >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.samples), found.vocab, found.binding
@@ -323,21 +329,21 @@ def bound(problem: Problem, accuracy: float = 0.5) -> Bound:
         raise ProblemError(f"the bound is not for the {' '.join(strange)}")
     vocab, dim, length, width = problem.vocab, problem.dim, problem.length, problem.width
     parts = {
-        "gradient": float(gradient_samples(vocab, dim, length, width, accuracy)),
-        "counting": float(counting_samples(vocab, length, accuracy)),
-        "coverage": float(coverage_samples(vocab, accuracy)),
+        "gradient": float(gradient_samples(vocab, dim, length, width, target)),
+        "counting": float(counting_samples(vocab, length, target)),
+        "coverage": float(coverage_samples(vocab, target)),
     }
     binding = max(parts, key=parts.__getitem__)
     return Bound(
         problem=problem,
-        accuracy=float(accuracy),
+        accuracy=float(target),
         samples=parts[binding],
-        vocab=largest_vocab(problem.samples, dim, length, width, accuracy),
+        vocab=largest_vocab(problem.samples, dim, length, width, target),
         binding=binding,
         gradient_samples=parts["gradient"],
         counting_samples=parts["counting"],
         coverage_samples=parts["coverage"],
-        information_needed=float(information_needed(vocab, accuracy)),
+        information_needed=float(information_needed(vocab, target)),
         gradient_information=float(
             gradient_information(problem.samples, vocab, dim, length, width)
         ),

@@ -8,14 +8,13 @@ for random outputs (studies/output_cones.py) and depends on K(V) (1/d âˆ’ 1/(V â
 
 from __future__ import annotations
 
-import csv
 import math
 from functools import cache, lru_cache
-from importlib.resources import files
 
 import numpy as np
 
 from recallscope.theory.label_pool import pool
+from recallscope.theory.recorded_error import recorded
 
 
 @lru_cache(maxsize=4096)
@@ -40,16 +39,11 @@ def cone(vocab: float, dim: float) -> float:
 def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
     """For each V, how crowded outputs are and the fraction of K(V) that is left; none are crowded
     with a dimension for every label but one."""
-    with files("recallscope.theory").joinpath("output_cones.csv").open() as file:
-        table = [
-            (int(row["vocab"]), float(row["dim"]), float(row["cone"]))
-            for row in csv.DictReader(file)
-        ]
+    table = np.array([recorded("output_cones.csv")[name] for name in ("vocab", "dim", "cone")]).T
     found = []
-    for vocab in dict.fromkeys(each for each, *_ in table):
+    for vocab in dict.fromkeys(map(int, table[:, 0])):
         mean = pool(vocab).mean
-        of_vocab = [(dim, lacking) for each, dim, lacking in table if each == vocab]
-        dims, lacking = np.array(sorted(of_vocab, reverse=True)).T
+        dims, lacking = np.array(sorted(table[table[:, 0] == vocab, 1:].tolist(), reverse=True)).T
         crowding = np.append(0.0, mean * (1 / dims - 1 / (vocab - 1)))
         found.append((vocab, crowding, np.append(1.0, np.minimum(lacking / mean, 1))))
     return found

@@ -94,9 +94,8 @@ class PhaseMap(Result):
         x, y = ((told[axis]["name"], list(told[axis]["values"])) for axis in ("x", "y"))
         shape = len(y[1]), len(x[1])
 
-        def plane(name: str) -> list[list[Any]]:
-            every = [cell[name] for cell in told["cells"]]
-            return [every[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+        def plane(name: str) -> Any:
+            return np.array([cell[name] for cell in told["cells"]], dtype=object).reshape(shape)
 
         some = {name: values[-1] for name, values in (x, y)}
         whole = {name: int(value) for name, value in some.items() if name in SIZES}
@@ -104,9 +103,9 @@ class PhaseMap(Result):
             problem=Problem.from_dict({**told["problem"], **some, **whole}),
             x=x,
             y=y,
-            accuracy=np.array(plane("predicted"), dtype=float),
-            stage=plane("stage"),
-            term=plane("term"),
+            accuracy=plane("predicted").astype(float),
+            stage=plane("stage").tolist(),
+            term=plane("term").tolist(),
             accuracy_name=told["accuracy"],
             law=told.get("law"),  # not in those of 0.2
         )

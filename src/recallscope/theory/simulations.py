@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
-from recallscope.common.shapes import Float
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
-from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near
+from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded
 
 _SIZES = ("vocab", "samples", "dim", "length", "width")
 
@@ -45,41 +42,31 @@ def recorded_error(
 def simulated_comparisons() -> list[ComparedProblem]:
     """The simulated problems, each with what is predicted today."""
     _, simulated, predicted = simulations()
-    return [
-        ComparedProblem(
-            Problem.from_dict(
-                {name: int(row[name]) for name in _SIZES if row[name]}
-                | {"activation": row["activation"] or None, "embedding": row["embedding"]}
-                | {"trigger_in_values": row["trigger_in_values"] == "True"}
-            ),
-            *(
-                {name: float(column[place]) for name, column in each._asdict().items()}
-                for each in (predicted, simulated)
-            ),
+    rows = recorded("simulated.csv")
+    found = []
+    for place, values in enumerate(zip(*rows.values(), strict=True)):
+        row = dict(zip(rows, values, strict=True))
+        sizes = {name: int(row[name]) for name in _SIZES if row[name]}
+        options = {"activation": str(row["activation"]) or None, "embedding": str(row["embedding"])}
+        options["trigger_in_values"] = row["trigger_in_values"] == "True"
+        both = (
+            {name: float(column[place]) for name, column in each._asdict().items()}
+            for each in (predicted, simulated)
         )
-        for place, row in enumerate(_rows())
-    ]
-
-
-@cache
-def _rows() -> list[dict[str, str]]:
-    with files("recallscope.theory").joinpath("simulated.csv").open() as file:
-        return list(csv.DictReader(file))
+        found.append(ComparedProblem(Problem.from_dict(sizes | options), *both))
+    return found
 
 
 @cache
 def simulations() -> tuple[ProblemArrays, Accuracies, Accuracies]:
     """The simulated problems, what was simulated, and what is predicted today."""
-    rows = _rows()
-
-    def column(name: str) -> Float[np.ndarray, " n"]:
-        return np.array([float(row[name]) if row[name] else np.inf for row in rows])
-
+    rows = recorded("simulated.csv")
+    width, activation = rows["width"], rows["activation"]  # empty for attention alone
     known = problem_arrays(
-        **{name: column(name) for name in _SIZES},
-        activation=[row["activation"] or "identity" for row in rows],
-        embedding=[row["embedding"] for row in rows],
-        trigger_in_values=[row["trigger_in_values"] == "True" for row in rows],
+        **{name: rows[name] for name in ("vocab", "samples", "dim", "length", "embedding")},
+        width=np.where(width == "", "inf", width).astype(float),
+        activation=np.where(activation == "", "identity", activation),
+        trigger_in_values=rows["trigger_in_values"] == "True",
     )
-    simulated = Accuracies(*(column(name) for name in Accuracies._fields))
+    simulated = Accuracies(*(rows[name] for name in Accuracies._fields))
     return known, simulated, accuracies(known)

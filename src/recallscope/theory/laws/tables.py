@@ -37,10 +37,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
         if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
             answers.append(Answer(reason=_NEEDS_ARRAYS))
             continue
-
-        def progress(done: float, total: float, place: int = place) -> None:
-            given.progress(place + done / total, len(problems))
-
+        progress = given._part(place, 1, len(problems)).progress
         answers.append(table_prediction.predict_table(problem, _tables(problem, given), progress))
     return answers
 

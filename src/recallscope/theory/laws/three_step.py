@@ -41,7 +41,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
         if not known[place]:
             answers.append(Answer(reason=OVERFLOW))
             continue
-        stage, term = binding.names(place)
+        stage, term = binding[place]
         slopes = _slopes(s.take([place]), stage, term)
         answers.append(
             Answer(
@@ -62,8 +62,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
 def _binds(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
     s = arrays_of(problems)
     found = analyse(s)
-    binding = dominant(s, found, budget(s, found), accuracy)
-    return [binding.names(place) for place in range(len(problems))]
+    return dominant(s, found, budget(s, found), accuracy)
 
 
 def _rounded(variance: float) -> float:
