@@ -36,6 +36,8 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
         ]
     terms = budget(s, found)
     binding = dominant(s, found, terms)
+    for noises in terms.values():  # what the population leaves of order 1/N is shown as 0
+        noises.update({name: np.where(each > 1e-60, each, 0.0) for name, each in noises.items()})
     answers = []
     for place, each in enumerate(named):
         if not known[place]:
@@ -47,7 +49,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
             Answer(
                 accuracies=each,
                 noise={
-                    stage: {name: _rounded(variance[place]) for name, variance in noises.items()}
+                    stage: {name: float(variance[place]) for name, variance in noises.items()}
                     for stage, noises in terms.items()
                 },
                 dominant=(stage, term),
@@ -63,11 +65,6 @@ def _binds(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
     s = arrays_of(problems)
     found = analyse(s)
     return dominant(s, found, budget(s, found), accuracy)
-
-
-def _rounded(variance: float) -> float:
-    """A variance as it is shown: what the population leaves of order 1/N is 0."""
-    return float(variance) if variance > 1e-60 else 0.0
 
 
 # The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
