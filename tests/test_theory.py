@@ -359,7 +359,7 @@ def test_what_binds_is_what_costs_most() -> None:
     gain = {name: analyse(each).accuracies.recall_accuracy - now for name, each in without.items()}
     hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (lock > 0.99))
     named = dominant(s, found, budget(s, found))
-    told = np.array([gain[named.names(at)[1]][at] for at in hard])
+    told = np.array([gain[named[at][1]][at] for at in hard])
     best = np.maximum(gain["sampling"], gain["interference"])[hard]
     assert len(hard) > 500
     assert (told == best).mean() > 0.94

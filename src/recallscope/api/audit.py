@@ -14,7 +14,7 @@ from recallscope.audits.audit import Audit, CheckpointAudit, TableAudit
 from recallscope.audits.facts import facts_of, paired_rows
 from recallscope.audits.measured import measure_facts
 from recallscope.audits.table_statistics import gram_memory, table_statistics, work
-from recallscope.audits.used_rows import UsedRows, used_rows
+from recallscope.audits.used_rows import used_rows
 from recallscope.checkpoints.find_tables import Tables
 from recallscope.checkpoints.open_checkpoint import Checkpoint, checkpoints_in, open_checkpoint
 from recallscope.checkpoints.stored_table import StoredTable, table_of
@@ -124,6 +124,7 @@ def _audited(
         done += more
         progress(min(done, rows), total)
 
+    known = dict(enumerate(checkpoint.tokens or []))
     used, audited, moments = [], [], []
     for role, each in zip(("inputs", "outputs"), stored, strict=False):
         found = used_rows(each, advance)
@@ -131,6 +132,8 @@ def _audited(
         used.append(found)
         moments.append(own_moments)
         named = {row for listed in statistics.worst.values() for row, _ in listed}
+        tokens = (known.get(row, "") for row in found.numbers.tolist())
+        called_unused = [each for each in tokens if _CALLED_UNUSED.match(each)]
         audited.append(
             TableAudit(
                 role=role if len(stored) > 1 else "inputs and outputs",
@@ -141,8 +144,8 @@ def _audited(
                 unused=found.unused,
                 dim=each.dim,
                 statistics=statistics,
-                tokens=_texts(checkpoint.tokens, named),
-                called_unused=_called_unused(checkpoint.tokens, found),
+                tokens={row: shown_token(known[row]) for row in sorted(named) if known.get(row)},
+                called_unused=len(called_unused),
             )
         )
     pair = paired_rows(used[0], used[-1] if len(used) > 1 else None)
@@ -175,16 +178,3 @@ def _check_memory(table: StoredTable) -> None:
             f"matrices of {table.dim}×{table.dim} take {format_bytes(needed)} of memory",
             stacklevel=4,
         )
-
-
-def _texts(tokens: list[str] | None, rows: set[int]) -> dict[int, str]:
-    known = tokens or []
-    return {row: shown_token(known[row]) for row in sorted(rows) if row < len(known) and known[row]}
-
-
-def _called_unused(tokens: list[str] | None, used: UsedRows) -> int:
-    """How many rows in use have a token whose name says that it is not used."""
-    known = tokens or []
-    return sum(
-        1 for row in used.numbers.tolist() if row < len(known) and _CALLED_UNUSED.match(known[row])
-    )

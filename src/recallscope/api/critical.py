@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from recallscope.api.run_options import RunOptions, runner, with_run_options
 from recallscope.measurement.critical import CriticalSearch
@@ -64,20 +64,9 @@ def critical(
     >>> found.low < 1000 < found.high
     True
     """
-    runs = runner(how)
-    search = CriticalSearch(
-        problem,
-        quantity,
-        target,
-        accuracy_name(accuracy),
-        low=low,
-        high=high,
-        precision=precision,
-        budget=budget,
-        first_seed=seed,
-        prior=prior,
-        own=runs.own,
-        seeds_passing=seeds_passing,
-    )
+    runs, sought = runner(how), (quantity, target, accuracy_name(accuracy))
+    within: dict[str, Any] = {"low": low, "high": high, "precision": precision, "budget": budget}
+    within |= {"first_seed": seed, "prior": prior, "seeds_passing": seeds_passing}
+    search = CriticalSearch(problem, *sought, **within, own=runs.own)
     runs.search([search], "search")
     return search.result()

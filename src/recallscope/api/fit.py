@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from recallscope.api.run_options import AxisLike, RunOptions, axis_from, runner, with_run_options
 from recallscope.measurement.axis import check_varied
@@ -62,21 +62,11 @@ def fit(
     """
     axes = [axis_from(each, problem) for each in vary]
     check_varied(axes, quantity)
-    runs = runner(how)
+    runs, sought = runner(how), (quantity, target, accuracy_name(accuracy))
+    within: dict[str, Any] = {"low": low, "high": high, "precision": precision, "prior": prior}
+    within |= {"budget": budget, "own": runs.own}
     searches = [
-        CriticalSearch(
-            each,
-            quantity,
-            target,
-            accuracy_name(accuracy),
-            low=low,
-            high=high,
-            precision=precision,
-            budget=budget,
-            first_seed=seed + number * budget,
-            prior=prior,
-            own=runs.own,
-        )
+        CriticalSearch(each, *sought, **within, first_seed=seed + number * budget)
         for number, each in enumerate(one_at_a_time(problem, axes, quantity))
     ]
     runs.search(searches, "searches")

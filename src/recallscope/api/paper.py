@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OWN_RUNS = "recallscope-paper"
 """The folder of runs of one's own."""
 
+_LISTED = ("name", "title", "statement", "source", "caveat", "of_the_paper", "from_abstract")
 _FEW = 2  # claims whose figures this process draws by itself
 
 Found = list[tuple[Claim, Finding | None]]
@@ -50,16 +51,8 @@ def list_claims(
         found = findings(asked, evidence_at(size, store))
         known, sealed = {claim.name: summary(each) for claim, each in found}, None
     return [
-        {
-            "name": claim.name,
-            "title": claim.title,
-            "statement": claim.statement,
-            "source": claim.source,
-            "caveat": claim.caveat,
-            "of_the_paper": claim.of_the_paper,
-            "from_abstract": claim.from_abstract,
-            "known": known_before(claim.name),
-        }
+        {name: getattr(claim, name) for name in _LISTED}
+        | {"known": known_before(claim.name)}
         | known.get(claim.name, summary(None))
         | (_sealed(claim, sealed) if sealed else {})
         for claim in asked

@@ -55,7 +55,9 @@ def run(
     (4, True)
     """
     if seeds is None:
-        return _one(problem, seed, how)
+        if several := _of_many(how):
+            raise ProblemError(f"{several[0]} is for several runs; give seeds= too")
+        return _one_by_one(problem, [seed], how)[0]
     count = whole_number("seeds", seeds, 1, 10**6)
     first = whole_number("seed", seed, 0, LARGEST_SEED - count + 1)
     numbers = range(first, first + count)
@@ -70,13 +72,6 @@ def _of_many(given: RunOptions) -> list[str]:
     """The arguments that were given and mean something to several runs only."""
     plain: dict[str, Any] = {**DEFAULTS, **given}
     return [name for name in _OF_MANY if plain[name] != DEFAULTS.get(name)]
-
-
-def _one(problem: Problem, seed: int, given: RunOptions) -> Record:
-    if several := _of_many(given):
-        raise ProblemError(f"{several[0]} is for several runs; give seeds= too")
-    (record,) = _one_by_one(problem, [seed], given)
-    return record
 
 
 def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> list[Record]:

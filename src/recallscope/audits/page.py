@@ -67,10 +67,8 @@ def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
         "facts": summary_tables.facts_table(found),
         "measured": summary_tables.measured_table(found),
         "tables": [
-            {
-                "role": table.role,
-                "name": table.name,
-                "kind": table.kind,
+            {name: getattr(table, name) for name in ("role", "name", "kind")}
+            | {
                 "left_out": sentences.rows_left_out(table.rows, table.unused, table.called_unused),
                 "worst": summary_tables.worst_tokens(table),
                 "sampled": f"{table.statistics.sampled:,}",

@@ -78,14 +78,9 @@ COMPARED = (
 
 def worst_tokens(table: TableAudit) -> list[tuple[str, list[tuple[str, str]]]]:
     """Tokens by what is wrong with their rows, each with how much."""
+    worst = table.statistics.worst
     return [
-        (
-            called,
-            [
-                (table.token(row), format_number(value))
-                for row, value in table.statistics.worst[name]
-            ],
-        )
+        (called, [(table.token(row), format_number(value)) for row, value in worst[name]])
         for name, called in _WORST.items()
     ]
 

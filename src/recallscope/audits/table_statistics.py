@@ -146,7 +146,10 @@ def table_statistics(
             }
             for how, each in pairs.items()
         },
-        cosines={how: _histogram(each) for how, each in pairs.items()},
+        cosines={
+            how: tuple((np.histogram(each, _POINTS, (-1, 1))[0] / len(each)).tolist())
+            for how, each in pairs.items()
+        },
         worst=_worst(used, chosen, own, cosines),
     )
     return found, moments
@@ -218,11 +221,6 @@ def _pairs(used: UsedRows, centres: dict[str, Vector]) -> dict[str, Float[np.nda
     units = {how: _unit(rows, centre) for how, centre in centres.items()}
     units["random"] = _unit(random, np.zeros(rows.shape[1]))
     return {how: np.clip((unit @ unit.T)[upper], -1, 1) for how, unit in units.items()}
-
-
-def _histogram(cosines: Float[np.ndarray, " pairs"]) -> tuple[float, ...]:
-    counts = np.histogram(cosines, bins=_POINTS, range=(-1, 1))[0]
-    return tuple((counts / len(cosines)).tolist())
 
 
 def _some(shares: Vector) -> tuple[tuple[int, float], ...]:

@@ -16,6 +16,7 @@ from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.results.labels import accuracy_label
 from recallscope.theory.choosing import choose, law_named
 from recallscope.theory.scope import exposures, scope
 
@@ -181,7 +182,7 @@ def _print_prediction(found: Prediction) -> None:
     }
     known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
-        [_spelt(name), f"{value:.4f}", *(each.get(name) for each in known.values())]
+        [accuracy_label(name), f"{value:.4f}", *(each.get(name) for each in known.values())]
         for name, value in found.accuracies.items()
     ]
     output.print_table(("accuracy", "predicted", *known), rows)
@@ -195,12 +196,12 @@ def _print_prediction(found: Prediction) -> None:
     output.print_extrapolated([found.problem])
     if found.factors:
         shares = [
-            [_spelt(name), f"{value:.3f}", origin]
+            [accuracy_label(name), f"{value:.3f}", origin]
             for name, (value, origin) in found.factors.items()
         ]
         output.print_table(("factor", "share", "from"), shares, slice(1, 2))
     if found.quantities:
-        rows = [[_spelt(name), f"{value:.5g}"] for name, value in found.quantities.items()]
+        rows = [[accuracy_label(name), f"{value:.5g}"] for name, value in found.quantities.items()]
         output.print_table(("quantity", "value"), rows)
     if found.noise:
         _print_noise(found.noise)
@@ -258,15 +259,11 @@ def _print_nearest(found: Prediction) -> None:
     print(f"The nearest problem with an answer has {said}.")
 
 
-def _spelt(name: str) -> str:
-    return name.removesuffix("_accuracy").replace("_", " ")
-
-
 def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     """The variances of every stage; what is of the right label alone is no part of the sum."""
 
     def row(name: str, values: Iterable[float | None]) -> list[str | None]:
-        return [_spelt(name), *(output.number(each, ".3g") for each in values)]
+        return [accuracy_label(name), *(output.number(each, ".3g") for each in values)]
 
     terms = dict.fromkeys(term for named in noise.values() for term in named)
     rows: list[list[str | None] | None] = [
@@ -281,7 +278,7 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     rows.append(row("together", others))
     if _OF_THE_LABEL in terms:
         rows += [None, row(_OF_THE_LABEL, [each.get(_OF_THE_LABEL) for each in noise.values()])]
-    output.print_table(("noise", *map(_spelt, noise)), rows)
+    output.print_table(("noise", *map(accuracy_label, noise)), rows)
 
 
 def _print_solution(found: Solution) -> None:
@@ -316,7 +313,7 @@ def _print_allocation(found: Allocation) -> None:
     from recallscope.theory.budgets import COUNTED
 
     print(scope(found.problem))
-    print(f"The highest {_spelt(found.accuracy)} within {found.limit:,} {found.budget}:")
+    print(f"The highest {accuracy_label(found.accuracy)} within {found.limit:,} {found.budget}:")
     rows = []
     for row, each in zip(found.rows(), found.predictions, strict=True):
         value, low, high, _ = each.estimates[found.accuracy]

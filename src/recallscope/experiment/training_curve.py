@@ -44,9 +44,8 @@ class TrainingCurve(Result):
     @property
     def ended(self) -> Ended | None:
         """How the training ended; None if it broke off."""
-        return (
-            None if "ended" not in self.record.metrics else Ended(int(self.record.metric("ended")))
-        )
+        metrics = self.record.metrics
+        return Ended(int(self.record.metric("ended"))) if "ended" in metrics else None
 
     @cached_property
     def early(self) -> Prediction | None:
@@ -127,15 +126,9 @@ def _series(
     label: str, steps: Sequence[float], values: Sequence[float], colour: int, counted: bool
 ) -> Series:
     """What was seen; a share of samples has an interval, Jeffreys'."""
-    right = LOOK_SAMPLES * np.asarray(values)
-    wrong = LOOK_SAMPLES - right
-    low, high = (betaincinv(right + 0.5, wrong + 0.5, end).tolist() for end in (0.025, 0.975))
-    return Series(
-        label,
-        Kind.MEASURED,
-        steps,
-        values,
-        low=low if counted else None,
-        high=high if counted else None,
-        colour=colour,
-    )
+    bars = {}
+    if counted:
+        right = LOOK_SAMPLES * np.asarray(values)
+        for name, end in (("low", 0.025), ("high", 0.975)):
+            bars[name] = betaincinv(right + 0.5, LOOK_SAMPLES - right + 0.5, end).tolist()
+    return Series(label, Kind.MEASURED, steps, values, **bars, colour=colour)

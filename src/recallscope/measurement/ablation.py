@@ -88,17 +88,14 @@ class AblationResult:
             problem = Problem.from_dict(told[f"problem_{letter}"])
             return Arm(told[letter], problem, told[f"accuracy_{letter}"])
 
-        def interval(*names: str) -> Interval | None:
-            ends = [told[name] for name in names]
-            return None if ends[0] is None else Interval(*ends)
-
-        return cls(
-            ablation=Ablation(told["ablation"], arm("a"), arm("b"), told["note"]),
-            **{name: told[name] for name in _COUNTS},
-            a=interval("mean_a", "low_a", "high_a"),
-            b=interval("mean_b", "low_b", "high_b"),
-            difference=interval(*_DIFFERENCE),
+        means = [[f"{end}_{letter}" for end in Interval._fields] for letter in "ab"]
+        a, b, difference = (
+            None if told[names[0]] is None else Interval(*(told[name] for name in names))
+            for names in (*means, _DIFFERENCE)
         )
+        made = Ablation(told["ablation"], arm("a"), arm("b"), told["note"])
+        counts = {name: told[name] for name in _COUNTS}
+        return cls(ablation=made, **counts, a=a, b=b, difference=difference)
 
     def row(self) -> dict[str, Any]:
         """One plain row for a table."""

@@ -55,6 +55,10 @@ _SURE = 0.99
 _LOWER, _UPPER = 0.025, 0.975  # of the interval
 _AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
 """Runs near a crossing of which most are so far from the target are all-or-nothing."""
+_IN_RESULT = (
+    *("quantity", "target", "accuracy", "evaluations"),
+    *("theory", "without_theory", "seeds_passing"),
+)
 _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
@@ -316,27 +320,22 @@ class CriticalSearch:
             for x in self._interval[:: self._sign]
         )
         reached = status is Status.OK and bool(self._x)
+        asked: dict[str, Any] = {name: getattr(self, name) for name in _IN_RESULT}
         return CriticalSize(
+            **asked,
             problem=without_size(self.problem, self.quantity),
-            quantity=self.quantity,
-            target=self.target,
-            accuracy=self.accuracy,
             status=status,
             value=self._value(found.quantile(0.5)) if reached else None,
             low=low,
             high=high,
             log_mean=self._sign * found.mean if reached else None,
             log_sd=found.sd if reached else None,
-            evaluations=self.evaluations,
             failures=self._count(Status.FAILED),
             infeasible=self._count(Status.INFEASIBLE),
             curve=self._curve(),
-            theory=self.theory,
-            without_theory=self.without_theory,
             reason=reason,
             ended=how_many_ended(self._ends) if self._ends else None,
             own=self._own,
-            seeds_passing=self.seeds_passing,
             all_or_nothing=self._all_or_nothing(),
         )
 

@@ -226,9 +226,7 @@ def _diagram(
             x=column,
             y=row,
             measured=measured.get((column, row), Measured()),
-            predicted=None if theory is None else theory.known(i, j),
-            stage=None if theory is None else theory.stage[i][j],
-            term=None if theory is None else theory.term[i][j],
+            **({} if theory is None else theory.cell(i, j)),
         )
         for i, row in enumerate(rows.values)
         for j, column in enumerate(columns.values)

@@ -168,11 +168,8 @@ class PhaseDiagram(Result):
     @property
     def problems(self) -> list[Problem]:
         """The problem of each cell."""
-        names = self.x.name, self.y.name
-        return [
-            self.problem.replace(**dict(zip(names, (cell.x, cell.y), strict=True)))
-            for cell in self.cells
-        ]
+        sizes = [{self.x.name: cell.x, self.y.name: cell.y} for cell in self.cells]
+        return [self.problem.replace(**each) for each in sizes]
 
     @property
     def shared(self) -> dict[str, Any]:

@@ -45,13 +45,13 @@ def pool(vocab: float) -> Pool:
         lowest += 0.05
     half = (_HIGHEST - lowest) / 2
     level = lowest + half * (_NODES + 1)
-    density = half * _WEIGHTS * _normal(level)
+    density = half * _WEIGHTS * normal_density(level)
     mean = (vocab - 1) * float(density @ _share_below(level, level[:, None], vocab - 2)[:, 0])
     if vocab == 2:
         return Pool(mean, mean - mean**2)
     apart = _FARTHEST / 2 * (_FEW_NODES + 1)
     others = _share_below(level, level[:, None] - apart, vocab - 3)
-    lower = others * _normal(level[:, None] + apart) @ (_FARTHEST / 2 * _FEW_WEIGHTS)
+    lower = others * normal_density(level[:, None] + apart) @ (_FARTHEST / 2 * _FEW_WEIGHTS)
     pairs = (vocab - 1) * (vocab - 2) * 2 * float(density @ lower)
     return Pool(mean, pairs + mean - mean**2)
 
@@ -72,8 +72,9 @@ def _share_below(level: np.ndarray, most: np.ndarray, rivals: float) -> np.ndarr
 
 def _mean_excess(level: float) -> float:
     """E (g − level)₊."""
-    return float(_normal(np.array(level)) - level * ndtr(-level))
+    return float(normal_density(np.array(level)) - level * ndtr(-level))
 
 
-def _normal(x: np.ndarray) -> np.ndarray:
+def normal_density(x: np.ndarray) -> np.ndarray:
+    """The density of a standard normal number."""
     return np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)

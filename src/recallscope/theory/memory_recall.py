@@ -108,7 +108,7 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
     """
     from scipy.optimize import root  # type: ignore[import-untyped]
 
-    rivals, seen = _Rivals.of(vocab), float(facts.number.sum())
+    rivals, seen = _rivals(vocab), float(facts.number.sum())
 
     def equations(point: np.ndarray, parameters: float) -> list[float]:
         spread, stiffness = np.exp(point)
@@ -179,11 +179,6 @@ class _Rivals:
         squares = [(level - own) ** 2, *(each**2 for each in above)]
         return float(self._sum(squares).mean())
 
-    @staticmethod
-    @lru_cache(maxsize=64)
-    def of(vocab: int) -> _Rivals:
-        return _Rivals(vocab)
-
     def slope_and_taken(self, spread: float, pull: float) -> tuple[float, float]:
         """The mean square of a fact's slope over all labels, and the parameters that it takes.
 
@@ -213,3 +208,6 @@ class _Rivals:
         return (
             own + top.sum(axis=1, keepdims=True) + (self.number * rest).sum(axis=1, keepdims=True)
         )
+
+
+_rivals = lru_cache(maxsize=64)(_Rivals)

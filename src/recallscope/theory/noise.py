@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float, Int64
+from recallscope.common.shapes import Float
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
 from recallscope.theory.problem_arrays import ProblemArrays
@@ -57,18 +57,6 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
 
 
-class Dominant(NamedTuple):
-    """Which stage limits recall, and which noise limits that stage, as indices and by name."""
-
-    stage: Int64[np.ndarray, "*n"]  # index into STAGES
-    term: Int64[np.ndarray, "*n"]  # index into TERMS of the stage
-
-    def names(self, index: int = 0) -> tuple[str, str]:
-        """The stage and the term of one problem."""
-        stage = STAGES[self.stage.flat[index]]
-        return stage, TERMS[stage][self.term.flat[index]]
-
-
 def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
     """What the noises of a stage take from the right answer's lead, squared.
 
@@ -92,9 +80,10 @@ def dominant(
     found: Analysis,
     terms: dict[str, dict[str, Array]],
     accuracy: str = "recall_accuracy",
-) -> Dominant:
-    """The binding noise: of locking if that fails more often than the read does, else of the read.
+) -> list[tuple[str, str]]:
+    """The stage that limits each problem, and the noise that limits that stage.
 
+    It is locking if that fails more often than the read does, else the read.
     Of a stage it is the noise that costs most. For another accuracy than recall the stage is the
     one that decides it.
 
@@ -102,19 +91,16 @@ def dominant(
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> s = problem_arrays(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
     >>> found = analyse(s)
-    >>> binding = dominant(s, found, budget(s, found))
-    >>> binding.names(0), binding.names(1)
-    (('lock', 'mean_bias'), ('recall', 'interference'))
+    >>> dominant(s, found, budget(s, found))
+    [('lock', 'mean_bias'), ('recall', 'interference')]
     """
-    largest = {
-        stage: np.argmax(list(costs(s.vocab, named).values()), axis=0)
-        for stage, named in terms.items()
-    }
+
+    def largest(stage: str) -> list[tuple[str, str]]:
+        cost = list(costs(s.vocab, terms[stage]).values())
+        return [(stage, TERMS[stage][place]) for place in np.argmax(cost, axis=0).flat]
+
     if accuracy in OWN_STAGE:
-        stage = OWN_STAGE[accuracy]
-        return Dominant(np.full_like(largest[stage], STAGES.index(stage)), largest[stage])
+        return largest(OWN_STAGE[accuracy])
     locks_worse = found.accuracies.lock_accuracy < found.locked_accuracy
-    return Dominant(
-        np.where(locks_worse, STAGES.index("lock"), STAGES.index("recall")),
-        np.where(locks_worse, largest["lock"], largest["recall"]),
-    )
+    both = zip(locks_worse.flat, largest("lock"), largest("recall"), strict=True)
+    return [lock if worse else recall for worse, lock, recall in both]

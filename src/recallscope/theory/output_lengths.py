@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtr  # type: ignore[import-untyped]
 
 from recallscope.common.shapes import Float
+from recallscope.theory.label_pool import normal_density
 from recallscope.theory.output_cone import cone
 
 _CLASSES = 32  # of rows of like length
@@ -28,7 +29,7 @@ _SOME, _TURNS = 512, 200
 def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
     """Centred rows in the directions that they span, which have equal variance.
 
-    >>> whitened(np.random.default_rng(0).standard_normal((64, 8))).shape
+    >>> whitened(np.random.default_rng(0).standardnormal_density((64, 8))).shape
     (64, 8)
     """
     centred = rows - rows.mean(axis=0)
@@ -40,7 +41,7 @@ def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
 def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float) -> float:
     """How many times the parameters of equal lengths so many labels of such lengths need in R^d.
 
-    >>> lengths = np.exp(0.6 * np.random.default_rng(0).standard_normal(256))
+    >>> lengths = np.exp(0.6 * np.random.default_rng(0).standardnormal_density(256))
     >>> [round(cost_of_lengths(each, 256, 40), 1) for each in (np.ones(256), lengths)]
     [1.0, 2.0]
     """
@@ -89,14 +90,10 @@ def _lacking(classes: np.ndarray, labels: float) -> np.ndarray:
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         at = level[..., None] / classes
-        pull = each * ((_normal(at) - at * ndtr(-at)) / classes).sum(axis=-1)
+        pull = each * ((normal_density(at) - at * ndtr(-at)) / classes).sum(axis=-1)
         above = (level / own - node) / own > pull
         low, high = np.where(above, low, level), np.where(above, level, high)
     at = high[..., None] / classes
-    rivals = each * ((1 + at**2) * ndtr(-at) - at * _normal(at)).sum(axis=-1)
+    rivals = each * ((1 + at**2) * ndtr(-at) - at * normal_density(at)).sum(axis=-1)
     cost = (node - high / own) ** 2 + rivals
     return np.asarray(cost @ (_WEIGHTS / _WEIGHTS.sum()))
-
-
-def _normal(x: np.ndarray) -> np.ndarray:
-    return np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)

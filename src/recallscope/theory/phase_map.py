@@ -13,7 +13,7 @@ import numpy as np
 from recallscope.common.formatting import format_duration
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.common.shapes import Float
-from recallscope.parts.axes import SIZES, axis_field
+from recallscope.parts.axes import SIZES, axes_of, axis_field
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import check_accuracy
 from recallscope.results.result import Drawing, Result
@@ -23,7 +23,6 @@ from recallscope.theory.law import NOTHING_GIVEN, Law
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
 _AT_ONCE = 4096
-_CELL = ("x", "y", "predicted", "stage", "term")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -45,32 +44,31 @@ class PhaseMap(Result):
     @property
     def corners(self) -> list[Problem]:
         """Problems with the smallest and the largest sizes; those that are not whole are cut."""
-        x_name, y_name = self.x[0], self.y[0]
-        columns, rows = (_as_fields(self.problem, *axis) for axis in (self.x, self.y))
-        return [
-            self.problem.replace(**{x_name: x, y_name: y})
-            for y in dict.fromkeys((min(rows), max(rows)))
-            for x in dict.fromkeys((min(columns), max(columns)))
-        ]
+        fields = axes_of(self.problem.parts())
+        columns, rows = (
+            dict.fromkeys(type(fields[name].default)(end) for end in (min(sizes), max(sizes)))
+            for name, sizes in (self.x, self.y)
+        )
+        pairs = [{self.x[0]: x, self.y[0]: y} for y in rows for x in columns]
+        return [self.problem.replace(**sizes) for sizes in pairs]
 
-    def known(self, row: int, column: int) -> float | None:
-        """The accuracy at a point; None where no law gives it."""
+    def cell(self, row: int, column: int) -> dict[str, Any]:
+        """What is `predicted` at a point, None where no law gives it, and the noise that limits."""
         value = float(self.accuracy[row, column])
-        return None if math.isnan(value) else value
+        bound = {"stage": self.stage[row][column], "term": self.term[row][column]}
+        return {"predicted": None if math.isnan(value) else value} | bound
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each point."""
-        (x_name, xs), (y_name, ys) = self.x, self.y
+        names = self.x[0], self.y[0], self.accuracy_name, "stage", "term"
+        return [dict(zip(names, cell.values(), strict=True)) for cell in self._cells()]
+
+    def _cells(self) -> list[dict[str, Any]]:
+        """One for each point, along x first."""
         return [
-            {
-                x_name: x,
-                y_name: y,
-                self.accuracy_name: self.known(i, j),
-                "stage": self.stage[i][j],
-                "term": self.term[i][j],
-            }
-            for i, y in enumerate(ys)
-            for j, x in enumerate(xs)
+            {"x": x, "y": y} | self.cell(i, j)
+            for i, y in enumerate(self.y[1])
+            for j, x in enumerate(self.x[1])
         ]
 
     def _words(self) -> str:
@@ -131,7 +129,7 @@ class PhaseMap(Result):
             "y": {"name": y_name, "values": ys},
             "accuracy": self.accuracy_name,
             **law_in_words(self.law),
-            "cells": [dict(zip(_CELL, row.values(), strict=True)) for row in self.rows()],
+            "cells": self._cells(),
         }
 
 
@@ -200,11 +198,6 @@ def phase_map(
         accuracy_name=accuracy,
         law=choice.name,
     )
-
-
-def _as_fields(problem: Problem, name: str, values: Sequence[float]) -> list[float]:
-    whole = type(axis_field(name, problem.parts()).default) is int
-    return [int(value) if whole else value for value in values]
 
 
 def no_phase_map(

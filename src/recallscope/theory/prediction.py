@@ -204,13 +204,10 @@ class Prediction(Result, Answer):
         for name, (value, _) in self.factors.items():
             numbers.setdefault(accuracy_label(name), AccuracyEstimate(value))
         for name, error in self.errors.items():
-            label = accuracy_label(name)
-            if numbers[label].low is None:
-                ends = (
-                    max(numbers[label].value - 2 * error, 0),
-                    min(numbers[label].value + 2 * error, 1),
-                )
-                numbers[label] = AccuracyEstimate(numbers[label].value, *ends)
+            value, low, *_ = numbers[accuracy_label(name)]
+            if low is None:
+                ends = max(value - 2 * error, 0), min(value + 2 * error, 1)
+                numbers[accuracy_label(name)] = AccuracyEstimate(value, *ends)
         bars = "90 % of the nearest experiments lie within" if self.recorded_error else ""
         bars = bars or ("two numerical standard errors" if self.errors else "")
         shown = Series(

@@ -6,10 +6,10 @@ is the span of all published values that apply to a question, wider by a factor 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Law, LawKind
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 
 SATURATED = 1000.0  # exposures, from which on more are said to add nothing
@@ -71,7 +71,7 @@ def published_law(
 
     return Law(
         applies=lambda problem: _SAID_IN_PLAN,
-        predict=_no_problems,
+        predict=lambda problems, given: [Answer(reason=_SAID_IN_PLAN) for _ in problems],
         kind=LawKind.PUBLISHED,
         priority=priority,
         origin=origin,
@@ -93,10 +93,6 @@ def spanned(found: Mapping[str, Capacity], question: Question) -> Capacity:
 
 def _recalled(facts: Ends, question: Question) -> Ends:
     return Ends(*(min(each / question.facts, 1.0) for each in facts))
-
-
-def _no_problems(problems: Sequence[object], given: Given) -> list[Answer]:
-    return [Answer(reason=_SAID_IN_PLAN) for _ in problems]
 
 
 def if_saturated(bits: Ends, question: Question) -> Ends | str:

@@ -36,18 +36,20 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
         ]
     terms = budget(s, found)
     binding = dominant(s, found, terms)
+    for noises in terms.values():  # what the population leaves of order 1/N is shown as 0
+        noises.update({name: np.where(each > 1e-60, each, 0.0) for name, each in noises.items()})
     answers = []
     for place, each in enumerate(named):
         if not known[place]:
             answers.append(Answer(reason=OVERFLOW))
             continue
-        stage, term = binding.names(place)
+        stage, term = binding[place]
         slopes = _slopes(s.take([place]), stage, term)
         answers.append(
             Answer(
                 accuracies=each,
                 noise={
-                    stage: {name: _rounded(variance[place]) for name, variance in noises.items()}
+                    stage: {name: float(variance[place]) for name, variance in noises.items()}
                     for stage, noises in terms.items()
                 },
                 dominant=(stage, term),
@@ -62,13 +64,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
 def _binds(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
     s = arrays_of(problems)
     found = analyse(s)
-    binding = dominant(s, found, budget(s, found), accuracy)
-    return [binding.names(place) for place in range(len(problems))]
-
-
-def _rounded(variance: float) -> float:
-    """A variance as it is shown: what the population leaves of order 1/N is 0."""
-    return float(variance) if variance > 1e-60 else 0.0
+    return dominant(s, found, budget(s, found), accuracy)
 
 
 # The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
