@@ -98,7 +98,7 @@ _NOT_HERE = (
     "SLURM_",
     "{1..8}",
     "$packages",  # weights of 180 MB; tests/test_audit.py has small ones in the same formats
-    "--embedding heavy",  # a package of the reader's; tests/strangers is one
+    "--embedding heavy",  # a package of the reader's; tests/plugin is one
     "--size full",  # two hours
     "my-runs",
 )

@@ -27,7 +27,7 @@ from recallscope.executors.ray import LOOPBACK_ONLY, QUIET, RayExecutor
 from recallscope.executors.ray_guard import clear_up
 from recallscope.executors.same_code import difference, hash_of_files, own_code
 from test_on_ray import Pid, run
-from test_strangers import results
+from test_plugin import results
 
 SOURCE = Path(recallscope.__file__).parents[1]
 TESTS = Path(__file__).parent

@@ -23,7 +23,7 @@ from proc import listening, living, tree
 from recallscope.executors.base import Done
 from recallscope.executors.ray import RayExecutor
 from recallscope.executors.ray_guard import cluster_processes
-from test_strangers import SWEEP, results
+from test_plugin import SWEEP, results
 
 UNAUTHENTICATED = "16"
 
@@ -201,7 +201,7 @@ def test_two_workers_are_as_fast_as_two_bare_processes(ray: RayExecutor) -> None
 
 
 @pytest.mark.slow
-def test_parts_of_strangers_and_trainings_have_the_same_bits(ray: RayExecutor, tmp_path) -> None:
+def test_parts_of_a_plugin_and_trainings_have_the_same_bits(ray: RayExecutor, tmp_path) -> None:
     (tmp_path / "strange.toml").write_text(SWEEP)
     tiny = {"vocab": 16, "samples": 40, "dim": 8, "length": 3, "learner": "adam", "steps": 20}
     trainings = [(recallscope.Problem(**tiny), seed) for seed in range(20)]

@@ -93,8 +93,9 @@ def lucky_at(step):
 class Certain(torch.nn.Module):
     """It knows half of the labels from the beginning, and gives the others no chance."""
 
-    def __init__(self, instance):
+    def __init__(self, setup):
         super().__init__()
+        instance = setup.instance
         half = torch.arange(instance.problem.vocab) < instance.problem.vocab // 2
         right = torch.nn.functional.one_hot(instance.labels, instance.problem.vocab)
         self.register_buffer("table", 20.0 * (right * half[:, None]).to(instance.tokens.dtype))
@@ -142,8 +143,9 @@ def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
 class Tied(torch.nn.Module):
     """One table for tokens and labels, and a part of it under a name of its own."""
 
-    def __init__(self, instance):
+    def __init__(self, setup):
         super().__init__()
+        instance = setup.instance
         self.embed = torch.nn.Embedding.from_pretrained(instance.tokens.clone(), freeze=False)
         self.unembed = torch.nn.Linear(*reversed(self.embed.weight.shape), bias=False)
         self.unembed.weight = self.embed.weight
@@ -182,8 +184,9 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
 class Noisy(torch.nn.Module):
     """First weights as torch draws them, and dropout."""
 
-    def __init__(self, instance):
+    def __init__(self, setup):
         super().__init__()
+        instance = setup.instance
         vocab, dim = instance.tokens.shape
         self.layers = torch.nn.Sequential(
             torch.nn.Embedding(vocab, dim), torch.nn.Dropout(0.3), torch.nn.Linear(dim, vocab)
@@ -302,17 +305,6 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
     assert run(uneven).status == "ok"
     for task in ("recall", "memory", Task(name="even", make=make, equal_facts=True)):
         assert run(SMALL.replace(task=task, **limit)).status == "ok"
-
-
-# Optimisers of matrices.
-
-
-@pytest.mark.parametrize("learner", ["muon", "polar"])
-def test_an_optimiser_of_matrices_refuses_vectors(learner):
-    problem = SMALL.replace(model=Model(name="noisy", build=Noisy), learner=learner)
-    with pytest.raises(ProblemError, match=r"noisy:\w+ has a weight of shape \(16,\); choose adam"):
-        run(problem)
-    assert run(problem.replace(model=Model(name="tied", build=Tied))).status == "ok"
 
 
 # What is said of options.

@@ -78,7 +78,7 @@ def tried(python: str, lane: str, torch: str, folder: Path) -> Row:
     inside = folder / "bin" / "python"
     row["python"] = called(inside, "--version").stdout.split()[-1]
     pip = (inside, "-m", "pip", "--disable-pip-version-check")
-    for what in (requirements(lane, torch), ("--no-deps", "-e", ".", "./tests/strangers")):
+    for what in (requirements(lane, torch), ("--no-deps", "-e", ".", "./tests/plugin")):
         installed = called(*pip, "install", "--quiet", "--no-compile", *what)
         if installed.returncode:
             print(installed.stderr[-3000:], flush=True)

@@ -64,7 +64,7 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
     >>> choose_engine(Problem(vocab=10**6, samples=10**6, dim=64, length=32))
     'stream'
     """
-    if problem.learner != "three-step":
+    if not find_part("learner", problem.learner).has_engines:
         if engine not in ("auto", problem.learner):
             raise ProblemError(
                 f"engine {engine!r} is for the learner three-step; {problem.learner} has one way "

@@ -71,10 +71,15 @@ class Setup:
         )
 
     def model(self) -> nn.Module:
-        """The model of the problem, untrained: from tokens and marked positions to logits."""
+        """The model of the problem, untrained: from tokens and marked positions to logits.
+
+        >>> problem = Problem(vocab=64, samples=1, dim=8, length=4)
+        >>> sum(each.numel() for each in Setup(problem=problem, seed=0).model().parameters())
+        128
+        """
         from recallscope.models.input_ids import model_of
 
-        return model_of(self.instance).to(self.device)
+        return model_of(self).to(self.device)
 
     def samples(self, start: int, stop: int, split: str = "train") -> tuple[Tensor, ...]:
         """Tokens, marked positions and labels of samples start…stop−1, as tensors."""
@@ -116,6 +121,7 @@ class Learner:
             of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
         closed_form: whether the formulas for three gradient steps hold for it.
+        has_engines: whether it can be computed in several ways, of which one is chosen.
         minimum: whether what it gives is the minimum of the loss.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
@@ -129,6 +135,7 @@ class Learner:
     cost: Callable[[Problem, str, str, int], Cost] | None = None
     metrics: tuple[str, ...] = ()
     closed_form: bool = False
+    has_engines: bool = field(default=False, metadata=ADDED)
     minimum: bool = field(default=False, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.models.arrays import Numbers, Tokens
-from recallscope.models.instance import Instance
 from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
+
+if TYPE_CHECKING:
+    from recallscope.learning.learner import Setup
 
 
 def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n L+2"]:
@@ -51,17 +53,12 @@ class ReadsIds(nn.Module):
         return logits[:, : self.vocab]
 
 
-def model_of(instance: Instance) -> nn.Module:
+def model_of(setup: Setup) -> nn.Module:
     """The model of a problem, as a module from tokens and positions to logits.
 
     First weights that torch draws by itself come from the seed.
-
-    >>> from recallscope.problem import Problem
-    >>> model = model_of(Instance.make(Problem(vocab=64, samples=1, dim=8, length=4), seed=0))
-    >>> model(torch.zeros(3, 4, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)).shape
-    torch.Size([3, 64])
     """
-    kind = find_part("model", instance.problem.model)
-    with seeded(instance.seed, 0, instance.tokens.device):
-        built: nn.Module = kind.build(instance)
-    return ReadsIds(built, instance.problem.vocab) if kind.reads_ids else built
+    kind = find_part("model", setup.problem.model)
+    with seeded(setup.seed, 0, torch.device(setup.device)):
+        built: nn.Module = kind.build(setup)
+    return ReadsIds(built, setup.problem.vocab) if kind.reads_ids else built

@@ -1,17 +1,41 @@
-"""What a model is: a module that is built for a problem, and gives every label a logit."""
+"""What a model is: a module that is built for a problem, and gives every label a logit.
+
+Training asks a model for all that differs between models: how it is built, which learning rate is
+usual, which weights decay, how many there are. The model of the paper is one of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.parts.field import ADDED, Field
 from recallscope.parts.renamed import renamed
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
-    from recallscope.models.instance import Instance
+    from recallscope.learning.learner import Setup
+
+_USUAL_RATES = {"adam": 1e-3, "adamw": 1e-3, "muon": 0.02, "polar": 0.02}
+_DESCENT_RATE = 0.1
+
+
+class Parameters(NamedTuple):
+    """How many numbers a model has: in all, trained, and in embeddings."""
+
+    total: int
+    trained: int
+    embedding: int
+
+
+def usual_rate(problem: Problem) -> float | None:
+    """The learning rate of the problem's learner that is usual for modules of any kind.
+
+    >>> usual_rate(Problem(vocab=64, samples=100, dim=8, length=4, learner="adam"))
+    0.001
+    """
+    return _USUAL_RATES.get(problem.learner, _DESCENT_RATE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,23 +43,36 @@ class Model:
     """A kind of model.
 
     Attributes:
-        build: a module for an instance, its weights drawn from the instance's seed alone. It is
-            called with tokens (n×L) and the marked positions (n), and gives logits (n×vocab); or,
-            if it reads ids, with `input_ids` (n×T) alone, as language models are, and gives logits
-            of every position, or an object that has them as `logits`.
+        build: a module for a setup, which has the problem, the seed and, as `setup.instance`, the
+            embeddings. What torch draws in it comes from the seed. The module is called with tokens
+            (n×L) and the marked positions (n), and gives logits (n×vocab); or, if it reads ids,
+            with `input_ids` (n×T) alone, as language models are, and gives logits of every
+            position, or an object that has them as `logits`.
         reads_ids: whether it is a map from `input_ids` to logits.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for one attention layer hold for it.
+        batched: whether it is the model of the paper, of which several runs are trained at once.
+        default_rate: the learning rate for problems that give none; None for the learner's own,
+            which is chosen from the sizes of the model of the paper.
+        parameter_groups: what of a module is trained, as groups that optimisers of torch take; by
+            default biases, norms and embeddings do not decay.
+        parameters: how many numbers it has; by default those of a module that is built.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
-    build: Callable[[Instance], Any]
+    build: Callable[[Setup], Any]
     reads_ids: bool = False
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
+    batched: bool = field(default=False, metadata=ADDED)
+    default_rate: Callable[[Problem], float | None] = field(default=usual_rate, metadata=ADDED)
+    parameter_groups: Callable[[Any], list[dict[str, Any]]] | None = field(
+        default=None, metadata=ADDED
+    )
+    parameters: Callable[[Problem], Parameters] | None = field(default=None, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 

@@ -39,7 +39,7 @@ def sweeps_added() -> list[str]:
 
 
 def known_before(claim: str) -> str:
-    """What was known when the predictions of a claim were written; nothing of a stranger's.
+    """What was known when the predictions of a claim were written; nothing of a plugin's.
 
     >>> known_before("news")
     'Both readings had been measured for version 0.1 with other seeds, and neither held.'

@@ -17,6 +17,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from recallscope.parts.field import Field
 from recallscope.parts.modules import (
     Module,
     compiled,
@@ -120,7 +121,9 @@ def _parts_of(thing: Any, walk: _Walk) -> str | list[Any]:
     if isinstance(thing, ModuleType):
         return _of_module(thing, walk)
     if isinstance(thing, Mapping):
-        return [each for pair in thing.items() for each in pair]
+        # A field that a part got later, at the value that older records stand for, changes nothing.
+        old = (pair for pair in thing.items() if not _came_later(pair[1]))
+        return [each for pair in old for each in pair]
     if isinstance(thing, (list, tuple, set, frozenset)):
         return list(thing)
     if isinstance(thing, (staticmethod, classmethod)):
@@ -199,6 +202,10 @@ def _of_instance(thing: Any) -> str | list[Any]:
 def _is_added(field: dataclasses.Field[Any], value: Any) -> bool:
     """Whether a field came later and is at its default, so that all is as it was without it."""
     return bool(field.metadata.get("added")) and value == field.default
+
+
+def _came_later(field: Any) -> bool:
+    return isinstance(field, Field) and field.added_as == field.default
 
 
 def _source(function: FunctionType) -> str:

@@ -65,4 +65,4 @@ def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
     return three_step_cost(problem, engine, dtype, test_samples)
 
 
-PART = Learner(learn=_learn, check=_check, cost=_cost, closed_form=True)
+PART = Learner(learn=_learn, check=_check, cost=_cost, closed_form=True, has_engines=True)

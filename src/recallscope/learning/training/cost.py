@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.learning.training.options import rows_of_step
+from recallscope.parts.naming import find_part
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
@@ -35,7 +36,9 @@ def runs_at_once(problem: Problem) -> int:
     """
     rows = rows_of_step(problem)
     tiny = rows * problem.vocab <= _TINY and rows * problem.length * problem.dim <= _TINY_READ
-    plain = problem.width is None and problem.model == "transformer"
+    # A gradient is cut by its length, which several runs in one tensor do not have each.
+    plain = problem.width is None and not problem["clip"]
+    plain = plain and find_part("model", problem.model).batched
     return RUNS_AT_ONCE if tiny and plain else 1
 
 
@@ -48,10 +51,8 @@ def training_cost(
     problem: Problem, engine: str, dtype: str, test_samples: int, *, at_once: int = 1
 ) -> Cost:
     """Of all steps that a problem allows, and of looking at them along the way."""
-    from recallscope.learning.cost import Cost, unknown_cost
+    from recallscope.learning.cost import Cost
 
-    if problem.model != "transformer":
-        return unknown_cost(problem.learner)
     V, d, L, m = problem.vocab, problem.dim, problem.length, problem.hidden
     number = 4 if dtype == "float32" else 8
     rows = rows_of_step(problem)

@@ -9,6 +9,7 @@ from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.cost import one_at_a_time, runs_at_once, training_cost
 from recallscope.learning.training.options import COMMON, check
 from recallscope.parts.field import Field
+from recallscope.parts.naming import find_part
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
@@ -40,14 +41,19 @@ def trained_by(
     at_once = runs_at_once if by_weight else one_at_a_time
 
     def cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
-        return training_cost(problem, engine, dtype, test_samples, at_once=at_once(problem))
+        if find_part("model", problem.model).batched:
+            return training_cost(problem, engine, dtype, test_samples, at_once=at_once(problem))
+        from recallscope.learning.training.probe import module_cost
+
+        return module_cost(problem, dtype, test_samples)
 
     def learn_together(setups: Sequence[Setup]) -> list[Outcome | OverflowError]:
         from recallscope.learning.threads import Threads
         from recallscope.learning.training.loop import Training
 
         problem = setups[0].problem
-        chosen = problem["learning_rate"] or rate(problem)
+        usual = find_part("model", problem.model).default_rate(problem)
+        chosen = problem["learning_rate"] or usual or rate(problem)
         with Threads():  # one for each training: several would round otherwise
             return Training(setups, optimiser, chosen, at_once(problem)).run()
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
@@ -22,10 +21,10 @@ from recallscope.learning.training.grid import LOOK_SAMPLES, grid
 from recallscope.learning.training.trainee import Snapshot, trainee_of
 from recallscope.problem import Problem
 
-MakeOptimiser = Callable[[list[nn.Parameter], float, Problem], Optimizer]
-"""From what learns, the learning rate and the problem."""
+MakeOptimiser = Callable[[Any, float, Problem], Any]
+"""From what learns, as weights or groups of them, the learning rate and the problem."""
 
-_ROWS_AT_ONCE = 2048
+ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change
 _FLAT = 3e-4  # the gradient, as a share of the largest there was
 _RISEN, _AT_LEAST = 1.2, 0.05  # the last loss: this multiple of the lowest there was, and more
@@ -116,7 +115,7 @@ class Training:
         self.trainee = trainee_of(filled)
         self.batches = Batches(filled)
         self.weights = [each for each in self.trainee.module.parameters() if each.requires_grad]
-        self.optimiser = optimiser_of(self.weights, rate, self.problem)
+        self.optimiser = optimiser_of(self.trainee.groups(), rate, self.problem)
         self.step = 0
         self.loss = torch.zeros(len(filled), dtype=torch.float64)
         self._looked_at = frozenset(grid(self.problem["steps"]))
@@ -138,8 +137,11 @@ class Training:
             self._look()
             if all(run.over for run in self.runs):
                 return [run.outcome(self.rate) for run in self.runs]
+            if self.problem["clip"]:
+                nn.utils.clip_grad_norm_(self.weights, self.problem["clip"])
             for group in self.optimiser.param_groups:
-                group["lr"] = self.rate * share_of_rate(self.problem, self.step)
+                rate = self.rate * group.get("rate_share", 1.0)
+                group["lr"] = rate * share_of_rate(self.problem, self.step)
             self.optimiser.step()
             self.step += 1
             if progress is not None:
@@ -148,13 +150,32 @@ class Training:
                 save(self, checkpoint)
                 saved = time.monotonic()
 
+    def probe(self) -> int:
+        """One step, for its time; the bytes that autograd has saved for it."""
+        saved: dict[int, int] = {}
+
+        def note(tensor: Tensor) -> Tensor:
+            saved[tensor.data_ptr()] = tensor.nbytes
+            return tensor
+
+        self.optimiser.zero_grad()
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            self._descend()
+        self.optimiser.step()
+        return sum(saved.values())
+
+    def look(self) -> dict[str, Float[Tensor, " runs"]]:
+        """What is seen of the runs on fresh samples."""
+        with torch.no_grad():
+            return self.trainee.look(self._tests)
+
     def _descend(self) -> Float[Tensor, " runs"]:
         """The loss of each run, its gradient left with the weights; a part of the rows at once."""
         tokens, position, label = self.batches.of_step(self.step)
         count = label.shape[1]
         total = torch.zeros_like(self.loss)
         with self.trainee.noise(self.step):
-            for rows in blocks(count, _ROWS_AT_ONCE):
+            for rows in blocks(count, ROWS_AT_ONCE):
                 part = (tokens[:, rows], position[:, rows], label[:, rows])
                 losses = self.trainee.losses(part) * (part[2].shape[1] / count)
                 losses.sum().backward()  # type: ignore[no-untyped-call]
@@ -177,8 +198,7 @@ class Training:
         ]
         if self.step not in self._looked_at and all(end is None for end in ends):
             return
-        with torch.no_grad():
-            seen = {name: each.tolist() for name, each in self.trainee.look(self._tests).items()}
+        seen = {name: each.tolist() for name, each in self.look().items()}
         for place, (run, end) in enumerate(zip(self.runs, ends, strict=True)):
             if run.over:
                 continue
@@ -191,7 +211,7 @@ class Training:
     def _slopes(self) -> list[float]:
         """The norm of the gradient of each run."""
         slopes = [each.grad for each in self.weights if each.grad is not None]
-        squares = [each.view(len(self.loss), -1).square().sum(dim=1) for each in slopes]
+        squares = [each.reshape(len(self.loss), -1).square().sum(dim=1) for each in slopes]
         return [float(each) for each in torch.stack(squares).sum(dim=0).sqrt()]
 
     def _three_steps(self) -> None:
@@ -212,8 +232,9 @@ class Training:
 def share_of_rate(problem: Problem, step: int) -> float:
     """The learning rate at a step, as a share of the one that was given."""
     # The schedulers of torch multiply from step to step, and round to other bits (1e-15).
+    share, steps = 1.0, float(problem["steps"])
     if problem["schedule"] == "cosine":
-        return 0.5 * (1 + math.cos(math.pi * step / float(problem["steps"])))
-    if problem["schedule"] == "warmup":
-        return min(1.0, (step + 1) / (_WARM_UP * float(problem["steps"])))
-    return 1.0
+        share = 0.5 * (1 + math.cos(math.pi * step / steps))
+    if warm := _WARM_UP if problem["schedule"] == "warmup" else problem["warmup"]:
+        share *= min(1.0, (step + 1) / (warm * steps))
+    return share

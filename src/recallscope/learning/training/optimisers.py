@@ -13,49 +13,70 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
+    from recallscope.learning.training.groups import Group, Together
+
+    Weights = list[nn.Parameter] | list[Group]
+
 # Functions, as hashes of learners that users make from ours have their names (`FORMER_NAMES`).
 
 
-def adam(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def adam(weights: Weights, rate: float, problem: Problem) -> Optimizer:
     """Adam, as torch has it."""
     from torch.optim import Adam
 
     return Adam(weights, lr=rate, weight_decay=problem["weight_decay"])
 
 
-def adamw(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def adamw(weights: Weights, rate: float, problem: Problem) -> Optimizer:
     """Adam with decoupled weight decay, as torch has it."""
     from torch.optim import AdamW
 
     return AdamW(weights, lr=rate, weight_decay=problem["weight_decay"])
 
 
-def gd(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def gd(weights: Weights, rate: float, problem: Problem) -> Optimizer:
     """Gradient descent on all samples at once."""
     from torch.optim import SGD
 
     return SGD(weights, lr=rate, **_momentum_and_decay(problem))
 
 
-def sgd(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def sgd(weights: Weights, rate: float, problem: Problem) -> Optimizer:
     """Stochastic gradient descent: each step on a part of the samples, or on new ones."""
     return gd(weights, rate, problem)
 
 
-def muon(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def muon(weights: Weights, rate: float, problem: Problem) -> Optimizer | Together:
     """Muon, as torch has it: five Newton-Schulz iterations towards the spectral step."""
     from torch.optim import Muon
 
-    options.check_matrices(weights, problem)
-    return Muon(weights, lr=rate, **_momentum_and_decay(problem))
+    return _of_matrices(Muon, weights, rate, problem)
 
 
-def polar(weights: list[nn.Parameter], rate: float, problem: Problem) -> Optimizer:
+def polar(weights: Weights, rate: float, problem: Problem) -> Optimizer | Together:
     """The exact spectral step, by a singular value decomposition."""
     from recallscope.learning.training.polar import Polar
 
-    options.check_matrices(weights, problem)
-    return Polar(weights, lr=rate, **_momentum_and_decay(problem))
+    return _of_matrices(Polar, weights, rate, problem)
+
+
+def _of_matrices(
+    kind: type[Optimizer], weights: Weights, rate: float, problem: Problem
+) -> Optimizer | Together:
+    """An optimiser of matrices, with AdamW for whatever else a module has."""
+    from torch.optim import AdamW
+
+    from recallscope.learning.training.groups import REST_OF_RATE, Together, matrices_and_rest
+
+    options: dict[str, Any] = {"lr": rate, **_momentum_and_decay(problem)}
+    if not isinstance(weights[0], dict):
+        return kind(weights, **options)
+    matrices, rest = matrices_and_rest(weights)
+    found = [kind(matrices, **options)] if matrices else []
+    if rest:
+        rest = [group | {"rate_share": REST_OF_RATE} for group in rest]
+        found.append(AdamW(rest, lr=rate, weight_decay=problem["weight_decay"]))
+    return Together(*found)
 
 
 def _momentum_and_decay(problem: Problem) -> dict[str, Any]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from recallscope.parts.field import Field
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
-
-if TYPE_CHECKING:
-    from torch import nn
 
 SCHEDULES = ("constant", "cosine", "warmup")
 _DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
@@ -38,6 +34,19 @@ COMMON = {
         help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
     ),
     "weight_decay": Field(default=0.0, low=0.0, help=_DECAY),
+    "warmup": Field(
+        default=0.0,
+        low=0.0,
+        high=1.0,
+        added_as=0.0,
+        help="The share of all steps over which the learning rate rises, before any schedule.",
+    ),
+    "clip": Field(
+        default=0.0,
+        low=0.0,
+        added_as=0.0,
+        help="The longest gradient; longer ones are cut. 0 for no limit.",
+    ),
     "start": Field(
         default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
     ),
@@ -71,7 +80,7 @@ def check(problem: Problem) -> None:
             f"the learner {problem.learner} is given samples one by one and needs a number of them,"
             " not inf; give samples, and fresh=true for new ones at every step"
         )
-    if problem.model != "transformer":
+    if not find_part("model", problem.model).batched:
         for name in ("start", "learn_embeddings", "learn_mlp", "saturation"):
             if getattr(problem, name):
                 raise ProblemError(f"{name} is for the model transformer, not for {problem.model}")
@@ -87,17 +96,6 @@ def check(problem: Problem) -> None:
             "saturation is for the limit regime; in the literal regime eta and gamma say how large "
             "the first steps are"
         )
-
-
-def check_matrices(weights: Sequence[nn.Parameter], problem: Problem) -> None:
-    """Raise if a model has weights that an optimiser of matrices has no step for."""
-    for weight in weights:
-        if weight.ndim != 2:
-            raise ProblemError(
-                f"the learner {problem.learner} takes steps of matrices, but the model "
-                f"{problem.model} has a weight of shape {tuple(weight.shape)}; choose adam, or a "
-                "model of matrices alone"
-            )
 
 
 def rows_of_step(problem: Problem) -> int:

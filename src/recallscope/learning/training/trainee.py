@@ -8,13 +8,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.learning.three_step import early_attention
+from recallscope.learning.training.groups import Group, usual_groups
 from recallscope.learning.training.model import TrainedTransformer
 from recallscope.models.noise import seeded
+from recallscope.parts.naming import find_part
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
@@ -34,9 +36,8 @@ class Snapshot(NamedTuple):
 
 def trainee_of(setups: Sequence[Setup]) -> _BatchedTrainee | _ModuleTrainee:
     """The models of some runs of one problem, as they are before the first step."""
-    if setups[0].problem.model == "transformer":
-        return _BatchedTrainee(setups)
-    return _ModuleTrainee(setups[0])
+    batched = find_part("model", setups[0].problem.model).batched
+    return _BatchedTrainee(setups) if batched else _ModuleTrainee(setups[0])
 
 
 class _BatchedTrainee:
@@ -54,6 +55,10 @@ class _BatchedTrainee:
                     _start(setup, V, W)
                 if problem["saturation"]:
                     _saturate(setup.instance, W)
+
+    def groups(self) -> list[nn.Parameter]:
+        """What learns, as an optimiser is given it."""
+        return list(self.module.parameters())
 
     def noise(self, step: int) -> AbstractContextManager[None]:
         """Where the losses of a step are found: what is random in them comes from the seed."""
@@ -106,6 +111,12 @@ class _ModuleTrainee:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.module = setup.model()
+
+    def groups(self) -> list[Group]:
+        """As the model has it, or what learns in groups as is usual."""
+        chosen = find_part("model", self._setup.problem.model).parameter_groups or usual_groups
+        found: list[Group] = chosen(self.module)
+        return found
 
     def noise(self, step: int) -> AbstractContextManager[None]:
         # Number 0 is that of the first weights.

@@ -65,14 +65,14 @@ def results(place):
     return {(record.problem, record.seed): record.result() for record in Store(place).records()}
 
 
-def test_each_kind_has_one_of_a_stranger() -> None:
+def test_a_plugin_has_a_part_of_each_kind() -> None:
     found = {kind: [name for name in names(kind) if name in STRANGE] for kind in KINDS}
     assert sorted(name for each in found.values() for name in each) == sorted(STRANGE)
-    for file in Path(__file__).with_name("strangers").rglob("*.py"):
+    for file in Path(__file__).with_name("plugin").rglob("*.py"):
         assert len(file.read_text().splitlines()) <= 60
 
 
-def test_a_stranger_on_the_command_line(command) -> None:
+def test_a_plugin_on_the_command_line(command) -> None:
     done = command("run", *ALL, "--samples", "256", "--dim", "16", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -90,7 +90,7 @@ def test_a_stranger_on_the_command_line(command) -> None:
 @pytest.mark.parametrize(
     "change", [("--embedding", "student-t"), ("--metric", "recall-at-k"), ALL[4:]]
 )
-def test_a_stranger_is_not_predicted_as_something_else(command, change) -> None:
+def test_a_plugin_is_not_predicted_as_something_else(command, change) -> None:
     sizes = ("--vocab", "32", "--length", "4", "--samples", "256", "--dim", "16")
     done = command("predict", *sizes, *change, "--json")
     document = json.loads(done.stdout)
@@ -107,7 +107,7 @@ def test_a_stranger_is_not_predicted_as_something_else(command, change) -> None:
 
 
 @pytest.mark.slow
-def test_strangers_in_a_sweep_on_processes(command, tmp_path) -> None:
+def test_a_plugin_in_a_sweep_on_processes(command, tmp_path) -> None:
     """And on Ray in test_on_ray.py."""
     (tmp_path / "sweep.toml").write_text(SWEEP)
     place = str(tmp_path / "facts")
@@ -124,7 +124,7 @@ def test_strangers_in_a_sweep_on_processes(command, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("accuracy", ["recall", "confidence"])
-def test_the_critical_size_of_a_stranger(command, accuracy, tmp_path) -> None:
+def test_the_critical_size_of_a_plugin(command, accuracy, tmp_path) -> None:
     arguments = ("--for", "samples", "--dim", "24", "--high", "1000", "--budget", "16", "--json")
     how = ("--store", str(tmp_path / "facts"), "--test-samples", "256", "--accuracy", accuracy)
     done = command("critical", *ALL, *arguments, *how, "--figure", str(tmp_path / "critical.png"))
@@ -135,7 +135,7 @@ def test_the_critical_size_of_a_stranger(command, accuracy, tmp_path) -> None:
     assert found["without_theory"].startswith("no closed form for the embedding student-t")
 
 
-def test_the_phase_diagram_of_a_stranger(command, tmp_path) -> None:
+def test_the_phase_diagram_of_a_plugin(command, tmp_path) -> None:
     table, figure = str(tmp_path / "phase.csv"), str(tmp_path / "phase.png")
     axes = ("--x", "dim=8,24", "--y", "samples=16,64,256", "--seeds", "2")
     done = command("phase", *ALL, *axes, "--table", table, "--figure", figure, "--json")
@@ -400,7 +400,7 @@ def test_values_that_no_field_can_have(default, value) -> None:
         Problem(**SMALL, learner=learner("odd", rate=Field(default=default)), rate=value)
 
 
-def test_bounds_and_maps_are_not_for_strangers() -> None:
+def test_bounds_and_maps_are_not_for_plugins() -> None:
     problem = Problem(**SMALL, learner=learner("nothing"))
     with pytest.raises(ProblemError, match="the bound is not for the learner nothing"):
         recallscope.bound(problem)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from recallscope.models.instance import Instance
+from recallscope.learning.learner import Setup
 from recallscope.models.kind import Model
 
 
 class Bag(nn.Module):
     """Logits at the end of the sequence only, from the embedding of what the trigger marks."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, setup: Setup) -> None:
         super().__init__()
+        instance = setup.instance
         self.vocab = instance.problem.vocab
         self.register_buffer("tokens", instance.tokens)
         zeros = instance.tokens.new_zeros(self.vocab + 2, instance.problem.dim)

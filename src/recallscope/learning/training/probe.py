@@ -1,0 +1,121 @@
+"""What the training of a module takes, by a short probe: a few steps on few samples, timed.
+
+A step takes some time for each sample and some for itself; two sizes of a batch tell them apart.
+Memory is counted, not measured: weights with what an optimiser keeps of them, and the tensors that
+autograd saves for each sample.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from recallscope.common.machine import machine_memory
+from recallscope.learning.cost import Cost, unknown_cost
+from recallscope.learning.learner import Setup
+from recallscope.learning.threads import Threads
+from recallscope.learning.training import optimisers
+from recallscope.learning.training.grid import LOOK_SAMPLES, grid
+from recallscope.learning.training.loop import ROWS_AT_ONCE, Training
+from recallscope.learning.training.options import rows_of_step
+from recallscope.models.kind import Parameters
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem
+
+_FEW, _MORE = 16, 128  # samples of the two batches
+_REPEATS = 3
+_RATE = 1e-6  # how far a step goes costs nothing
+_COPIES = 5  # of each weight: itself, its gradient, two means of an optimiser, the copy kept
+_INTERPRETER = 350 * 2**20
+
+
+class _Probe(NamedTuple):
+    step: float  # seconds
+    sample: float
+    look: float  # of a sample that is only looked at
+    saved: float  # bytes for each sample
+
+
+def module_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
+    """Of all steps that a problem allows; unknown if the module cannot be probed."""
+    number = 4 if dtype == "float32" else 8
+    rows, steps = rows_of_step(problem), problem["steps"]
+    held = 0 if getattr(problem, "fresh", False) else 8 * problem.samples * (problem.length + 2)
+    memory = _INTERPRETER + held + 3 * number * problem.vocab * problem.dim
+    weights = _weights(problem.replace(samples=_MORE), dtype) if memory < machine_memory() else 0
+    memory += number * weights
+    if memory > machine_memory():
+        return Cost(engine=problem.learner, multiply_adds=0.0, memory_bytes=memory, seconds=0.0)
+    probe = _probed(problem.replace(samples=_MORE), dtype)
+    if probe is None:
+        return unknown_cost(problem.learner)
+    looks = len(grid(steps)) * LOOK_SAMPLES + test_samples
+    memory += probe.saved * min(rows, ROWS_AT_ONCE)
+    seconds = (steps + 1) * (probe.step + probe.sample * rows) + looks * probe.look
+    return Cost(engine=problem.learner, multiply_adds=0.0, memory_bytes=memory, seconds=seconds)
+
+
+def parameters_of(problem: Problem, dtype: str = "float32") -> Parameters:
+    """How many numbers the model of a problem has: as it says, or as a module without memory has.
+
+    >>> parameters_of(Problem(vocab=64, samples=1, dim=8, length=4))
+    Parameters(total=1168, trained=128, embedding=1040)
+    """
+    kind = find_part("model", problem.model)
+    if kind.parameters is not None:
+        said: Parameters = kind.parameters(problem)
+        return said
+    setup = Setup(problem=problem, seed=0, dtype=dtype)
+    _ = setup.instance  # as it is, and not without memory
+    with torch.device("meta"):
+        module: nn.Module = kind.build(setup)
+    every = {id(each): each for each in module.parameters()}.values()
+    tables = {
+        id(each): each.numel()
+        for part in module.modules()
+        if isinstance(part, nn.Embedding)
+        for each in part.parameters(recurse=False)
+    }
+    trained = sum(each.numel() for each in every if each.requires_grad)
+    return Parameters(sum(each.numel() for each in every), trained, sum(tables.values()))
+
+
+@lru_cache(maxsize=256)
+def _weights(problem: Problem, dtype: str) -> int:
+    """Numbers of the weights with all that training keeps of them; 0 if they cannot be counted."""
+    try:
+        found = parameters_of(problem, dtype)
+    except Exception:  # a module that cannot be built without memory, or at all
+        return 0
+    return found.total + _COPIES * found.trained
+
+
+@lru_cache(maxsize=256)
+def _probed(problem: Problem, dtype: str) -> _Probe | None:
+    whole = {"batch": 0, "fresh": False, "steps": 1}
+    less = problem.replace(**{name: each for name, each in whole.items() if hasattr(problem, name)})
+    optimiser = getattr(optimisers, problem.learner, optimisers.adamw)
+    times = []
+    try:
+        with Threads():
+            for samples in (_FEW, _MORE):
+                setup = Setup(problem=less.replace(samples=samples), seed=0, dtype=dtype)
+                training = Training([setup], optimiser, _RATE)
+                saved = training.probe()  # the first is slower, and counts
+                times.append(min(_seconds(training.probe) for _ in range(_REPEATS)))
+            look = _seconds(training.look) / LOOK_SAMPLES
+    except Exception:  # of whatever kind: the run itself will say what is wrong
+        return None
+    sample = max(times[1] - times[0], 0.0) / (_MORE - _FEW)
+    return _Probe(max(times[0] - _FEW * sample, 0.0), sample, look, saved / _MORE)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
