@@ -19,18 +19,9 @@ from recallscope.theory.choosing import NoLawError
 from recallscope.theory.prediction import Prediction
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import effective_dim, table_moments
-from recallscope.theory.table_prediction import (
-    Table,
-    predict_table,
-    table_bytes,
-)
+from recallscope.theory.table_prediction import predict_table, table_bytes
 
 SIZES = {"vocab": 256, "samples": 1024, "dim": 48, "length": 8}
-
-
-def table_of(problem, seed=0):
-    drawn = draw_embeddings(problem, seed)
-    return Table(drawn.tokens, drawn.outputs, drawn.trigger)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +36,7 @@ def table_of(problem, seed=0):
 )
 def test_tables_of_random_embeddings_are_predicted_as_such(sizes):
     problem = Problem(**sizes)
-    tables = [partial(table_of, problem, seed) for seed in range(4)]
+    tables = [partial(draw_embeddings, problem, seed) for seed in range(4)]
     found, known = predict_table(problem, tables), predict(problem)
     for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
         off = found.accuracies[name] - known.accuracies[name]
@@ -102,7 +93,7 @@ def measured_vectors(table, samples, length, batches, rng):
 def test_the_law_of_the_attention_vector_is_that_of_batches(structure):
     sizes = {"vocab": 64, "samples": 128, "dim": 12, "length": 12}
     problem = Problem(**sizes, embedding="structured", **structure)
-    drawn = table_of(problem)
+    drawn = draw_embeddings(problem, 0)
     table = table_moments(drawn.tokens, drawn.outputs)
     rng = np.random.default_rng(1)
     signals, vectors = measured_vectors(table, 128, 12, 1500, rng)

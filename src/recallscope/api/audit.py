@@ -137,12 +137,9 @@ def _audited(
         audited.append(
             TableAudit(
                 role=role if len(stored) > 1 else "inputs and outputs",
-                name=each.name,
-                kind=each.kind,
-                rows=each.rows,
+                **{name: getattr(each, name) for name in ("name", "kind", "rows", "dim")},
                 used_rows=len(found.numbers),
                 unused=found.unused,
-                dim=each.dim,
                 statistics=statistics,
                 tokens={row: shown_token(known[row]) for row in sorted(named) if known.get(row)},
                 called_unused=len(called_unused),

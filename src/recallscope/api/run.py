@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack, overload
+from typing import Unpack, overload
 
 from recallscope.api.run_options import DEFAULTS, RunOptions, runner, with_run_options
 from recallscope.common.progress_bar import shown_progress
@@ -70,13 +70,12 @@ def run(
 
 def _of_many(given: RunOptions) -> list[str]:
     """The arguments that were given and mean something to several runs only."""
-    plain: dict[str, Any] = {**DEFAULTS, **given}
-    return [name for name in _OF_MANY if plain[name] != DEFAULTS.get(name)]
+    return [name for name in _OF_MANY if given.get(name, DEFAULTS[name]) != DEFAULTS[name]]
 
 
 def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> list[Record]:
     """Here, with progress within each run: one of a billion samples takes a while."""
-    how: dict[str, Any] = {**runner(given).how}
+    how = runner(given).how
     records: list[Record] = []
     with shown_progress(how["progress"], "run") as show:
 

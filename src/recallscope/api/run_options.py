@@ -65,21 +65,9 @@ class RunOptions(TypedDict, total=False):
     callback: Callable[[Record], None] | None
 
 
-DEFAULTS: RunOptions = {
-    "run": None,
-    "name": None,
-    "version": 1,
-    "engine": "auto",
-    "test_samples": 4096,
-    "dtype": "float32",
-    "device": "cpu",
-    "embeddings": None,
-    "executor": "serial",
-    "workers": None,
-    "address": None,
-    "store": None,
-    "progress": True,
-    "callback": None,
+DEFAULTS: dict[str, Any] = dict.fromkeys(RunOptions.__annotations__) | {
+    **{"version": 1, "engine": "auto", "test_samples": 4096, "dtype": "float32"},
+    **{"device": "cpu", "executor": "serial", "progress": True},
 }
 
 
@@ -87,7 +75,7 @@ DEFAULTS: RunOptions = {
 class Runner:
     """Runs what is asked for as the arguments of a function say."""
 
-    how: RunOptions
+    how: dict[str, Any]
     settings: Settings
 
     def records(self, runs: Sequence[tuple[Problem, int]], what: str) -> list[Record]:
@@ -122,15 +110,12 @@ def runner(given: RunOptions) -> Runner:
     for name in given:
         if name not in DEFAULTS:
             raise TypeError(f"unknown argument {name!r}; there are {', '.join(DEFAULTS)}")
-    how: RunOptions = {**DEFAULTS, **given}
+    how = DEFAULTS | dict(given)
     own = how["run"]
     settings = Settings(
-        engine=how["engine"],
-        dtype=how["dtype"],
+        **{name: how[name] for name in ("engine", "dtype", "device", "embeddings")},
         test_samples=whole_number("test_samples", how["test_samples"], 1),
-        device=how["device"],
         own=None if own is None else own_experiment(own, how["name"], how["version"]),
-        embeddings=how["embeddings"],
     )
     return Runner(how, settings)
 

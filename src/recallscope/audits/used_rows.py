@@ -71,11 +71,9 @@ class UsedRows:
     def tiles(self, chosen: Int64[np.ndarray, " m"] | None = None) -> Iterator[Rows]:
         """All rows, or those chosen, in tiles."""
         step = tile_rows(self.table.dim)
-        count = len(self.numbers) if chosen is None else len(chosen)
-        for start in range(0, count, step):
-            stop = min(start + step, count)
-            places = np.arange(start, stop) if chosen is None else chosen[start:stop]
-            yield self.take(places)
+        places = np.arange(len(self.numbers)) if chosen is None else chosen
+        for start in range(0, len(places), step):
+            yield self.take(places[start : start + step])
 
     def sample(self, most: int, seed: int = 0) -> Int64[np.ndarray, " m"]:
         """The places of at most so many rows, chosen at random; all if there are no more."""
@@ -123,13 +121,10 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
             squares[here] = np.einsum("nd,nd->n", rows, rows)
             off[here] = _is_on(line, rows)
         advance(len(rows))
-    reasons = np.zeros(table.rows, dtype=np.uint8)
-    reasons[off] = 4
-    first = np.zeros(table.rows, dtype=bool)
-    first[np.unique(prints, return_index=True)[1]] = True
-    reasons[~first] = 3
-    reasons[squares == 0] = 2
-    reasons[~np.isfinite(squares)] = 1
+    again = np.ones(table.rows, dtype=bool)
+    again[np.unique(prints, return_index=True)[1]] = False
+    # In the order of `REASONS`, of which the first that holds of a row is counted.
+    reasons = np.select([~np.isfinite(squares), squares == 0, again, off], range(1, 5), 0)
     counts = np.bincount(reasons, minlength=5)
     unused = {name: int(counts[place]) for place, name in enumerate(REASONS, 1) if counts[place]}
     numbers = np.flatnonzero(reasons == 0)

@@ -44,11 +44,10 @@ def ablate(
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests), place_from(asked.where)
     from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
-    from recallscope.cell import Settings
     from recallscope.measurement.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
-    check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
+    check_time_of(runs, count, settings, asked.where, yes)
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(problem, changes, accuracy, progress=display.update, **how)

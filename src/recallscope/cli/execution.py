@@ -14,7 +14,6 @@ from recallscope.common.machine import available_cores
 from recallscope.problem import Problem, ProblemError, whole_number
 
 if TYPE_CHECKING:
-    from recallscope.cell import Settings
     from recallscope.store.store import Store
 
 _NOTICED, _LONG = 2.0, 3600.0  # seconds
@@ -56,18 +55,20 @@ def check_time(
 
 
 def check_time_of(
-    problems: Iterable[Problem],
+    runs: Iterable[tuple[Problem, int]],
     seeds: float,
-    settings: Settings,
+    settings: dict[str, Any],
     where: dict[str, Any],
     yes: bool,
     instead: str = "take less of it",
 ) -> None:
-    """The same of many problems at so many seeds, as if no run of them were in the store."""
+    """The same of runs with so many seeds for each, as if none of them were in the store."""
+    from recallscope.cell import Settings
     from recallscope.sweeps.dispatch import cost_maker
 
-    cost = cost_maker(settings)
-    seconds = seeds * sum(each.seconds for each in map(cost, problems) if each.known)
+    cost = cost_maker(Settings(**settings))
+    costs = [cost(problem) for problem, _ in runs]
+    seconds = seeds * sum(each.seconds for each in costs if each.known)
     workers = 1 if where["executor"] == "serial" else workers_from(where) or available_cores()
     check_time(seconds / workers, yes, instead)
 
@@ -82,13 +83,12 @@ def check_time_of_searches(
     yes: bool,
 ) -> None:
     """The same of searches with their whole budget, each run as long as the first ones."""
-    from recallscope.cell import Settings
     from recallscope.measurement.critical import CriticalSearch
 
     named = {name: how[name] for name in ("target", "accuracy", "low", "high", "budget", "prior")}
-    first = [each for each, _ in CriticalSearch(problem, quantity, **named).ask()]
+    first = CriticalSearch(problem, quantity, **named).ask()
     runs = searches * how["budget"] / len(first)
-    check_time_of(first, runs, Settings(**settings), where, yes, "give a smaller --budget")
+    check_time_of(first, runs, settings, where, yes, "give a smaller --budget")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recallscope.statistics.expected_law import ExpectedLaw
     from recallscope.statistics.power_law import Separable
 
+_UNDETERMINED = "undetermined"  # as the status of a law is called
 _POOR = 0.05  # the p-value below which critical sizes scatter by more than their errors
 
 
@@ -41,7 +42,6 @@ def fit(
       recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """
     from recallscope.measurement.scaling import scaling_from_rows
-    from recallscope.statistics.power_law import FitStatus
 
     to, powers = output_from(asked.output), _powers(asked.fit["expect"] or [])
     if source is not None:
@@ -50,7 +50,7 @@ def fit(
     else:
         found = _measure(asked, powers, yes)
     to.show(found, _print_law)
-    return 1 if found.law.status is FitStatus.UNDETERMINED else 0
+    return 1 if found.law.status == _UNDETERMINED else 0
 
 
 def _powers(given: list[str]) -> dict[str, float]:
@@ -90,10 +90,8 @@ def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scali
 
 
 def _print_law(found: Scaling) -> None:
-    from recallscope.statistics.power_law import FitStatus
-
     law = found.law
-    fitted = law.status is not FitStatus.UNDETERMINED
+    fitted = law.status != _UNDETERMINED
     rows = []
     for name, power in law.exponents.items():
         value, ends = f"{power.value:.3f}", f"{power.low:.3f} to {power.high:.3f}"

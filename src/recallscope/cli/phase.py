@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
     to = output_from(asked.output)
-    x, y, seeds, seed, accuracy, target, theory_only = asked.phase.values()
+    x, y, _, _, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and ("://" in source or Path(source).is_dir()):
         from recallscope.api.phase import phase_of_store
@@ -80,15 +81,7 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
         to.show(found_map, _print_map)
         return 0
     else:
-        found = [
-            _measure(
-                asked,
-                _axes(asked.problem, x, y),
-                parsing.seeds_from(seeds, seed, 2**62),
-                sought,
-                yes,
-            )
-        ]
+        found = [_measure(asked, _axes(asked.problem, x, y), sought, yes)]
     to.show(PhaseDiagrams(diagrams=found), _print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
@@ -106,23 +99,18 @@ def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, 
 
 
 def _measure(
-    asked: Asked,
-    axes: tuple[Axis, Axis],
-    seeds: tuple[int, int],
-    sought: tuple[str, Any],
-    yes: bool,
+    asked: Asked, axes: tuple[Axis, Axis], sought: tuple[str, Any], yes: bool
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
+    count, first = parsing.seeds_from(asked.phase["seeds"], asked.phase["seed"], 2**62)
     problem, arrays = parsing.problem_to_run(asked.problem, [axis.name for axis in axes])
     settings = parsing.settings_from(asked.tests, arrays)
-    (count, first), place = seeds, place_from(asked.where)
+    place = place_from(asked.where)
     from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
-    from recallscope.cell import Settings
     from recallscope.measurement.phase import check_plan, plan
 
     check_plan(problem, *axes, count)
-    runs = plan(problem, *axes, 1, first)
-    check_time_of([each for each, _ in runs], count, Settings(**settings), asked.where, yes)
+    check_time_of(plan(problem, *axes, 1, first), count, settings, asked.where, yes)
     accuracy, target = sought
     how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
@@ -134,9 +122,8 @@ def _print_map(found: PhaseMap) -> None:
     print(f"{found!r}.")
     bound = [row for row in found.rows() if row["term"] is not None]
     named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
-    counted = [(name, named.count(name)) for name in sorted(set(named), key=named.count)]
-    if counted:  # a law may have no noises
-        print_table(("what binds", "points"), counted[::-1])
+    if named:  # a law may have no noises
+        print_table(("what binds", "points"), Counter(named).most_common())
     print_extrapolated(found.corners, "corners")
 
 

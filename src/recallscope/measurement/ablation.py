@@ -168,12 +168,19 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
             f"an ablation is one of {', '.join(ABLATIONS)}, not {name!r}"
             + did_you_mean(name, ABLATIONS)
         )
-    a, b, changes = _CHANGES[name](problem, accuracy)
+    other = accuracy
+    if name == "steps":
+        other = "one_step_accuracy"
+        if accuracy != "recall_accuracy":
+            raise ProblemError(
+                "the steps ablation compares recall after three steps with one step, and has no "
+                f"other accuracy; leave {accuracy} out"
+            )
+    a, b, changes = _CHANGES[name](problem)
     changed = problem.replace(**changes)
     note = None
     if changed.dim != problem.dim:
         note = f"{b} embeddings need a dim above vocab: {changed.dim} instead of {problem.dim}"
-    other = "one_step_accuracy" if name == "steps" else accuracy
     return Ablation(name, Arm(a, problem, accuracy), Arm(b, changed, other), note)
 
 
@@ -261,34 +268,25 @@ Change = tuple[str, str, dict[str, Any]]
 """What both arms are called, and the fields that are changed in the second."""
 
 
-def _embedding(problem: Problem, accuracy: str) -> Change:
+def _embedding(problem: Problem) -> Change:
     dim = max(problem.dim, problem.vocab + 1)
     family = _random_family(problem, "embedding")
     return family, "orthogonal", {"embedding": "orthogonal", "dim": dim}
 
 
-def _mlp(problem: Problem, accuracy: str) -> Change:
+def _mlp(problem: Problem) -> Change:
     if problem.width is None:
         raise ProblemError("the mlp ablation takes the MLP away, and there is none; give a width")
     return f"{problem.activation} MLP, m={problem.width}", "attention alone", {"width": None}
 
 
-def _trigger(problem: Problem, accuracy: str) -> Change:
+def _trigger(problem: Problem) -> Change:
     names = ["in keys alone", "in values too"]
     here, there = names[::-1] if problem.trigger_in_values else names
     return here, there, {"trigger_in_values": not problem.trigger_in_values}
 
 
-def _steps(problem: Problem, accuracy: str) -> Change:
-    if accuracy != "recall_accuracy":
-        raise ProblemError(
-            "the steps ablation compares recall after three steps with one step, and has no other "
-            f"accuracy; leave {accuracy} out"
-        )
-    return "three steps", "one step", {}
-
-
-def _batch(problem: Problem, accuracy: str) -> Change:
+def _batch(problem: Problem) -> Change:
     if math.isinf(problem.samples):
         raise ProblemError(
             "the batch ablation replaces the batch by the population, and samples are inf already; "
@@ -297,7 +295,7 @@ def _batch(problem: Problem, accuracy: str) -> Change:
     return f"N={problem.samples}", "population", {"samples": math.inf}
 
 
-def _gaussian(problem: Problem, accuracy: str) -> Change:
+def _gaussian(problem: Problem) -> Change:
     family = _random_family(problem, "gaussian")
     if family == "gaussian":
         raise ProblemError(
@@ -316,11 +314,11 @@ def _random_family(problem: Problem, name: str) -> str:
     return problem.embedding
 
 
-_CHANGES: dict[str, Callable[[Problem, str], Change]] = {
+_CHANGES: dict[str, Callable[[Problem], Change]] = {
     "embedding": _embedding,
     "mlp": _mlp,
     "trigger": _trigger,
-    "steps": _steps,
+    "steps": lambda problem: ("three steps", "one step", {}),
     "batch": _batch,
     "gaussian": _gaussian,
 }

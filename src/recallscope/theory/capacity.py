@@ -49,6 +49,7 @@ class Solution(Result):
     value: float | None
     reason: str | None
     prediction: Prediction
+    _in_json = ("quantity", "target", "accuracy", "value", "range", "reason", "status")
 
     @property
     def problem(self) -> Problem:
@@ -147,13 +148,8 @@ class Solution(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: the prediction, and what was asked and found."""
-        asked = ("quantity", "target", "accuracy", "value", "range", "reason")
-        return (
-            self.prediction.to_dict()
-            | {"standing": str(self.prediction.status)}
-            | {name: getattr(self, name) for name in asked}
-            | {"status": str(self.status)}
-        )
+        standing = {"standing": str(self.prediction.status)}
+        return self.prediction.to_dict() | standing | super().to_dict()
 
 
 def accuracies_along(

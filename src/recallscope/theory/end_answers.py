@@ -21,7 +21,6 @@ MEASURED: Ranges = {
 }
 """Where the law of gd, adam and muon was found and judged, with d below V."""
 
-_SIZES = ("vocab", "samples", "dim", "length")
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
     "choose a dim further from the edge, or more even sizes"

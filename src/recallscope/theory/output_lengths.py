@@ -29,7 +29,7 @@ _SOME, _TURNS = 512, 200
 def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
     """Centred rows in the directions that they span, which have equal variance.
 
-    >>> whitened(np.random.default_rng(0).standardnormal_density((64, 8))).shape
+    >>> whitened(np.random.default_rng(0).standard_normal((64, 8))).shape
     (64, 8)
     """
     centred = rows - rows.mean(axis=0)
@@ -41,7 +41,7 @@ def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
 def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float) -> float:
     """How many times the parameters of equal lengths so many labels of such lengths need in R^d.
 
-    >>> lengths = np.exp(0.6 * np.random.default_rng(0).standardnormal_density(256))
+    >>> lengths = np.exp(0.6 * np.random.default_rng(0).standard_normal(256))
     >>> [round(cost_of_lengths(each, 256, 40), 1) for each in (np.ones(256), lengths)]
     [1.0, 2.0]
     """

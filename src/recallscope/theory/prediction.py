@@ -17,6 +17,8 @@ from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope
 
+_NUMBERS = ("exponents", "slopes", "quantities", "errors")
+
 
 class Standing(StrEnum):
     """How a problem lies to those that its law was compared at."""
@@ -149,10 +151,7 @@ class Prediction(Result, Answer):
                 for stage, terms in self.noise.items()
             },
             "dominant": self.dominant and dict(zip(("stage", "term"), self.dominant, strict=True)),
-            "exponents": dict(self.exponents),
-            "slopes": dict(self.slopes),
-            "quantities": dict(self.quantities),
-            "errors": dict(self.errors),
+            **plain({name: getattr(self, name) for name in _NUMBERS}),
             "scope": scope(self.problem),
             "exposures_per_fact": finite(self.problem.samples / self.problem.vocab),
             "tested_range": self.in_tested_range,

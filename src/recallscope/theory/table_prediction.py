@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,18 +21,13 @@ from recallscope.theory.table_moments import TableMoments, effective_dim, table_
 from recallscope.theory.table_noise import lock_terms, recall_terms
 from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
 
+if TYPE_CHECKING:
+    from recallscope.models.embeddings import Embeddings
+
 _DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
 _COPIES = 8  # of a table that there are at once, at most
 _MULTIPLY_ADDS = 4e9  # in a second, roughly
 _ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
-
-
-class Table(NamedTuple):
-    """Embeddings as theory takes them: tokens and outputs (V×d), and the trigger (d)."""
-
-    tokens: Float[np.ndarray, "V d"]
-    outputs: Float[np.ndarray, "V d"]
-    trigger: Float[np.ndarray, " d"]
 
 
 def drawn_as_tables(problem: Problem) -> bool:
@@ -84,7 +79,7 @@ def table_memory() -> float:
 
 def predict_table(
     problem: Problem,
-    tables: Sequence[Callable[[], Table]],
+    tables: Sequence[Callable[[], Embeddings]],
     progress: ProgressCallback = lambda done, total: None,
 ) -> Answer:
     """Lock, recall and one-step accuracy on a table of embeddings; the mean of several tables.
@@ -93,7 +88,8 @@ def predict_table(
 
     >>> rng = np.random.default_rng(0)
     >>> rows = lambda count: rng.standard_normal((count, 48)) / 48**0.5
-    >>> table = Table(rows(256), rows(256), rows(1)[0])
+    >>> from recallscope import Embeddings
+    >>> table = Embeddings(rows(256), rows(256), rows(1)[0], rows(1)[0])
     >>> problem = Problem(vocab=256, samples=1024, dim=48, length=8, embedding="gaussian")
     >>> predict_table(problem, [lambda: table]).accuracies
     {'lock_accuracy': 1.0, 'recall_accuracy': 0.3..., 'one_step_accuracy': 0.1...}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -42,16 +43,13 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     return answers
 
 
-def _tables(problem: Problem, given: Given) -> list[Callable[[], table_prediction.Table]]:
+def _tables(problem: Problem, given: Given) -> list[Callable[[], Any]]:
     """How to make the arrays of a problem, or each of some that its family draws."""
 
-    def make(seed: int) -> table_prediction.Table:
-        made = given.embeddings
-        if made is None:
-            made = find_part("embedding", problem.embedding).draw(problem, seed, np.float64)
-        return table_prediction.Table(made.tokens, made.outputs, made.trigger)
-
-    return [partial(make, seed) for seed in range(1 if given.embeddings else TABLES)]
+    if given.embeddings is not None:
+        return [lambda: given.embeddings]
+    draw = find_part("embedding", problem.embedding).draw
+    return [partial(draw, problem, seed, np.float64) for seed in range(TABLES)]
 
 
 def _seconds(problem: Problem) -> float:
