@@ -135,9 +135,9 @@ def test_part_of_a_batch_is_as_if_it_were_not_there():
     records = planted_claims.evidence(names, planted_claims.SUPPORTING).used(names)
     first = records[: sweep_of("random-short", "smoke").searches()[0].budget]
     for kept, told in ((12, 12), (14, 12), (15, 12), (16, 16), (24, 24)):
-        search = Evidence("smoke", first[:kept]).told("random-short")[0]
+        search = Evidence("smoke", first[:kept]).searches_so_far("random-short")[0]
         assert search.evaluations == told
-    with_a_gap = Evidence("smoke", first[:8] + first[9:]).told("random-short")[0]
+    with_a_gap = Evidence("smoke", first[:8] + first[9:]).searches_so_far("random-short")[0]
     assert with_a_gap.evaluations == 8
 
 

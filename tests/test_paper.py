@@ -80,7 +80,9 @@ def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
     for name in {name for claim in CLAIMS.values() for name in claim.sweeps}:
         if sweep_of(name, "full").critical is None:
             continue
-        for kept, search in list(zip(evidence.told(name), afresh.told(name), strict=True))[::12]:
+        for kept, search in list(
+            zip(evidence.searches_so_far(name), afresh.searches_so_far(name), strict=True)
+        )[::12]:
             assert "crossing" in vars(kept)  # nothing was worked out for it
             assert kept.crossing.edges.tolist() == search.crossing.edges.tolist()
             assert kept.crossing.weight == pytest.approx(search.crossing.weight, rel=1e-6, abs=1e-9)

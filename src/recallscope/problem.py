@@ -21,7 +21,7 @@ from recallscope.parts.field import Field
 from recallscope.parts.former import PARTS_OF_0_2, former_fields
 from recallscope.parts.naming import (
     ARRAYS,
-    PARTS,
+    PART_DEFAULTS,
     MissingPartError,
     declared_by,
     find_part,
@@ -47,7 +47,9 @@ FIELDS = (
 )
 """The fields of 0.1: the key of a problem holds each of them."""
 
-LATER_FIELDS: dict[str, Any] = {name: PARTS[name] for name in PARTS if name not in FIELDS}
+LATER_FIELDS: dict[str, Any] = {
+    name: PART_DEFAULTS[name] for name in PART_DEFAULTS if name not in FIELDS
+}
 """Those since then, with their defaults."""
 
 _SIZES = ("vocab", "samples", "dim", "length")
@@ -181,7 +183,7 @@ class Problem:
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
         ('embedding', 'sphere')
         """
-        named = [(kind, getattr(self, kind)) for kind in PARTS if kind != "metrics"]
+        named = [(kind, getattr(self, kind)) for kind in PART_DEFAULTS if kind != "metrics"]
         return without_arrays([*named, *(("metric", name) for name in self.metrics)])
 
     def __reduce__(self) -> tuple[Any, ...]:

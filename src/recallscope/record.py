@@ -276,7 +276,7 @@ class Record:
         )
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Record:
+    def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """The inverse of `to_dict`.
 
         Args:
@@ -286,14 +286,14 @@ class Record:
             The record.
         """
         made = {each.name for each in dataclasses.fields(Provenance)}
-        own = {name: value for name, value in told.items() if name not in made}
+        own = {name: value for name, value in data.items() if name not in made}
         problem = Problem.from_dict(own.pop("problem"))
         if own.pop("problem_key", problem.key) not in (problem.key, problem.former_key):
             raise ProblemError("the key of this record is not that of its problem")
         own["status"] = Status(own["status"])
         return cls(
             **{**own, "problem": problem},
-            provenance=Provenance(**{name: told[name] for name in made if name in told}),
+            provenance=Provenance(**{name: data[name] for name in made if name in data}),
         )
 
     def result(self) -> dict[str, Any]:
@@ -330,7 +330,7 @@ def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
         taken.add(name)
 
 
-def told(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:
+def reported(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:
     """The record of a run that somebody else has made and tells of."""
     if not isinstance(problem, Problem):
         raise ProblemError(f"what is told begins with a Problem, not with {problem!r:.60}")

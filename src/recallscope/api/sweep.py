@@ -133,10 +133,10 @@ def _search(
 ) -> SweepResult:
     """Run the searches of a sweep file to their end."""
     searches = spec.searches(part)
-    told: list[Record] = []
+    records_done: list[Record] = []
 
     def tell(record: Record) -> None:
-        told.append(record)
+        records_done.append(record)
         if callback is not None:
             callback(record)
 
@@ -150,10 +150,10 @@ def _search(
     counted = {"failed": failed, "infeasible": lost, "ok": cells - failed - lost}
     return SweepResult(
         cells=cells,
-        known=cells - len(told),
-        ran=len(told),
+        known=cells - len(records_done),
+        ran=len(records_done),
         by_status={status: count for status, count in counted.items() if count},
-        seconds=sum(record.provenance.elapsed_seconds for record in told),
+        seconds=sum(record.provenance.elapsed_seconds for record in records_done),
         store=store.place,
         searches=found,
     )

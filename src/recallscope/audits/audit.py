@@ -88,8 +88,8 @@ class CheckpointAudit:
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
         tables = [each.to_dict(self.facts) for each in self.tables]
-        told = {"name": self.name, "told": self.told, "tables": tables}
-        return told | {"measured": finite(plain(self.measured))}
+        data = {"name": self.name, "told": self.told, "tables": tables}
+        return data | {"measured": finite(plain(self.measured))}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:

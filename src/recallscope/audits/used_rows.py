@@ -129,10 +129,10 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     unused = {name: int(counts[place]) for place, name in enumerate(REASONS, 1) if counts[place]}
     numbers = np.flatnonzero(reasons == 0)
     if len(numbers) < _FEWEST:
-        told = ", ".join(f"{count} {REASONS[name]}" for name, count in unused.items())
+        text = ", ".join(f"{count} {REASONS[name]}" for name, count in unused.items())
         raise ProblemError(
             f"only {len(numbers)} rows of the table {table.name!r:.80} are in use, and an audit "
-            f"needs {_FEWEST}: of {table.rows} rows {told or 'none is left out'}"
+            f"needs {_FEWEST}: of {table.rows} rows {text or 'none is left out'}"
         )
     return UsedRows(
         table=table,

@@ -39,12 +39,12 @@ _COMPARED = 2000  # names, to find the one that was meant
 class Tables(NamedTuple):
     """The table that tokens are read from, and the one that answers are compared with if another.
 
-    `told` says how they were found.
+    `how` says how they were found.
     """
 
     inputs: StoredTable
     outputs: StoredTable | None
-    told: str
+    how: str
 
 
 def find_tables(
@@ -57,9 +57,9 @@ def find_tables(
     if not tables:
         raise ProblemError(f"{called} has no matrix of floating-point numbers")
     first = _named(tables, inputs, called) if inputs else _by_pattern(tables, _INPUTS)
-    told = "named by you" if inputs else "found by its name"
+    how = "named by you" if inputs else "found by its name"
     if first is None and len(tables) == 1:
-        (first,), told = tables.values(), "the only table there is"
+        (first,), how = tables.values(), "the only table there is"
     if first is None:
         tall = sorted(tables.values(), key=lambda each: each.rows / each.dim, reverse=True)
         if tall[0].rows < max(_FEWEST, 4 * tall[0].dim):
@@ -67,7 +67,7 @@ def find_tables(
                 f"none of the {len(tables)} matrices of {called} looks like a table of embeddings; "
                 f"name one with --inputs: {_listed(tables)}"
             )
-        first, told = tall[0], "the one with most rows for its columns: name another if it is not"
+        first, how = tall[0], "the one with most rows for its columns: name another if it is not"
     last = _named(tables, outputs, called) if outputs else _by_pattern(tables, _OUTPUTS)
     if last is not None and last.name == first.name:
         last = None
@@ -78,7 +78,7 @@ def find_tables(
                 f"{first.name!r:.80} {first.rows}×{first.dim}; they must be of one shape"
             )
         last = None
-    return Tables(first, last, told)
+    return Tables(first, last, how)
 
 
 def _by_pattern(tables: Mapping[str, StoredTable], patterns: tuple[str, ...]) -> StoredTable | None:

@@ -31,10 +31,10 @@ def safetensors_tables(path: Path) -> dict[str, stored_table.StoredTable]:
     header, start, size = _header(path)
     called = f"the file {str(path)!r:.200}"
     found, taken = {}, []
-    for name, told in header.items():
+    for name, data in header.items():
         if name == "__metadata__":
             continue
-        kind, shape, (first, end) = _described(name, told)
+        kind, shape, (first, end) = _described(name, data)
         if end > size - start or end - first != _SIZES[kind] * math.prod(shape):
             raise ProblemError(
                 f"{called} says that its tensor {name!r:.80} ({kind}, {list(shape)}) is in the "
@@ -92,14 +92,14 @@ def _header(path: Path) -> tuple[dict[str, Any], int, int]:
     return header, 8 + length, size
 
 
-def _described(name: str, told: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
+def _described(name: str, data: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
     """Kind, shape and place of a tensor."""
     try:
-        kind, shape = told["dtype"], stored_table.check_shape(name, told["shape"])
-        first, end = told["data_offsets"]
+        kind, shape = data["dtype"], stored_table.check_shape(name, data["shape"])
+        first, end = data["data_offsets"]
         whole = type(first) is type(end) is int
         if kind not in _SIZES or not whole or not 0 <= first <= end:
             raise ValueError
     except (KeyError, TypeError, ValueError):
-        raise ProblemError(f"the tensor {name!r:.80} is described as {told!r:.100}") from None
+        raise ProblemError(f"the tensor {name!r:.80} is described as {data!r:.100}") from None
     return kind, shape, (first, end)

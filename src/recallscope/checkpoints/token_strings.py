@@ -34,9 +34,9 @@ def shown_token(text: str) -> str:
     return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 1]}…"
 
 
-def _from_tokenizer(told: dict[str, Any], path: Path, rows: int) -> list[str]:
-    model = told.get("model")
-    vocab = model.get("vocab") if isinstance(model, dict) else told
+def _from_tokenizer(data: dict[str, Any], path: Path, rows: int) -> list[str]:
+    model = data.get("model")
+    vocab = model.get("vocab") if isinstance(model, dict) else data
     named: dict[int, str] = {}
     if isinstance(vocab, dict):  # BPE and WordPiece, or a vocab.json
         named = {number: text for text, number in vocab.items() if type(number) is int}
@@ -46,7 +46,7 @@ def _from_tokenizer(told: dict[str, Any], path: Path, rows: int) -> list[str]:
             for number, each in enumerate(vocab)
             if isinstance(each, list) and each and isinstance(each[0], str)
         }
-    added = told.get("added_tokens")
+    added = data.get("added_tokens")
     for each in added if isinstance(added, list) else []:
         if isinstance(each, dict) and type(each.get("id")) is int:
             named[each["id"]] = str(each.get("content", ""))

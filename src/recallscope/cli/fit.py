@@ -115,8 +115,8 @@ def _print_law(found: Scaling) -> None:
         ),
     )
     if (test := found.expected) is not None:
-        told = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
-        say(f"Expected exponents, {told}: {_verdict(test)} (joint test, p = {test.p_value:.2g}).")
+        text = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
+        say(f"Expected exponents, {text}: {_verdict(test)} (joint test, p = {test.p_value:.2g}).")
     if (rival := law.separable) is not None:
         depends = f"That {found.quantity} depends on none of these"
         say(f"{depends}: {_verdict(rival)} (p = {rival.p_value:.2g}).")

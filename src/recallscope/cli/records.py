@@ -229,13 +229,13 @@ def _print_summary(found: StoreSummary) -> None:
     )
     if not found.shown:
         return
-    told = _full_fields(found.shown)
-    first = told[0]
-    varied = [name for name in first if any(fields[name] != first[name] for fields in told)]
+    every = _full_fields(found.shown)
+    first = every[0]
+    varied = [name for name in first if any(fields[name] != first[name] for fields in every)]
     given = (f"{name}={value}" for name, value in first.items() if value and name not in varied)
     print(", ".join(given))
     rows = []
-    for listed, fields in zip(found.shown, told, strict=True):
+    for listed, fields in zip(found.shown, every, strict=True):
         counted = [str(listed.by_status.get("ok", 0))]
         counted += [f"{n} {status}" for status, n in listed.by_status.items() if status != "ok"]
         means = [_mean(listed.means.get(f"{name}_accuracy")) for name in ("lock", "recall")]
@@ -248,11 +248,11 @@ def _print_summary(found: StoreSummary) -> None:
 
 def _full_fields(shown: list[ProblemSummary]) -> list[dict[str, str]]:
     """The fields that any of the problems tells, of each: those at their defaults are not told."""
-    told = [listed.fields() for listed in shown]
-    names = dict.fromkeys(name for fields in told for name in fields)
+    every = [listed.fields() for listed in shown]
+    names = dict.fromkeys(name for fields in every for name in fields)
     return [
         {name: _text(fields.get(name, getattr(listed.problem, name, None))) for name in names}
-        for listed, fields in zip(shown, told, strict=True)
+        for listed, fields in zip(shown, every, strict=True)
     ]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recallscope.sweeps.sweep_result import SweepResult
 
 
-_MOST_TOLD = 5  # cells that are not ok
+_MOST_PRINTED = 5  # cells that are not ok
 
 
 class _Plan(NamedTuple):
@@ -174,14 +174,14 @@ def _note(progress: SweepProgress) -> str:
 
 def _teller(display: Any, place: str) -> Callable[[Record], None]:
     """Tells of cells that are not ok: of the first few, as there may be a million of them."""
-    told = 0
+    printed = 0
 
     def tell(record: Record) -> None:
-        nonlocal told
+        nonlocal printed
         if record.status == "ok":
             return
-        told += 1
-        if told > _MOST_TOLD:
+        printed += 1
+        if printed > _MOST_PRINTED:
             return
         sizes = ", ".join(
             f"{name}={value}"
@@ -189,7 +189,7 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
             if name in SIZES and value is not None
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
-        if told == _MOST_TOLD:
+        if printed == _MOST_PRINTED:
             display.say(
                 "recallscope: further cells that are not ok are in the store: "
                 f"recallscope records --store {place} list"

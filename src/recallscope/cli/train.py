@@ -43,8 +43,8 @@ def train(asked: Asked, yes: Yes = False) -> int:
 
 def _show(seen: Mapping[str, float]) -> None:
     """One line for each look, as it is taken; standard output is for the result."""
-    told = "  ".join(f"{name} {value:.3f}" for name, value in seen.items() if name != "step")
-    print(f"step {seen['step']:7.0f}  {told}", file=sys.stderr, flush=True)
+    seen_now = "  ".join(f"{name} {value:.3f}" for name, value in seen.items() if name != "step")
+    print(f"step {seen['step']:7.0f}  {seen_now}", file=sys.stderr, flush=True)
 
 
 def _print_training(found: TrainingCurve) -> None:

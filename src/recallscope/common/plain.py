@@ -103,6 +103,6 @@ class Plain:
         return {name: plain(getattr(self, name)) for name in names}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        return from_fields(cls, told)
+        return from_fields(cls, data)

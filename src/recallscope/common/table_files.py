@@ -66,10 +66,10 @@ def _column(values: list[Any]) -> list[Any]:
     return [str(value) if isinstance(value, str) else value for value in values]
 
 
-def told_once(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+def constant_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
     """What is the same in every row of several, and the names of the other columns.
 
-    >>> told_once([{"dim": 32, "vocab": 64}, {"dim": 64, "vocab": 64}])
+    >>> constant_columns([{"dim": 32, "vocab": 64}, {"dim": 64, "vocab": 64}])
     ({'vocab': 64}, ['dim'])
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -100,11 +100,11 @@ def latex_table(rows: Sequence[Mapping[str, Any]]) -> str:
     \end{tabular}
     <BLANKLINE>
     """
-    same, shown = told_once(rows)
-    told = ", ".join(f"{name} = {value}" for name, value in same.items() if value is not None)
+    same, shown = constant_columns(rows)
+    text = ", ".join(f"{name} = {value}" for name, value in same.items() if value is not None)
     sides = "".join("l" if any(isinstance(row.get(n), str) for row in rows) else "r" for n in shown)
     lines = [
-        *([f"% In all rows: {' '.join(told.split())}"] if told else []),
+        *([f"% In all rows: {' '.join(text.split())}"] if text else []),
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
         rf"{' & '.join(map(_latex, shown))} \\",

@@ -141,8 +141,8 @@ class RayExecutor:
                 kind, *what = driver.channel.recv()
             except (EOFError, OSError) as error:
                 output.seek(0)
-                told = " ".join(output.read().decode(errors="replace").split())
-                raise RuntimeError(f"Ray did not start: {error} {told[-600:]}") from None
+                text = " ".join(output.read().decode(errors="replace").split())
+                raise RuntimeError(f"Ray did not start: {error} {text[-600:]}") from None
         if kind != "up":
             raise _error(kind, *what)
         self.workers, memory = what

@@ -86,13 +86,13 @@ def _join(address: str) -> str | None:
 
 def _refusal(address: str, error: Exception) -> str:
     """What is wrong, and what to do; Ray has no classes of errors for most of it."""
-    told = traceback.format_exc()  # with the errors that led to this one
-    if "AuthenticationError" in told:
+    text = traceback.format_exc()  # with the errors that led to this one
+    if "AuthenticationError" in text:
         return (
             f"the Ray cluster at {address} wants a token that is not there or not right; "
             "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
         )
-    if "No node info found" in told:
+    if "No node info found" in text:
         return (
             f"the Ray cluster at {address} is there, but has no node on this host "
             f"({socket.gethostname()}), which is needed to join it; start one here by "
@@ -100,7 +100,7 @@ def _refusal(address: str, error: Exception) -> str:
         )
     if isinstance(error, ConnectionError):
         return f"there is no Ray cluster at {address}; give the host:port of one that runs"
-    what = f"the Ray cluster at {address} cannot be joined: {_told(error)}"
+    what = f"the Ray cluster at {address} cannot be joined: {_in_words(error)}"
     same = "; install the same versions here as there"
     return what + same if "Version mismatch" in what else what
 
@@ -234,9 +234,9 @@ class _Driver:
         if error := future.exception():
             self._failed_starts += 1
             if self._failed_starts > 3 * self._count:
-                self._executor.send(("broken", f"no Ray worker comes up: {_told(error)}"))
+                self._executor.send(("broken", f"no Ray worker comes up: {_in_words(error)}"))
                 os._exit(1)
-            self._replace(worker, _told(error))
+            self._replace(worker, _in_words(error))
             return
         worker.host, pid, *code = future.result()
         # Workers of recallscope 0.2 and before say nothing of their code.
@@ -252,7 +252,7 @@ class _Driver:
         if worker not in self._workers:
             return
         if error := future.exception():
-            self._replace(worker, _told(error))
+            self._replace(worker, _in_words(error))
             return
         result, lost, seconds = future.result()
         self._brief = seconds < BRIEF
@@ -293,5 +293,5 @@ class _Driver:
         self._executor.send(("done", task.number, worker.name, result, lost, timed_out))
 
 
-def _told(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

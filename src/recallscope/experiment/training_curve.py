@@ -13,7 +13,7 @@ from scipy.special import betaincinv  # type: ignore[import-untyped]
 
 from recallscope.learning.training.ended import Ended
 from recallscope.learning.training.grid import LOOK_SAMPLES
-from recallscope.parts.naming import PARTS
+from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 from recallscope.results.labels import describe_common_fields
@@ -51,7 +51,9 @@ class TrainingCurve(Result):
     def early(self) -> Prediction | None:
         """What a law predicts of three steps from the same samples, if there is one."""
         with suppress(ProblemError):  # not every task has three steps
-            return quick_prediction(self.problem.replace(learner=PARTS["learner"], regime="limit"))
+            return quick_prediction(
+                self.problem.replace(learner=PART_DEFAULTS["learner"], regime="limit")
+            )
         return None
 
     def rows(self) -> list[dict[str, Any]]:
@@ -70,22 +72,22 @@ class TrainingCurve(Result):
         return self.record.to_dict()
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> TrainingCurve:
+    def from_dict(cls, data: Mapping[str, Any]) -> TrainingCurve:
         """The inverse of `to_dict`."""
-        return cls(record=Record.from_dict(told))
+        return cls(record=Record.from_dict(data))
 
     def _words(self) -> str:
         record = self.record
         if record.status is not Status.OK or self.ended is None:
             return f"{record.status}: {record.reason}"
-        told = [f"recall {record.recall_accuracy:.4f}"]
+        text = [f"recall {record.recall_accuracy:.4f}"]
         if record.lock_accuracy is not None:
-            told.append(f"lock {record.lock_accuracy:.4f}")
-        told.append(f"loss {record.metric('final_loss'):.4g}")
+            text.append(f"lock {record.lock_accuracy:.4f}")
+        text.append(f"loss {record.metric('final_loss'):.4g}")
         if "first_lock" in record.metrics:
-            told.append(f"attention first at the mark at step {record.metric('first_lock'):.0f}")
+            text.append(f"attention first at the mark at step {record.metric('first_lock'):.0f}")
         steps = f"{record.metric('steps_taken'):.0f} steps of {record.problem.learner}"
-        return f"{self.ended.words} after {steps}: {', '.join(told)}"
+        return f"{self.ended.words} after {steps}: {', '.join(text)}"
 
     def _drawing(self) -> Drawing:
         rows = self.rows()
@@ -102,9 +104,9 @@ class TrainingCurve(Result):
             ]
             if early is not None:
                 value = float(getattr(early, f"{predicted}_accuracy"))
-                told = f"{names[predicted]} after three steps, closed form"
+                text = f"{names[predicted]} after three steps, closed form"
                 ends = [steps[0], steps[-1]]
-                series.append(Series(told, Kind.THEORY, ends, [value, value], colour=0))
+                series.append(Series(text, Kind.THEORY, ends, [value, value], colour=0))
             return Panel(title=title, x="step", y="share", series=series, log_x=True)
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, False)

@@ -81,20 +81,20 @@ class AblationResult:
         return max(abs(self.difference.low), abs(self.difference.high))
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> AblationResult:
+    def from_dict(cls, data: Mapping[str, Any]) -> AblationResult:
         """The inverse of `to_dict`."""
 
         def arm(letter: str) -> Arm:
-            problem = Problem.from_dict(told[f"problem_{letter}"])
-            return Arm(told[letter], problem, told[f"accuracy_{letter}"])
+            problem = Problem.from_dict(data[f"problem_{letter}"])
+            return Arm(data[letter], problem, data[f"accuracy_{letter}"])
 
         means = [[f"{end}_{letter}" for end in Interval._fields] for letter in "ab"]
         a, b, difference = (
-            None if told[names[0]] is None else Interval(*(told[name] for name in names))
+            None if data[names[0]] is None else Interval(*(data[name] for name in names))
             for names in (*means, _DIFFERENCE)
         )
-        made = Ablation(told["ablation"], arm("a"), arm("b"), told["note"])
-        counts = {name: told[name] for name in _COUNTS}
+        made = Ablation(data["ablation"], arm("a"), arm("b"), data["note"])
+        counts = {name: data[name] for name in _COUNTS}
         return cls(ablation=made, **counts, a=a, b=b, difference=difference)
 
     def row(self) -> dict[str, Any]:
@@ -134,12 +134,12 @@ class Ablations(Result):
         return super().to_dict() | {"ablations": plain(self.results)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`; without records."""
-        return super().from_dict({**told, "results": told["ablations"]})
+        return super().from_dict({**data, "results": data["ablations"]})
 
     def _words(self) -> str:
-        told = "; ".join(
+        text = "; ".join(
             f"{each.ablation.name}: {each.verdict}"
             + (
                 ""
@@ -149,7 +149,7 @@ class Ablations(Result):
             )
             for each in self.results
         )
-        return f"{len(self.results)} ablations at {self.seeds} seeds: {told}"
+        return f"{len(self.results)} ablations at {self.seeds} seeds: {text}"
 
     def _drawing(self) -> Drawing:
         return Drawing("ablation", [each.to_dict() for each in self.results])

@@ -34,7 +34,7 @@ from recallscope.record import (
     check_accuracy,
     check_target,
     metric_names,
-    told,
+    reported,
 )
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
@@ -142,7 +142,7 @@ class CriticalSearch:
         self._tests: list[float] = []
         self._ends: list[float] = []  # of trainings, how each ended
         self._failed: dict[tuple[float, int], Record] = {}
-        self._told: set[tuple[float, int]] = set()
+        self._seen: set[tuple[float, int]] = set()
 
     def _checked(self, name: str, value: Any) -> float:
         """An end of the range, as a value that makes a problem."""
@@ -282,7 +282,7 @@ class CriticalSearch:
         """
         fixed = all_but(self.quantity, self.problem)
         for result in results:
-            record = result if isinstance(result, Record) else told(*_four(result))
+            record = result if isinstance(result, Record) else reported(*_four(result))
             size = getattr(record.problem, self.quantity)
             if all_but(self.quantity, record.problem) != fixed or not math.isfinite(size):
                 expected = self.problem.replace(**{self.quantity: size})
@@ -290,7 +290,7 @@ class CriticalSearch:
                     f"the record is of another problem: expected {expected}, got {record.problem}"
                 )
             run = (size, record.seed)
-            if run in self._told:
+            if run in self._seen:
                 continue  # the same run again is no further evidence
             if record.status is not Status.OK:
                 self._failed.setdefault(run, record)
@@ -298,7 +298,7 @@ class CriticalSearch:
             rate, tests = record.accuracy(
                 "recall_accuracy" if result is not record else self.accuracy
             )
-            self._told.add(run)
+            self._seen.add(run)
             self._failed.pop(run, None)  # a run that failed at first, and was run again
             self._x.append(self._place(size))
             self._rate.append(rate)
@@ -422,7 +422,7 @@ class CriticalSearch:
         else:
             said, hardest = "reached already", self._sign < 0
         end, change = (self._largest_known, "raise high") if hardest else (self.low, "lower low")
-        told = f"the target is {said} at {self.quantity} = {end}"
+        text = f"the target is {said} at {self.quantity} = {end}"
         if max(self.crossing.beyond, self.crossing.before) <= 0.5:
             missing = "upper" if hardest else "lower"
             return (
@@ -430,12 +430,12 @@ class CriticalSearch:
                 f"crossed beyond {self.quantity} = {end}; {change}, or raise the budget"
             )
         if self._count(Status.INFEASIBLE):
-            return f"{told}; larger sizes are infeasible here"
+            return f"{text}; larger sizes are infeasible here"
         if end in possible_range(self.problem, self.quantity):
-            return f"{told}, and there is none beyond"
+            return f"{text}, and there is none beyond"
         if said == "not reached" and self._solution and self._solution.reason:
-            return f"{told}; closed forms predict that no size reaches it: {self._solution.reason}"
-        return f"{told}; {change}"
+            return f"{text}; closed forms predict that no size reaches it: {self._solution.reason}"
+        return f"{text}; {change}"
 
     def _curve(self) -> list[dict[str, Any]]:
         """The points measured: size, runs, and the mean of the accuracy with its interval."""

@@ -66,10 +66,10 @@ class CriticalSize(Result):
     """Where hardly a run is near the target: how many reach it."""
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        sizes = {name: value for name, value in told["problem"].items() if value is not None}
-        return super().from_dict({**told, "problem": some_size(told["quantity"]) | sizes})
+        sizes = {name: value for name, value in data["problem"].items() if value is not None}
+        return super().from_dict({**data, "problem": some_size(data["quantity"]) | sizes})
 
     def rows(self) -> list[dict[str, Any]]:
         """The points of the curve: each size that was run, with its mean and interval."""

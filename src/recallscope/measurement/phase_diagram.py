@@ -191,9 +191,9 @@ class PhaseDiagram(Result):
         ]
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> PhaseDiagram:
+    def from_dict(cls, data: Mapping[str, Any]) -> PhaseDiagram:
         """The inverse of `to_dict`."""
-        given = dict(told)
+        given = dict(data)
         cells = [
             cell | {"measured": cell | {"interval": None if cell["mean"] is None else cell}}
             for cell in given["cells"]

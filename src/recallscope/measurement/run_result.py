@@ -50,11 +50,11 @@ class RunResult(Result):
 
     def _words(self) -> str:
         ok = sum(record.status is Status.OK for record in self.records)
-        told = ", ".join(
+        text = ", ".join(
             f"{accuracy_label(name)} {mean.mean:.4f} ({mean.low:.4f} to {mean.high:.4f})"
             for name, mean in self.summary.items()
         )
-        return f"{len(self.records)} runs, {ok} ok; means with 95 % intervals: {told or 'none'}"
+        return f"{len(self.records)} runs, {ok} ok; means with 95 % intervals: {text or 'none'}"
 
     def _drawing(self) -> Drawing:
         means = self.summary

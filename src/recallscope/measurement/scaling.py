@@ -68,12 +68,12 @@ class Scaling(Result):
         return replace(self, expected=expected_law(self.points, exponents))
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Scaling:
+    def from_dict(cls, data: Mapping[str, Any]) -> Scaling:
         """The inverse of `to_dict`; the law is fitted again to the same points."""
-        found = scaling_from_rows(unplain(list[dict[str, float | None]], told["points"]))
-        curve = unplain(list[CurvePoint], told["curve"])
-        found = replace(found, curve=curve, collapse=unplain(Collapse | None, told["collapse"]))
-        return found.expecting((told["expected"] or {}).get("exponents", {}))
+        found = scaling_from_rows(unplain(list[dict[str, float | None]], data["points"]))
+        curve = unplain(list[CurvePoint], data["curve"])
+        found = replace(found, curve=curve, collapse=unplain(Collapse | None, data["collapse"]))
+        return found.expecting((data["expected"] or {}).get("exponents", {}))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each critical size."""
@@ -95,8 +95,8 @@ class Scaling(Result):
         )
         law = powers if self.law.status is not FitStatus.UNDETERMINED else "not determined"
         if self.expected is not None:
-            told = ", ".join(f"{name}^{power:g}" for name, power in self.expected.exponents.items())
-            law += f"; expected {told}: p = {self.expected.p_value:.2g}"
+            data = ", ".join(f"{name}^{power:g}" for name, power in self.expected.exponents.items())
+            law += f"; expected {data}: p = {self.expected.p_value:.2g}"
         return (
             f"law of the critical {self.quantity}: {law}; {self.law.reached} critical sizes, "
             f"goodness of fit p = {self.law.p_value:.2g}"

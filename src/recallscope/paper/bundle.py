@@ -37,9 +37,9 @@ def manifest() -> dict[str, Any]:
 
 def bundled_evidence() -> Evidence:
     """The runs that come with the package, or an error if a file is not as it was packed."""
-    told, found = manifest()["files"], hashes(BUNDLE)
-    for name in sorted(set(told) | set(found)):
-        if told.get(name) != found.get(name):
+    listed, found = manifest()["files"], hashes(BUNDLE)
+    for name in sorted(set(listed) | set(found)):
+        if listed.get(name) != found.get(name):
             raise ProblemError(
                 f"{name} of the runs that come with recallscope is not as it was packed; install "
                 "recallscope again"

@@ -108,19 +108,19 @@ class Evidence:
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each told all of its runs."""
-        searches = self.told(name)
+        searches = self.searches_so_far(name)
         _complain(sum(not search.done for search in searches), len(searches), "searches", name)
         return searches
 
-    def told(self, name: str) -> list[CriticalSearch]:
+    def searches_so_far(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, told what there is of their runs."""
         if name not in self._told:  # many claims rest on the same
             spec = sweep_of(name, self.size)
-            told = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
-            for search, records in told:
+            asked = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
+            for search, records in asked:
                 search.tell(records)
                 remember(search, self._crossings)
-            self._told[name] = told
+            self._told[name] = asked
         return [search for search, _ in self._told[name]]
 
     def measures(self, name: str) -> list[Record]:

@@ -39,6 +39,6 @@ def run_claim_sweep(
             )
     else:
         # Those that are done are left out: to ask their questions again one by one takes longer.
-        told = Evidence.at(place, size).told(name)
-        searches = [new for new, old in zip(spec.searches(), told, strict=True) if not old.done]
+        before = Evidence.at(place, size).searches_so_far(name)
+        searches = [new for new, old in zip(spec.searches(), before, strict=True) if not old.done]
         scheduler.run_searches(searches, *how, limits=spec.limits, store=store)

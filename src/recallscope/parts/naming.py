@@ -13,7 +13,7 @@ from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, part, register_object
 from recallscope.parts.renamed import current_name
 
-PARTS: dict[str, Any] = {
+PART_DEFAULTS: dict[str, Any] = {
     "embedding": "sphere",
     "task": "recall",
     "model": "transformer",
@@ -30,7 +30,7 @@ TAKEN = frozenset(
         *("vocab", "samples", "dim", "length", "width", "activation", "trigger_in_values"),
         *("regime", "eta", "gamma", "hidden", "key", "parts", "chosen", "declared", "replace"),
         *("to_dict", "to_json", "from_dict", "from_row", "to_row", "from_json"),
-        *(*PARTS, "metric", "field"),
+        *(*PART_DEFAULTS, "metric", "field"),
         *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
         *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
         *("former_key", "resolved", "stored_fields", "former_fields", "part_versions"),
@@ -93,7 +93,7 @@ def metric_names(given: Any) -> tuple[str, ...]:
 
 def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The kind and the name of every part among some fields, the others being the default."""
-    named = {kind: fields.get(kind, default) for kind, default in PARTS.items()}
+    named = {kind: fields.get(kind, default) for kind, default in PART_DEFAULTS.items()}
     metrics = named.pop("metrics")
     listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
     listed += [("metric", name) for name in metric_names(metrics)]

@@ -302,8 +302,8 @@ def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) ->
     compared = diagram["disagreement"]["of"]
     agree = compared - diagram["disagreement"]["count"]
     share = agree / max(compared, 1)
-    told = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", "\u00a0%")
-    return fill(f"{', '.join(own)}: {told}" if own else told, 44)
+    text = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", "\u00a0%")
+    return fill(f"{', '.join(own)}: {text}" if own else text, 44)
 
 
 def _tolerance(diagram: Mapping[str, Any]) -> float:

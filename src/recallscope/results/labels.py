@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recallscope.parts.naming import PARTS, declared_by, named_parts
+from recallscope.parts.naming import PART_DEFAULTS, declared_by, named_parts
 from recallscope.problem import ProblemError
 
 LETTERS = {"vocab": "V", "samples": "N", "dim": "d", "length": "L", "width": "m"}
@@ -59,9 +59,9 @@ def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
     words = {
         name: f"{said} {fields[name]}"
         for name, said in (("task", "task"), ("model", "model"), ("learner", "learnt by"))
-        if fields.get(name, PARTS[name]) not in (None, PARTS[name])
+        if fields.get(name, PART_DEFAULTS[name]) not in (None, PART_DEFAULTS[name])
     }
-    named = {kind: fields[kind] for kind in PARTS if fields.get(kind) is not None}
+    named = {kind: fields[kind] for kind in PART_DEFAULTS if fields.get(kind) is not None}
     try:
         declared = declared_by(named_parts(named))
     except ProblemError:  # a part of somebody else's, who is not here

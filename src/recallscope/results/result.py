@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.common.formatting import format_number
 from recallscope.common.plain import Plain
-from recallscope.common.table_files import arrow_table, latex_table, told_once
+from recallscope.common.table_files import arrow_table, constant_columns, latex_table
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -145,15 +145,15 @@ def html_table(rows: Sequence[dict[str, Any]]) -> str:
     """The first rows, for a notebook; columns that say the same in every row are told once."""
     if not rows:
         return ""
-    same, shown = told_once(rows)
+    same, shown = constant_columns(rows)
     shown = shown[:_MOST_COLUMNS]
     head = "".join(f"<th>{escape(name)}</th>" for name in shown)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in shown) + "</tr>"
         for row in rows[:_MOST_ROWS]
     )
-    told = ", ".join(f"{name} {_cell(value)}" for name, value in same.items() if value is not None)
-    notes = [f"In all rows: {told}." if told else ""]
+    text = ", ".join(f"{name} {_cell(value)}" for name, value in same.items() if value is not None)
+    notes = [f"In all rows: {text}." if text else ""]
     if len(rows) > _MOST_ROWS:
         notes.append(f"The first {_MOST_ROWS} of {len(rows)} rows.")
     note = f"<p>{escape(' '.join(filter(None, notes)))}</p>" if any(notes) else ""

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from recallscope.cell import Settings
 from recallscope.parts.canonical import canonical
-from recallscope.parts.naming import PARTS
+from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import SCHEMA_VERSION, Problem
 from recallscope.record import Record
 
-_KINDS = tuple(kind for kind in PARTS if kind != "metrics")
+_KINDS = tuple(kind for kind in PART_DEFAULTS if kind != "metrics")
 
 
 class CellKeys:

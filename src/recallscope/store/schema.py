@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from recallscope.parts.field import FIELD_NAME
 from recallscope.parts.former import former_defaults
-from recallscope.parts.naming import ARRAYS, PARTS, declared_by, named_parts
+from recallscope.parts.naming import ARRAYS, PART_DEFAULTS, declared_by, named_parts
 from recallscope.parts.registry import NAME, is_builtin
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import METRIC_NAME, Provenance, Record, Status
@@ -193,19 +193,21 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
     except ProblemError:
         # A part may be missing, or be another version than it was; ours are what they are.
         kinds = {"metrics": "metric"}
-        named = {name: fields.get(name) or () for name in PARTS}
+        named = {name: fields.get(name) or () for name in PART_DEFAULTS}
         if all(
             is_builtin(kinds.get(name, name), each)
             for name, given in named.items()
             for each in ([given] if isinstance(given, str) else given)
         ):
             raise
-    parts = {name: fields[name] for name in PARTS if name in fields}
-    problem = Problem(**{name: value for name, value in fields.items() if name not in PARTS})
+    parts = {name: fields[name] for name in PART_DEFAULTS if name in fields}
+    problem = Problem(
+        **{name: value for name, value in fields.items() if name not in PART_DEFAULTS}
+    )
     for name in [*parts.pop("metrics", ()), *parts.values()]:
         if not NAME.fullmatch(name) and not ARRAYS.fullmatch(name):
             raise ProblemError(f"{name!r:.60} is no name of a part")
-    stored = {name: fields[name] for name in PARTS if name in fields}
+    stored = {name: fields[name] for name in PART_DEFAULTS if name in fields}
     for name, value in (stored | {"declared": tuple(sorted(declared.items()))}).items():
         object.__setattr__(problem, name, value)
     return problem
@@ -256,7 +258,7 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
     # Versions of this package write the same problem in different ways.
     same: dict[tuple[Any, ...], list[pa.Array]] = {}
     for group in ordered:
-        versions = dict.fromkeys(PARTS, 1) | versions_in(group["part_versions"])
+        versions = dict.fromkeys(PART_DEFAULTS, 1) | versions_in(group["part_versions"])
         same.setdefault(
             (problem_of(group), *(group[name] for name in how[:-1]), *versions.items()), []
         ).append(lists[group["group"]].values)

@@ -66,8 +66,8 @@ def write_shard(table: pa.Table, replaces: frozenset[str]) -> tuple[str, bytes]:
     """The name and the bytes of a new shard, which replaces others from the moment it is there."""
     about = {"format": FORMAT, "nonce": uuid.uuid4().hex, "replaces": sorted(replaces)}
     buffer = io.BytesIO()
-    told = table.replace_schema_metadata({"recallscope": json.dumps(about)})
-    pq.write_table(told, buffer, compression="zstd")
+    described = table.replace_schema_metadata({"recallscope": json.dumps(about)})
+    pq.write_table(described, buffer, compression="zstd")
     content = buffer.getvalue()
     return _name_of(content), content
 

@@ -56,10 +56,10 @@ class SweepResult(Result):
         return counted | ({"searches": found} if found else {})
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> SweepResult:
+    def from_dict(cls, data: Mapping[str, Any]) -> SweepResult:
         """The inverse of `to_dict`; the records stay in their store."""
-        searches = [CriticalSize.from_dict(each) for each in told.get("searches", ())]
-        return cls(**{**told, "searches": searches})
+        searches = [CriticalSize.from_dict(each) for each in data.get("searches", ())]
+        return cls(**{**data, "searches": searches})
 
     @cached_property
     def _summaries(self) -> list[dict[str, Any]]:

@@ -87,12 +87,12 @@ class Solution(Result):
         return solve(self.problem, *asked, law=self.prediction.law).value
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        prediction = {**told, "status": told["standing"]}
-        if told["prediction"] is not None:
+        prediction = {**data, "status": data["standing"]}
+        if data["prediction"] is not None:
             prediction["reason"] = None
-        return super().from_dict({**told, "prediction": prediction})
+        return super().from_dict({**data, "prediction": prediction})
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: the problem at the solved size, what was asked, and what was found."""

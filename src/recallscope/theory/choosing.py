@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
 
-from recallscope.parts.naming import PARTS, find_part, part_name
+from recallscope.parts.naming import PART_DEFAULTS, find_part, part_name
 from recallscope.parts.registry import names
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
@@ -122,7 +122,7 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
     asked to take three steps instead.
     """
     defaults = {"regime": "limit", "width": None, "activation": None, "trigger_in_values": False}
-    defaults |= {name: value for name, value in PARTS.items() if name != "metrics"}
+    defaults |= {name: value for name, value in PART_DEFAULTS.items() if name != "metrics"}
     declared = {
         field: declaration.default
         for kind, name in problem.parts()
@@ -136,7 +136,7 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
         for some in itertools.combinations(differing, count)
     ]
     for some in sorted(
-        every, key=lambda some: ("learner" in some, not PARTS.keys().isdisjoint(some))
+        every, key=lambda some: ("learner" in some, not PART_DEFAULTS.keys().isdisjoint(some))
     ):
         changes = {name: plain[name] for name in some}
         if "width" in changes:

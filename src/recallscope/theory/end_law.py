@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from recallscope.parts.naming import PARTS, find_part
+from recallscope.parts.naming import PART_DEFAULTS, find_part
 from recallscope.problem import Problem
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
@@ -65,7 +65,7 @@ def trigger_snr(problem: Problem) -> float:
     >>> round(trigger_snr(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
     3.4
     """
-    s = arrays_of(problem.replace(learner=PARTS["learner"]))
+    s = arrays_of(problem.replace(learner=PART_DEFAULTS["learner"]))
     scores = locking(s, means(s))
     # Behind an MLP the first steps may point away from the trigger.
     return max(float(scores.signal[0] / np.sqrt(scores.trigger_variance[0])), _NONE)

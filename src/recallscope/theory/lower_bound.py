@@ -262,9 +262,9 @@ class Bound(Result):
         return {"problem": fields.pop("problem"), "bound": with_inf(fields)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        return super().from_dict({"problem": told["problem"], **told["bound"]})
+        return super().from_dict({"problem": data["problem"], **data["bound"]})
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each bound on the samples."""

@@ -87,25 +87,25 @@ class PhaseMap(Result):
         return Drawing("phase_map", self.figure_data())
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> PhaseMap:
+    def from_dict(cls, data: Mapping[str, Any]) -> PhaseMap:
         """The inverse of `to_dict`."""
-        x, y = ((told[axis]["name"], list(told[axis]["values"])) for axis in ("x", "y"))
+        x, y = ((data[axis]["name"], list(data[axis]["values"])) for axis in ("x", "y"))
         shape = len(y[1]), len(x[1])
 
         def plane(name: str) -> Any:
-            return np.array([cell[name] for cell in told["cells"]], dtype=object).reshape(shape)
+            return np.array([cell[name] for cell in data["cells"]], dtype=object).reshape(shape)
 
         some = {name: values[-1] for name, values in (x, y)}
         whole = {name: int(value) for name, value in some.items() if name in SIZES}
         return cls(
-            problem=Problem.from_dict({**told["problem"], **some, **whole}),
+            problem=Problem.from_dict({**data["problem"], **some, **whole}),
             x=x,
             y=y,
             accuracy=plane("predicted").astype(float),
             stage=plane("stage").tolist(),
             term=plane("term").tolist(),
-            accuracy_name=told["accuracy"],
-            law=told.get("law"),  # not in those of 0.2
+            accuracy_name=data["accuracy"],
+            law=data.get("law"),  # not in those of 0.2
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -161,21 +161,21 @@ class Prediction(Result, Answer):
         return {name: value for name, value in shown.items() if value not in ({}, None)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
         noise = {
             stage: {name: term["variance"] for name, term in terms.items()}
-            for stage, terms in told.get("noise", {}).items()
+            for stage, terms in data.get("noise", {}).items()
         }
         intervals = {
             name: (each["low"], each["high"])
-            for name, each in (told.get("intervals") or {}).items()
+            for name, each in (data.get("intervals") or {}).items()
             if each["low"] is not None
         }
-        dominant = tuple((told.get("dominant") or {}).values()) or None
-        numbers = {"accuracies": told["prediction"] or {}, "noise": noise, "dominant": dominant}
+        dominant = tuple((data.get("dominant") or {}).values()) or None
+        numbers = {"accuracies": data["prediction"] or {}, "noise": noise, "dominant": dominant}
         numbers["intervals"] = intervals
-        return super().from_dict({**told, **numbers})
+        return super().from_dict({**data, **numbers})
 
     def _words(self) -> str:
         if self.law is None:

@@ -60,9 +60,9 @@ class Predictions(Result):
         return {"predictions": [with_inf(row) for row in self.rows()]}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Predictions:
+    def from_dict(cls, data: Mapping[str, Any]) -> Predictions:
         """The inverse of `to_dict`."""
-        rows = [dict(row) | {"samples": float(row["samples"])} for row in told["predictions"]]
+        rows = [dict(row) | {"samples": float(row["samples"])} for row in data["predictions"]]
         numbers = {
             name: np.array([math.nan if row[name] is None else row[name] for row in rows], float)
             for name in Accuracies._fields

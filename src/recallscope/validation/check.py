@@ -100,10 +100,10 @@ class CheckReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        told = super().to_dict()
-        comparisons = told.pop("comparisons")
+        data = super().to_dict()
+        comparisons = data.pop("comparisons")
         failed = [{"stage": stage, "term": term} for stage, term in self.failed]
-        return told | {"passed": not failed, "failed": failed, "comparisons": comparisons}
+        return data | {"passed": not failed, "failed": failed, "comparisons": comparisons}
 
 
 Progress = Callable[[int, int], None] | None

@@ -53,7 +53,7 @@ def compare_tables(
 
     Tables differ, and theory says how: that part of their spread is taken out of what was measured.
     """
-    told: dict[Problem, dict[Term, float]] = {}
+    data: dict[Problem, dict[Term, float]] = {}
     without_spread: check.Measured = {}
     for one, found in measured.items():
         said = [
@@ -61,17 +61,17 @@ def compare_tables(
             for seed in range(len(found))
         ]
         terms = found[0].keys()
-        told[one] = {term: float(np.mean([each[term] for each in said])) for term in terms}
+        data[one] = {term: float(np.mean([each[term] for each in said])) for term in terms}
         mean = {term: float(np.mean([each[term] for each in found])) for term in terms}
         without_spread[one] = [
             {
-                term: each[term] - mean[term] * (mine[term] / (told[one][term] or 1.0) - 1)
+                term: each[term] - mean[term] * (mine[term] / (data[one][term] or 1.0) - 1)
                 for term in terms
             }
             for each, mine in zip(found, said, strict=True)
         ]
     problems = check.around(problem, _sizes(problem, embeddings))
-    return check.compare_terms(problem, problems, without_spread, told)
+    return check.compare_terms(problem, problems, without_spread, data)
 
 
 def predicted_terms(problem: Problem, embeddings: Embeddings) -> dict[Term, float]:

@@ -29,7 +29,7 @@ def save(training: Training, path: Path) -> None:
             if each is not None:
                 tensors[f"optimiser.{number}.{name}"] = torch.as_tensor(each)
     (run,) = training.runs
-    told = _of(training) | {
+    data = _of(training) | {
         "step": training.step,
         "loss": training.loss.tolist(),
         "lowest": run.lowest,
@@ -42,7 +42,7 @@ def save(training: Training, path: Path) -> None:
             name: each.detach().clone(memory_format=torch.contiguous_format)
             for name, each in tensors.items()
         }
-        save_file(copies, part, metadata={"format": _FORMAT, "training": json.dumps(told)})
+        save_file(copies, part, metadata={"format": _FORMAT, "training": json.dumps(data)})
 
 
 def resume(training: Training, path: Path) -> None:
@@ -53,11 +53,11 @@ def resume(training: Training, path: Path) -> None:
             described = file.metadata() or {}
             if described.get("format") != _FORMAT:
                 raise ValueError("it was not written by a training of this version")
-            told = json.loads(described["training"])
-            if {name: told[name] for name in _of(training)} != _of(training):
+            data = json.loads(described["training"])
+            if {name: data[name] for name in _of(training)} != _of(training):
                 raise ValueError("it is of another problem, seed, version or kind of numbers")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            _load(training, told, tensors)
+            _load(training, data, tensors)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise ProblemError(
             f"the checkpoint {str(path)!r:.200} cannot be resumed: {error}; name another file"
@@ -84,7 +84,7 @@ def _first_names(training: Training) -> dict[str, str]:
     }
 
 
-def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+def _load(training: Training, data: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     model, states = {}, dict[int, dict[str, torch.Tensor]]()
     for name, each in tensors.items():
         part, _, rest = name.partition(".")
@@ -97,8 +97,8 @@ def _load(training: Training, told: dict[str, Any], tensors: dict[str, torch.Ten
     training.trainee.module.load_state_dict({name: model[tied[name]] for name in tied})
     groups = training.optimiser.state_dict()["param_groups"]
     training.optimiser.load_state_dict({"state": states, "param_groups": groups})
-    training.step = int(told["step"])
-    training.loss = torch.tensor(told["loss"], dtype=torch.float64)
+    training.step = int(data["step"])
+    training.loss = torch.tensor(data["loss"], dtype=torch.float64)
     (run,) = training.runs
-    run.lowest, run.steepest = float(told["lowest"]), float(told["steepest"])
-    run.curve = told["curve"]
+    run.lowest, run.steepest = float(data["lowest"]), float(data["steepest"])
+    run.curve = data["curve"]

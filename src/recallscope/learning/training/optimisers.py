@@ -90,7 +90,7 @@ PARTS = {
     "adamw": trained_by(adamw, adam_rate, _BATCHES | _DECAY, by_weight=True),
     "gd": trained_by(gd, descent_rate, _MOMENTUM, by_weight=True),
     "sgd": trained_by(
-        sgd, descent_rate, _BATCHES | {"batch": options.PARTS} | _MOMENTUM, by_weight=True
+        sgd, descent_rate, _BATCHES | {"batch": options.MINIBATCH} | _MOMENTUM, by_weight=True
     ),
     "muon": trained_by(muon, spectral_rate, _BATCHES | {"momentum": options.MOMENTUM_OF_MUON}),
     "polar": trained_by(polar, spectral_rate, _BATCHES | _MOMENTUM),

@@ -67,7 +67,9 @@ BATCHES = {
     "batch": BATCH,
     "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
 }
-PARTS = Field(default=256, low=0, help="Samples for each step; 0, or more than there are, for all.")
+MINIBATCH = Field(
+    default=256, low=0, help="Samples for each step; 0, or more than there are, for all."
+)
 MOMENTUM = Field(default=0.0, low=0.0, high=0.9999, help=_MOMENTUM)
 MOMENTUM_OF_MUON = Field(default=0.95, low=0.0, high=0.9999, help=_MOMENTUM)
 DECAY = Field(default=0.01, low=0.0, help=_DECAY)

@@ -66,7 +66,7 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         answer=(
             f"Of products, sums and maxima the batch needed comes nearest to products: "
-            f"{_told(known)}. "
+            f"{_combined_in_words(known)}. "
             f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
             "is after three steps on long sequences, for half of the facts"
             f"{needed.note}. The facts stored, read from the first gradient: "
@@ -88,7 +88,7 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _told(combined: Mapping[str, Combination]) -> str:
+def _combined_in_words(combined: Mapping[str, Combination]) -> str:
     return "; ".join(
         f"for {which} the power that combines them is {shown(each.power)} (0 is a product, 1 a sum)"
         for which, each in combined.items()

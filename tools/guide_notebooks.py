@@ -1,8 +1,8 @@
-"""The pages of docs/doors as notebooks: the same words and code, to be run and changed.
+"""The pages of docs/guides as notebooks: the same words and code, to be run and changed.
 
-    python tools/door_notebooks.py
+    python tools/guide_notebooks.py
 
-writes examples/doors. A test compares them with the pages, and runs them.
+writes examples/guides. A test compares them with the pages, and runs them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "doors").glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 _BLOCK = re.compile(r"^```(python|text)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 
 
 def notebook_of(page: Path) -> Path:
     """Where the notebook of a page is."""
-    return ROOT / "examples" / "doors" / f"{page.stem}.ipynb"
+    return ROOT / "examples" / "guides" / f"{page.stem}.ipynb"
 
 
 def notebook(page: Path) -> str:

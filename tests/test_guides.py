@@ -1,29 +1,29 @@
-"""The notebooks of the doors are their pages, run to the end, and print what the pages show."""
+"""The notebooks of the guides are their pages, run to the end, and print what the pages show."""
 
 from __future__ import annotations
 
 import doctest
 
-import door_notebooks
+import guide_notebooks
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from blocks import blocks
 
-PAGES = pytest.mark.parametrize("page", door_notebooks.PAGES, ids=lambda page: page.stem)
+PAGES = pytest.mark.parametrize("page", guide_notebooks.PAGES, ids=lambda page: page.stem)
 WORDS_PER_MINUTE = 200
 
 
-def test_there_are_four_doors():
-    names = [page.stem for page in door_notebooks.PAGES]
+def test_there_are_four_guides():
+    names = [page.stem for page in guide_notebooks.PAGES]
     assert names == ["llm-engineer", "research-engineer", "student", "theorist"]
 
 
 @PAGES
 def test_a_notebook_is_its_page(page):
-    current = door_notebooks.notebook_of(page).read_text(encoding="utf-8")
-    assert current == door_notebooks.notebook(page), "run python tools/door_notebooks.py"
+    current = guide_notebooks.notebook_of(page).read_text(encoding="utf-8")
+    assert current == guide_notebooks.notebook(page), "run python tools/guide_notebooks.py"
 
 
 @PAGES
@@ -35,13 +35,13 @@ def test_a_door_takes_five_minutes(page):
 def outputs(tmp_path_factory):
     """What each cell of each notebook printed and showed; one kernel for all, emptied between."""
     whole = nbformat.v4.new_notebook()
-    for page in door_notebooks.PAGES:
-        cells = nbformat.read(door_notebooks.notebook_of(page), as_version=4).cells
+    for page in guide_notebooks.PAGES:
+        cells = nbformat.read(guide_notebooks.notebook_of(page), as_version=4).cells
         whole.cells += [cell for cell in cells if cell.cell_type == "code"]
         whole.cells.append(nbformat.v4.new_code_cell("%reset -f"))
-    folder = tmp_path_factory.mktemp("doors")
+    folder = tmp_path_factory.mktemp("guides")
     NotebookClient(whole, timeout=240, resources={"metadata": {"path": str(folder)}}).execute()
-    found, pages = {}, iter(door_notebooks.PAGES)
+    found, pages = {}, iter(guide_notebooks.PAGES)
     done = []
     for cell in whole.cells:
         if cell.source == "%reset -f":
@@ -54,7 +54,7 @@ def outputs(tmp_path_factory):
 @pytest.mark.slow
 def test_notebooks_run_and_print_what_their_pages_show(outputs):
     """One test for all, as workers of a test run would each start a kernel of their own."""
-    for page in door_notebooks.PAGES:
+    for page in guide_notebooks.PAGES:
         code, checker, printed = iter(outputs[page]), doctest.OutputChecker(), ""
         for block in blocks(page):
             if block.language == "python":
