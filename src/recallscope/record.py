@@ -280,7 +280,7 @@ class Record:
         """The inverse of `to_dict`.
 
         Args:
-            told: what `to_dict` returned.
+            data: what `to_dict` returned.
 
         Returns:
             The record.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from recallscope.store.keys import CellKeys
     from recallscope.store.store import Store
 
-_FINE = 100  # points of a curve by closed forms
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SweepResult(Result):
