@@ -8,10 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
+from recallscope.tasks.examples import Examples, examples_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -82,11 +85,22 @@ class Setup:
         return model_of(self).to(self.device)
 
     def samples(self, start: int, stop: int, split: str = "train") -> tuple[Tensor, ...]:
-        """Tokens, marked positions and labels of samples start…stop−1, as tensors."""
+        """Tokens, marked positions and labels of samples start…stop−1, as tensors.
+
+        Without a mark, the position is the last one.
+        """
         import torch
 
-        drawn = self.instance.task.draw(start, stop, split)
-        return tuple(torch.from_numpy(array).long().to(self.device) for array in drawn)
+        found = self.examples(start, stop, split)
+        marked = found.marked
+        if marked is None:
+            marked = np.full_like(found.answer, found.input_ids.shape[1] - 1)
+        arrays = (found.input_ids, marked, found.answer)
+        return tuple(torch.from_numpy(array).long().to(self.device) for array in arrays)
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1 of the task: ids, answers, and which fact each asks for."""
+        return examples_of(self.instance.task, start, stop, split)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,12 +177,18 @@ def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
     return {"test_samples": setup.test_samples, "recall_accuracy": share}
 
 
-def share_of_tests(setup: Setup, right: Callable[[Tokens, Numbers, Numbers], Flags]) -> float:
-    """The share of the fresh samples for which something is right, block by block."""
+def share_of_tests(
+    setup: Setup,
+    right: Callable[[Tokens, Numbers, Numbers], Flags],
+    count: int | None = None,
+    split: str = "test",
+) -> float:
+    """The share of the fresh samples, or of others, for which something is right."""
     import torch
 
-    count, block = 0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // setup.problem.vocab))
+    found, block = 0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // setup.problem.vocab))
+    count = count or setup.test_samples
     with torch.no_grad():
-        for rows in blocks(setup.test_samples, block):
-            count += int(right(*setup.samples(rows.start, rows.stop, "test")).sum())
-    return count / setup.test_samples
+        for rows in blocks(count, block):
+            found += int(right(*setup.samples(rows.start, rows.stop, split)).sum())
+    return found / count

@@ -349,7 +349,8 @@ class CriticalSearch:
         found = self.crossing
         start, end = found.range
         first, last = min(found.quantile(_LOWER), end), max(found.quantile(_UPPER), start)
-        extremes = possible_range(self.problem, self.quantity)
+        inside = found.status is Status.OK
+        extremes = possible_range(self.problem, self.quantity) if inside else ()
         if self._value(start) in extremes:
             first = max(first, start)
         if self._value(end) in extremes:

@@ -22,6 +22,7 @@ from recallscope.common.machine import machine_memory
 from recallscope.common.shapes import Float, Shaped
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.kind import inputs_of
 
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 _UNFOLDED = 2**29  # bytes that arrays may take, however small the file is
@@ -63,7 +64,8 @@ class Embeddings:
                 )
         if self.tokens.ndim != 2:
             raise ProblemError(f"embedding array tokens must be vocab×dim, not {self.tokens.shape}")
-        vocab, dim = self.tokens.shape
+        dim = self.tokens.shape[1]
+        vocab = min(len(self.outputs), len(self.tokens))  # facts beyond the labels have tokens too
         for name, shape in (("outputs", (vocab, dim)), ("trigger", (dim,)), ("end", (dim,))):
             if getattr(self, name).shape != shape:
                 raise ProblemError(
@@ -98,7 +100,7 @@ class Embeddings:
         Raises:
             ProblemError: other sizes, or another name.
         """
-        if self.tokens.shape != (problem.vocab, problem.dim):
+        if self.tokens.shape != (inputs_of(problem), problem.dim):
             raise ProblemError(
                 f"the embedding arrays are for vocab={self.tokens.shape[0]}, "
                 f"dim={self.tokens.shape[1]}, but the problem has vocab={problem.vocab}, "
@@ -197,6 +199,11 @@ def draw_embeddings(
     (64, 16)
     """
     drawn: Embeddings = find_part("embedding", problem.embedding).draw(problem, seed, dtype)
+    if len(drawn.tokens) < (needed := inputs_of(problem)):
+        raise ProblemError(
+            f"{problem.embedding} embeddings have {len(drawn.tokens)} tokens, but the facts need "
+            f"{needed}; choose sphere or gaussian, or fewer facts"
+        )
     return drawn
 
 

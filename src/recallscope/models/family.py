@@ -11,6 +11,7 @@ import numpy as np
 from recallscope.common.shapes import Float
 from recallscope.parts.field import ADDED, Field
 from recallscope.problem import Problem, no_check
+from recallscope.tasks.kind import inputs_of
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
         def of(role: Role, count: int) -> Table:
             return drawn_rows(rows, count, role, problem, seed, dtype)
 
-        tokens, outputs = (of(role, problem.vocab) for role in (Role.TOKENS, Role.OUTPUTS))
+        tokens, outputs = of(Role.TOKENS, inputs_of(problem)), of(Role.OUTPUTS, problem.vocab)
         return Embeddings(tokens, outputs, of(Role.TRIGGER, 1)[0], of(Role.END, 1)[0])
 
     return draw

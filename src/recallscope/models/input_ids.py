@@ -11,7 +11,8 @@ from recallscope.common.shapes import Float, Int64
 from recallscope.models.arrays import Numbers, Tokens
 from recallscope.models.noise import seeded
 from recallscope.parts.naming import find_part
-from recallscope.problem import ProblemError
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.kind import inputs_of
 
 if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
@@ -35,22 +36,26 @@ def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n
 class ReadsIds(nn.Module):
     """A map from `input_ids` to logits, called as all models are here: tokens and position."""
 
-    def __init__(self, model: nn.Module, vocab: int) -> None:
+    def __init__(self, model: nn.Module, problem: Problem) -> None:
         super().__init__()
-        self.model, self.vocab = model, vocab
+        task = find_part("task", problem.task)
+        self.model, self.inputs = model, inputs_of(problem) if task.has_mark else None
+        self.labels = task.labels(problem)
 
     def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
         """The logits of every label, at the end of the sequence."""
-        found: Any = self.model(input_ids(tokens, position, self.vocab))
+        if self.inputs is not None:
+            tokens = input_ids(tokens, position, self.inputs)
+        found: Any = self.model(tokens)
         logits: Tensor = getattr(found, "logits", found)
         if logits.ndim == 3:
             logits = logits[:, -1]
-        if logits.ndim != 2 or logits.shape[1] < self.vocab:
+        if logits.ndim != 2 or logits.shape[1] < self.labels:
             raise ProblemError(
-                f"a model gives logits of at least {self.vocab} labels for each sample, "
+                f"a model gives logits of at least {self.labels} labels for each sample, "
                 f"not {tuple(logits.shape)}"
             )
-        return logits[:, : self.vocab]
+        return logits[:, : self.labels]
 
 
 def model_of(setup: Setup) -> nn.Module:
@@ -61,4 +66,4 @@ def model_of(setup: Setup) -> nn.Module:
     kind = find_part("model", setup.problem.model)
     with seeded(setup.seed, 0, torch.device(setup.device)):
         built: nn.Module = kind.build(setup)
-    return ReadsIds(built, setup.problem.vocab) if kind.reads_ids else built
+    return ReadsIds(built, setup.problem) if kind.reads_ids else built

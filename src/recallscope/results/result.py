@@ -64,7 +64,7 @@ class Result(Plain):
 
     >>> from recallscope import Problem, solve
     >>> solve(Problem(vocab=512, samples=1, dim=96, length=16), "samples", target=0.5)
-    samples = 1415 reaches recall accuracy 0.5, from 1234 to 1623 by the recorded error
+    samples = 1415 reaches recall accuracy 0.5, from 1266 to 1582 by the recorded error
     """
 
     def summary_rows(self) -> list[dict[str, Any]]:

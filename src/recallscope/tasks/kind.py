@@ -15,14 +15,36 @@ if TYPE_CHECKING:
     from recallscope.tasks.recall import Samples
 
 
+FACTS = {
+    "facts": Field(
+        default=0,
+        low=0,
+        added_as=0,
+        monotone=-1,
+        help="How many facts there are to learn; 0 for as many as tokens.",
+    ),
+    "frequencies": Field(
+        default="uniform",
+        choices=("uniform",),
+        added_as="uniform",
+        help="How often facts are seen: uniform for all alike.",
+    ),
+}
+"""The fields of tasks that learn facts."""
+
+
 class SampleSource(Protocol):
-    """Samples of one problem at one seed, each of them a pure function of its number."""
+    """Samples of one problem at one seed, each of them a pure function of its number.
+
+    A source without a mark has `examples` instead of `draw`, with the same arguments, and returns
+    `Examples`.
+    """
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1: tokens (n×L), the marked position and the label of each.
 
         Tokens and labels are whole numbers below `vocab`. The split 'test' shares no sample with
-        'train'.
+        'train'; 'each', where a source has it, asks for every fact in turn.
         """
 
 
@@ -38,6 +60,10 @@ class _Renamed:
         return super().__new__(cls)
 
 
+def _as_many_as_tokens(problem: Problem) -> int:
+    return problem.vocab
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task(_Renamed):
     """A kind of task.
@@ -50,6 +76,8 @@ class Task(_Renamed):
         equal_facts: whether every token is marked equally often, and its label is the image under
             the `permutation` of the samples: what is known of infinitely many relies on it.
         in_turn: whether facts are seen one after another, each as often as the others.
+        has_mark: whether a position is marked; without, ids say all, and models read ids alone.
+        labels: how many labels there are; as many as tokens by default.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
@@ -60,6 +88,8 @@ class Task(_Renamed):
     closed_form: bool = False
     equal_facts: bool = field(default=False, metadata=ADDED)
     in_turn: bool = field(default=False, metadata=ADDED)
+    has_mark: bool = field(default=True, metadata=ADDED)
+    labels: Callable[[Problem], int] = field(default=_as_many_as_tokens, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 
@@ -73,6 +103,24 @@ def samples_of(problem: Problem, seed: int) -> SampleSource:
     """
     source: SampleSource = find_part("task", problem.task).make(problem, seed)
     return source
+
+
+def facts_of(problem: Problem) -> int:
+    """How many facts a problem has.
+
+    >>> facts_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
+    100
+    """
+    return getattr(problem, "facts", 0) or problem.vocab
+
+
+def inputs_of(problem: Problem) -> int:
+    """How many tokens a sequence may hold: those of the vocabulary, and one for each fact.
+
+    >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
+    100
+    """
+    return max(problem.vocab, facts_of(problem))
 
 
 __getattr__ = renamed(__name__, {"TaskKind": "Task"})

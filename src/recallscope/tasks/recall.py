@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from recallscope.common.shapes import Int64, UInt
 from recallscope.parts.renamed import renamed
-from recallscope.problem import LARGEST_SEED, ProblemError, whole_number
+from recallscope.problem import LARGEST_SEED, ProblemError, choice, whole_number
 from recallscope.tasks.random import Role, below, generator, words
 
 _LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part in 65,536
 
-SPLITS = {"train": Role.TRAIN, "test": Role.TEST}
+SPLITS = {"train": Role.TRAIN, "test": Role.TEST, "each": Role.TEST}
+"""The stream of each: 'each' has the tests, but asks for every fact in turn."""
 
 
 def check_split(split: str) -> None:
@@ -50,12 +51,16 @@ class RecallTask:
     part can be made anywhere, alone and in any order.
 
     Args:
-        vocab: how many tokens, and facts.
+        vocab: how many tokens and labels.
         length: tokens in a sequence.
         seed: which permutation, and which samples.
+        facts: how many facts, each with a token: the first ones, and more than `vocab` if need be,
+            which then share labels. 0 for as many as tokens.
+        distractors: 'same' if tokens that are not marked are those of facts too, 'uniform' if they
+            are any.
 
     Raises:
-        ProblemError: fewer than 2 tokens, a length below 1, or a seed below 0.
+        ProblemError: fewer than 2 tokens, a length below 1, or a seed or facts below 0.
 
     In NumPy:
 
@@ -76,22 +81,41 @@ class RecallTask:
     In PyTorch, see `RecallDataset` and `RecallStream`.
     """
 
-    def __init__(self, vocab: int, length: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        vocab: int,
+        length: int,
+        seed: int = 0,
+        *,
+        facts: int = 0,
+        distractors: str = "same",
+    ) -> None:
         self.vocab = whole_number("vocab", vocab, 2)
         self.length = whole_number("length", length, 1)
         self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        self.facts = whole_number("facts", facts, 0) or self.vocab
+        self.distractors = choice("distractors", distractors, ("same", "uniform"))
 
     def __repr__(self) -> str:
-        return f"RecallTask(vocab={self.vocab}, length={self.length}, seed={self.seed})"
+        facts = "" if self.facts == self.vocab else f", facts={self.facts}"
+        return f"RecallTask(vocab={self.vocab}, length={self.length}, seed={self.seed}{facts})"
 
-    def __getstate__(self) -> dict[str, int]:
+    def __getstate__(self) -> dict[str, Any]:
         # A worker makes the permutation again: sending V numbers would cost more.
-        return {"vocab": self.vocab, "length": self.length, "seed": self.seed}
+        names = ("vocab", "length", "seed", "facts", "distractors")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def permutation(self) -> Int64[np.ndarray, " V"]:
         """The label of each token."""
         return generator(self.seed, Role.PERMUTATION, self.vocab).permutation(self.vocab)
+
+    @cached_property
+    def answers(self) -> Int64[np.ndarray, " facts"]:
+        """The label of each fact: its image, and of facts beyond the tokens that of another."""
+        if self.facts == self.vocab:
+            return self.permutation
+        return self.permutation[np.arange(self.facts) % self.vocab]
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1 of the training stream, or of the disjoint stream of tests.
@@ -99,7 +123,7 @@ class RecallTask:
         Args:
             start: the first sample.
             stop: the one after the last.
-            split: 'train', or 'test' for the stream of tests.
+            split: 'train', 'test' for the stream of tests, or 'each' for a test of every fact.
 
         Returns:
             The block of samples.
@@ -112,13 +136,19 @@ class RecallTask:
         stop = whole_number("stop", stop, start, LARGEST_SEED)
         random = self._random(start, stop, SPLITS[split])
         position = below(self.length, random[:, self.length])
-        tokens = below(self.vocab, random[:, : self.length])
-        label = self.permutation[tokens[np.arange(stop - start), position]]
-        return Samples(tokens, position, label)
+        rows = np.arange(stop - start)
+        if self.distractors == "same":
+            tokens = below(self.facts, random[:, : self.length])
+        else:
+            tokens = below(max(self.vocab, self.facts), random[:, : self.length])
+            tokens[rows, position] = below(self.facts, random[rows, position])
+        if split == "each":
+            tokens[rows, position] = np.arange(start, stop) % self.facts
+        return Samples(tokens, position, self.answers[tokens[rows, position]])
 
     def _random(self, start: int, stop: int, role: Role) -> UInt[np.ndarray, "n numbers"]:
         """A row for each sample: a random word for each token, then one for the position."""
-        halved = max(self.vocab, self.length) <= _LARGEST_FOR_HALF_A_WORD
+        halved = max(self.vocab, self.facts, self.length) <= _LARGEST_FOR_HALF_A_WORD
         width = self.length // 2 + 1 if halved else self.length + 1
         random = words(
             self.seed, role, self.vocab, self.length, start=start * width, stop=stop * width
@@ -134,7 +164,7 @@ class RecallTask:
             samples: how many in all.
             size: how many in a block.
             start: the first sample.
-            split: 'train', or 'test' for the stream of tests.
+            split: 'train', 'test' for the stream of tests, or 'each' for a test of every fact.
 
         Returns:
             Blocks, made one after another.

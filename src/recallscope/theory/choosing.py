@@ -249,8 +249,8 @@ def extrapolated(problem: Problem) -> list[str]:
 
     >>> extrapolated(Problem(vocab=512, samples=8192, dim=64, length=32))
     []
-    >>> extrapolated(Problem(vocab=512, samples=10**6, dim=8, length=1024))
-    ['dim 8 < 16', 'length 1024 > 256', 'samples per fact 1953.12 > 100']
+    >>> extrapolated(Problem(vocab=512, samples=10**6, dim=8, length=2048))
+    ['dim 8 < 16', 'length 2048 > 1024', 'samples per fact 1953.12 > 400']
     """
     choice = choose(problem)
     return [] if choice.name is None else _untested(problem, choice.law)
@@ -263,8 +263,8 @@ def _untested(problem: Problem, law: Law) -> list[str]:
 def say_extrapolated(problems: Iterable[Problem], called: str = "") -> str | None:
     """The same of one or more predictions, as a sentence; None where nothing is to be said.
 
-    >>> say_extrapolated([Problem(vocab=512, samples=8192, dim=64, length=1024)])
-    'extrapolated: length 1024 > 256'
+    >>> say_extrapolated([Problem(vocab=512, samples=8192, dim=64, length=2048)])
+    'extrapolated: length 2048 > 1024'
     """
     every = list(problems)
     each = [extrapolated(problem) for problem in every]

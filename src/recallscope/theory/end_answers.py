@@ -35,8 +35,9 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     """
     plain |= {"regime": "limit", "model": "transformer", "embedding": "sphere"}
     plain["trigger_in_values"] = False
-    fields = find_part("learner", problem.learner).fields
-    plain |= {name: field.default for name, field in fields.items()}
+    for kind in ("learner", "task"):
+        fields = find_part(kind, getattr(problem, kind)).fields
+        plain |= {name: field.default for name, field in fields.items()}
     found = [name for name, value in plain.items() if getattr(problem, name) != value]
     if problem.activation not in (None, *_INDEPENDENT):
         found.append("activation")

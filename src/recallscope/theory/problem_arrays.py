@@ -172,8 +172,13 @@ def no_form_for_parts(problem: Problem) -> str | None:
 def part_without_form(problem: Problem) -> tuple[str, str] | None:
     """The kind and name of the task, model or learner that no closed form is about, if any."""
     for kind in ("task", "model", "learner"):
-        if not find_part(kind, getattr(problem, kind)).closed_form:
+        part = find_part(kind, getattr(problem, kind))
+        if not part.closed_form:
             return kind, getattr(problem, kind)
+        # What a part got later is in no formula that was there before.
+        for name, field in part.fields.items():
+            if field.added_as is not None and getattr(problem, name) != field.added_as:
+                return name, str(getattr(problem, name))
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
@@ -57,6 +58,12 @@ def _check(problem: Problem) -> None:
                 f"the learner three-step is for the {kind} {only}, not for {name}; "
                 "choose another learner"
             )
+
+    if (facts := facts_of(problem)) != problem.vocab:
+        raise ProblemError(
+            f"the learner three-step has a fact for every token, {problem.vocab}, not {facts}; "
+            "leave facts out, or choose another learner"
+        )
 
 
 def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:

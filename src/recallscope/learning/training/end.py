@@ -22,6 +22,7 @@ from recallscope.learning.training.loop import Training
 from recallscope.learning.training.model import TrainedTransformer
 from recallscope.learning.training.optimisers import adam
 from recallscope.learning.training.rates import adam_rate
+from recallscope.tasks.kind import facts_of
 
 Attend = Callable[[Tile], tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]]
 """The token that attention picks in each sample, and whether that is the marked one."""
@@ -75,8 +76,9 @@ def _hard_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
         return (tokens * 2 + marked) * instance.problem.vocab + tile.label
 
     if math.isinf(setup.problem.samples):  # every fact, equally often: the task said so
-        token = torch.arange(instance.problem.vocab, device=setup.device)
-        kind = (2 * token + 1) * instance.problem.vocab + instance.labels
+        token = torch.arange(facts_of(instance.problem), device=setup.device)
+        labels = instance.labels[token % instance.problem.vocab]
+        kind = (2 * token + 1) * instance.problem.vocab + labels
         times = torch.ones_like(kind)
     else:
         kind, times = _counted(setup, kinds)

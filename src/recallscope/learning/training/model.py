@@ -65,7 +65,7 @@ class TrainedTransformer(nn.Module):
         self.register_buffer("centred", centred if frozen else None, persistent=False)
         self.register_buffer(
             "first_rows",
-            self.problem.vocab * torch.arange(self.runs, device=self.V.device)[:, None, None],
+            len(instances[0].tokens) * torch.arange(self.runs, device=self.V.device)[:, None, None],
             persistent=False,
         )
 

@@ -82,7 +82,13 @@ def check(problem: Problem) -> None:
             f"the learner {problem.learner} is given samples one by one and needs a number of them,"
             " not inf; give samples, and fresh=true for new ones at every step"
         )
-    if not find_part("model", problem.model).batched:
+    model = find_part("model", problem.model)
+    if not model.reads_ids and not find_part("task", problem.task).has_mark:
+        raise ProblemError(
+            f"the model {problem.model} reads a marked position, which the task {problem.task} "
+            "does not have; choose a model that reads ids"
+        )
+    if not model.batched:
         for name in ("start", "learn_embeddings", "learn_mlp", "saturation"):
             if getattr(problem, name):
                 raise ProblemError(f"{name} is for the model transformer, not for {problem.model}")

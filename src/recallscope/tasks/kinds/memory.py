@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import Task
+from recallscope.tasks.kind import FACTS, Task
 from recallscope.tasks.recall import RecallTask, Samples, check_split
 
 
@@ -24,8 +24,8 @@ class Memory(RecallTask):
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1, the same to train on and to test."""
         check_split(split)
-        tokens = np.arange(start, stop, dtype=np.int64) % self.vocab
-        return Samples(tokens[:, None], np.zeros_like(tokens), self.permutation[tokens])
+        tokens = np.arange(start, stop, dtype=np.int64) % self.facts
+        return Samples(tokens[:, None], np.zeros_like(tokens), self.answers[tokens])
 
 
 def _check(problem: Problem) -> None:
@@ -37,7 +37,8 @@ def _check(problem: Problem) -> None:
 
 
 PART = Task(
-    make=lambda problem, seed: Memory(problem.vocab, problem.length, seed),
+    make=lambda problem, seed: Memory(problem.vocab, problem.length, seed, facts=problem["facts"]),
+    fields=FACTS,
     check=_check,
     equal_facts=True,
     in_turn=True,

@@ -1,0 +1,24 @@
+"""The share of facts that are recalled, each asked for once: rare ones count like frequent ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recallscope.experiment.metric import Metric
+from recallscope.learning.learner import share_of_tests
+from recallscope.tasks.kind import facts_of
+
+if TYPE_CHECKING:
+    from recallscope.learning.learner import Logits, Setup
+
+
+def _measure(setup: Setup, logits: Logits) -> float:
+    return share_of_tests(
+        setup,
+        lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label,
+        count=facts_of(setup.problem),
+        split="each",
+    )
+
+
+PART = Metric(measure=_measure)

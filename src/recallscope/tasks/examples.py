@@ -1,0 +1,68 @@
+"""What a task yields: sequences of ids with one answer each, and the fact that each asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.common.shapes import Int64
+
+if TYPE_CHECKING:
+    from recallscope.tasks.kind import SampleSource
+
+IGNORED = -100
+"""The label of a position that asks for nothing, as losses of PyTorch have it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """Sequences that are answered at their last position.
+
+    Attributes:
+        input_ids: sequences, one for each row.
+        answer: the right label of each, at its last position.
+        fact: the number of the fact that each asks for.
+        frequency_class: how often its fact is seen, as a class from 0 on; one class if all are
+            seen alike.
+        marked: which position of each is marked; None if the ids say all.
+
+    >>> found = Examples(
+    ...     input_ids=np.array([[5, 6, 7]]), answer=np.array([2]), fact=np.array([6]),
+    ...     frequency_class=np.array([0]), marked=np.array([1]))
+    >>> found.labels.tolist()
+    [[-100, -100, 2]]
+    """
+
+    input_ids: Int64[np.ndarray, "n T"]
+    answer: Int64[np.ndarray, " n"]
+    fact: Int64[np.ndarray, " n"]
+    frequency_class: Int64[np.ndarray, " n"]
+    marked: Int64[np.ndarray, " n"] | None = None
+
+    @property
+    def labels(self) -> Int64[np.ndarray, "n T"]:
+        """A label for every position, of which the last one counts."""
+        found = np.full_like(self.input_ids, IGNORED)
+        found[:, -1] = self.answer
+        return found
+
+
+def examples_of(source: SampleSource, start: int, stop: int, split: str = "train") -> Examples:
+    """Examples start…stop−1 of a source that yields them, or samples with a mark.
+
+    >>> from recallscope.tasks.recall import RecallTask
+    >>> found = examples_of(RecallTask(vocab=64, length=8), 0, 10)
+    >>> bool((found.fact == found.input_ids[range(10), found.marked]).all())
+    True
+    """
+    if hasattr(source, "examples"):
+        yielded: Examples = source.examples(start, stop, split)
+        return yielded
+    tokens, position, label = source.draw(start, stop, split)
+    fact = tokens[np.arange(len(tokens)), position]
+    classes = np.zeros_like(fact)
+    return Examples(
+        input_ids=tokens, answer=label, fact=fact, frequency_class=classes, marked=position
+    )
