@@ -1,4 +1,4 @@
-"""The share of facts that are recalled, each asked for once: rare ones count like frequent ones."""
+"""The fraction of facts that are recalled, each asked for once: rare ones count as frequent ones."""
 
 from __future__ import annotations
 
