@@ -1,4 +1,4 @@
-"""The fraction of facts that are recalled, each asked for once: rare ones count as frequent ones."""
+"""The fraction of facts that are recalled, each asked for once, rare or not."""
 
 from __future__ import annotations
 
