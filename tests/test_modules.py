@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import recallscope
-from recallscope import Model, Problem, Status, Store, run
+from recallscope import Metric, Model, Problem, Status, Store, run
 from recallscope.learning.cost import predict_cost
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.groups import matrices_and_rest, usual_groups
@@ -183,3 +184,43 @@ def test_the_cost_of_a_module_is_known_and_grows_with_its_steps():
     assert less.known
     assert 5 < more.seconds / less.seconds < 11
     assert less.memory_bytes == more.memory_bytes
+
+
+def test_a_metric_of_two_axes_is_stored_and_comes_back(tmp_path):
+    problem = STOCK.replace(steps=1, metrics=("confusion",))
+    recallscope.sweep([(problem, 0)], tmp_path / "runs", executor="serial", progress=False)
+    (record,) = Store(tmp_path / "runs").records()
+    found = record.array("confusion")
+    assert found.shape == (16, 16)
+    assert found.sum() == record.test_samples
+    assert np.trace(found) / found.sum() == record.recall_accuracy
+    assert run(problem).result() == record.result()
+    with pytest.raises(recallscope.ProblemError, match="no metric"):
+        record.array("nothing")
+
+
+def test_a_metric_sees_the_module_and_its_attention():
+    seen = {}
+
+    def measure(setup, learnt):
+        tokens, position, _ = setup.samples(0, 32, "test")
+        seen["training"] = learnt.module.training
+        with torch.no_grad():
+            attention = learnt.module.attention(tokens[None], position[None])[0]
+        return attention.gather(1, position[:, None])[:, 0].mean()
+
+    problem = STOCK.replace(
+        model="transformer", steps=50, metrics=(Metric(name="attended", measure=measure),)
+    )
+    record = run(problem)
+    assert record.metric("attended") > 0.5
+    assert seen == {"training": False}
+    own = problem.replace(
+        model="two-layers", metrics=(Metric(name="weights", measure=_count_of_weights),)
+    )
+    assert run(own.replace(steps=1)).metric("weights") == parameters_of(own).total
+
+
+def _count_of_weights(setup, learnt):
+    assert not learnt.module.training
+    return float(sum(each.numel() for each in learnt.module.parameters()))

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from recallscope.common.advised import Advised
+from recallscope.common.shapes import Float
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
@@ -131,6 +134,21 @@ def metric_value(name: object, value: Any) -> float | list[float]:
     return float(plain) if isinstance(plain, Real) else [float(each) for each in plain]
 
 
+def with_shapes(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics as flat lists; of arrays with several axes the shape is one more.
+
+    >>> import numpy as np
+    >>> with_shapes({"map": np.ones((2, 1))})
+    {'map': array([1., 1.]), 'map.shape': [2, 1]}
+    """
+    found = dict[str, Any]()
+    for name, value in metrics.items():
+        several = getattr(value, "ndim", 0) > 1
+        found |= {name: value.reshape(-1), f"{name}.shape": [*value.shape]} if several else {}
+        found.setdefault(name, value)
+    return found
+
+
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
@@ -221,6 +239,24 @@ class Record:
     def __post_init__(self) -> None:
         metrics = {name: metric_value(name, value) for name, value in self.metrics.items()}
         object.__setattr__(self, "metrics", metrics)
+
+    def array(self, name: str) -> Float[np.ndarray, ...]:
+        """A metric of several numbers, in the shape that it had.
+
+        Args:
+            name: of the metric.
+
+        Returns:
+            Its numbers.
+
+        Raises:
+            ProblemError: a metric that the record does not have.
+        """
+        if name not in self.metrics:
+            raise ProblemError(f"this record has no metric {name!r:.60}")
+        found = np.array(self.metrics[name])
+        shape = np.array(self.metrics.get(f"{name}.shape", found.shape), dtype=int)
+        return found.reshape(shape)
 
     def metric(self, name: str) -> float:
         """A metric that is one number.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recallscope.parts.field import ADDED, Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import Learnt, Setup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,23 +19,24 @@ class Metric:
     """A metric.
 
     Attributes:
-        measure: from the setup and what was learnt to a number or a list of numbers, which may be a
-            tensor or an array. A share of `test_samples` tests can be searched and drawn as an
-            accuracy.
+        measure: from the setup and what was learnt to a number or to numbers: a list, a tensor or
+            an array of any shape, which `record.array(name)` gives back. What was learnt is called
+            with tokens and positions, and has the trained `module`. A share of `test_samples`
+            tests can be searched and drawn as an accuracy.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
-    measure: Callable[[Setup, Logits], float | Sequence[float]]
+    measure: Callable[[Setup, Any], Any]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 
 
-def measured(setup: Setup, logits: Logits) -> dict[str, float | Sequence[float]]:
+def measured(setup: Setup, logits: Learnt) -> dict[str, Any]:
     """The metrics of a problem, each under its name, which errors say too."""
     found = {}
     for name in setup.problem.metrics:

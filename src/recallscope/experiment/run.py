@@ -20,7 +20,7 @@ from recallscope.common.machine import machine_memory
 from recallscope.executors.same_code import installed_version
 from recallscope.experiment.metric import measured
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.learner import Outcome, Setup, eval_checked, tested
+from recallscope.learning.learner import Learnt, Outcome, Setup, tested
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
@@ -31,6 +31,7 @@ from recallscope.record import (
     check_new_metrics,
     metric_names,
     metric_value,
+    with_shapes,
 )
 
 
@@ -135,11 +136,11 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
     try:
         if isinstance(outcome, Exception):
             raise outcome
-        logits = eval_checked(outcome.logits)
+        logits = Learnt(outcome)
         numbers = outcome.numbers or tested(setup, logits)
         found = measured(setup, logits)
         check_new_metrics(setup.problem, [*outcome.metrics, *found])
-        named = {**outcome.metrics, **found}
+        named = with_shapes({**outcome.metrics, **found})
         metrics = {name: metric_value(name, value) for name, value in named.items()}
     # A crash is a status of its own, never a data point. After learning that holds for whatever is
     # wrong with a metric as well: it costs this record, and not the sweep.

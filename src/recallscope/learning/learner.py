@@ -109,6 +109,7 @@ class Outcome:
 
     Attributes:
         logits: what was learnt, from tokens and marked positions to the logits of all labels.
+        module: the module that has learnt it, which metrics may look into; `logits` if it is one.
         metrics: numbers, or curves, of how it was learnt; they become metrics of the record.
         numbers: fields of the record, for a learner that tests itself; by default it is tested on
             fresh samples for `recall_accuracy`.
@@ -117,6 +118,7 @@ class Outcome:
     logits: Logits
     metrics: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
     numbers: Mapping[str, Any] | None = None
+    module: nn.Module | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,18 +157,26 @@ class Learner:
     version: int = field(default=1, metadata=ADDED)
 
 
-def eval_checked(logits: Logits) -> Logits:
-    """What was learnt, as it is to be tested: without dropout, and refused if it has overflowed."""
-    if hasattr(logits, "eval"):
-        logits.eval()
+class Learnt:
+    """What was learnt, as it is tested: without dropout, and refused if it has overflowed.
 
-    def finite(tokens: Tensor, position: Tensor) -> Tensor:
-        found = logits(tokens, position)
+    It is called with tokens and marked positions. `module` is what has learnt, or None: the model
+    of the paper has `attention` and `hidden`, others what they have, and all take hooks of torch.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._logits: Any = outcome.logits
+        self.module: Any = outcome.module
+        if self.module is None and hasattr(self._logits, "eval"):
+            self.module = self._logits
+        if self.module is not None:
+            self.module.eval()
+
+    def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
+        found: Tensor = self._logits(tokens, position)
         if not bool(found.isfinite().all()):
             raise OverflowError("the logits are not finite; make steps smaller")
         return found
-
-    return finite
 
 
 def tested(setup: Setup, logits: Logits) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class _Run:
         first = next((step for step, lock in locks if lock >= 0.5), None)
         if first is not None:
             metrics["first_lock"] = first
-        logits, attended = self.kept
+        logits, module, attended = self.kept
         numbers = tested(self.setup, logits)
         if attended is not None:
             numbers["lock_accuracy"] = share_of_tests(
@@ -96,7 +96,7 @@ class _Run:
                 lambda tokens, position, label: attended(tokens, position) == position,
             )
             numbers["trigger_cosine"] = self.curve["cosine"][-1]
-        return Outcome(logits=logits, metrics=metrics, numbers=numbers)
+        return Outcome(logits=logits, metrics=metrics, numbers=numbers, module=module)
 
 
 class Training:

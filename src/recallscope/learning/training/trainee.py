@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class Snapshot(NamedTuple):
-    """What was learnt: logits, and for the paper's model the position that is attended to."""
+    """What was learnt: logits, the module, and for the paper's model what is attended to."""
 
     logits: Logits
+    module: nn.Module
     attended: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
@@ -96,7 +97,7 @@ class _BatchedTrainee:
         def attended(tokens: Tensor, position: Tensor) -> Tensor:
             return model.attention(tokens[None], position[None])[0].argmax(dim=1)
 
-        return Snapshot(logits, attended)
+        return Snapshot(logits, model, attended)
 
     def _model(self, setups: Sequence[Setup]) -> TrainedTransformer:
         problem = setups[0].problem
@@ -134,7 +135,8 @@ class _ModuleTrainee:
         return {"recall": right.double().mean()[None]}
 
     def kept(self, run: int) -> Snapshot:
-        return Snapshot(copy.deepcopy(self.module))
+        module = copy.deepcopy(self.module)
+        return Snapshot(module, module)
 
 
 def _start(setup: Setup, V: Tensor, W: Tensor) -> None:
