@@ -108,7 +108,7 @@ def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
     """The fields that parts declare, each under a name that nothing else has.
 
-    >>> list(declared_by([("metric", "recall-at-k"), ("task", "recall")]))
+    >>> list(declared_by([("metric", "recall-at-k"), ("model", "transformer")]))
     ['k']
     """
     found: dict[str, Field] = {}
