@@ -476,7 +476,7 @@ def test_solving_a_law_whose_best_size_is_between_those_looked_at_first() -> Non
     [
         (
             lambda p: solve(p, "depth"),
-            "an axis is one of vocab, samples, dim, length, width, not 'depth'",
+            "an axis is one of vocab, samples, dim, length, width, facts, not 'depth'",
         ),
         (lambda p: solve(p, "width"), "attention alone has no width"),
         (lambda p: solve(p, "dim", 1.5), "between 0 and 1, not 1.5"),

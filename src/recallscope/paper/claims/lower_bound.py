@@ -198,7 +198,7 @@ def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
 def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
     """One series for each decoder, and the bound."""
     by_decoder = grouped_by(decoded, attrgetter("decoder"))
-    first = next(iter(by_decoder.values()))
+    first = sorted(next(iter(by_decoder.values())), key=lambda each: each.problem.dim)
     dims, bounds = [each.problem.dim for each in first], [each.bound for each in first]
     return [
         *(
