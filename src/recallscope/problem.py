@@ -463,7 +463,7 @@ def _checked(
             )
     try:
         return tuple(
-            (name, field.checked(name, given.get(name, field.default)))
+            (name, field.checked(name, given[name]) if name in given else field.default)
             for name, field in sorted(declarations.items())
         )
     except ValueError as error:

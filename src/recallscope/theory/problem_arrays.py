@@ -176,9 +176,9 @@ def part_without_form(problem: Problem) -> tuple[str, str] | None:
         if not part.closed_form:
             return kind, getattr(problem, kind)
         # What a part got later is in no formula that was there before.
-        for name, field in part.fields.items():
-            if field.added_as is not None and getattr(problem, name) != field.added_as:
-                return name, str(getattr(problem, name))
+        for name, value in problem.declared:
+            if name in part.fields and part.fields[name].added_as not in (None, value):
+                return name, str(value)
     return None
 
 
