@@ -17,8 +17,7 @@ from recallscope.problem import Problem, no_check
 if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
 
-_USUAL_RATES = {"adam": 1e-3, "adamw": 1e-3, "muon": 0.02, "polar": 0.02}
-_DESCENT_RATE = 0.1
+_USUAL_RATES = {"adam": 1e-3, "adamw": 1e-3, "gd": 0.1, "sgd": 0.1, "muon": 0.02, "polar": 0.02}
 
 
 class Parameters(NamedTuple):
@@ -30,12 +29,12 @@ class Parameters(NamedTuple):
 
 
 def usual_rate(problem: Problem) -> float | None:
-    """The learning rate of the problem's learner that is usual for modules of any kind.
+    """The learning rate that is usual for modules of any kind; None for learners we do not know.
 
     >>> usual_rate(Problem(vocab=64, samples=100, dim=8, length=4, learner="adam"))
     0.001
     """
-    return _USUAL_RATES.get(problem.learner, _DESCENT_RATE)
+    return _USUAL_RATES.get(problem.learner)
 
 
 @dataclass(frozen=True, kw_only=True)
