@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -225,3 +228,15 @@ def test_no_more_workers_are_started_than_there_are_tasks_at_a_time():
     assert len(pool._pool) == 3
     drain(pool, 5)
     pool.close()
+
+
+def test_a_worker_whose_driver_died_as_it_started_ends_without_a_word():
+    ours, theirs = multiprocessing.Pipe()
+    ours.close()
+    serve = f"serve({theirs.fileno()}, False, [])"
+    command = f"from recallscope.executors.process_worker import serve; {serve}"
+    done = subprocess.run(
+        [sys.executable, "-c", command], pass_fds=[theirs.fileno()], capture_output=True, timeout=60
+    )
+    theirs.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

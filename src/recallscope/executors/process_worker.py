@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -20,7 +21,8 @@ def serve(channel: int, one_thread: bool, preload: Iterable[str]) -> None:
     """Work until the driver closes its end, or dies."""
     driver: Connection[Any, Any] = Connection(channel)
     load(preload, one_thread)
-    driver.send(("ready",))
+    with suppress(BrokenPipeError):  # a driver that has died meanwhile: `_receive` ends this
+        driver.send(("ready",))
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(driver, jobs), daemon=True).start()
     while True:
