@@ -158,6 +158,7 @@ def _families() -> Finding:
     return Finding(
         judgements=[judge("ratio of capacities", Interval(0.98, 0.8, 1.1), above=0.9, below=1.1)],
         answer="They hold 0.98 times as much, but the interval is wide.",
+        untestable="Nobody has the other families.",
         picture=Picture(
             caption="Capacity by family of embeddings; at one name models stand side by side.",
             panels=[

@@ -65,8 +65,9 @@ def check_shards(shards: Iterable[Shard]) -> StoreCheck:
 
 def _is_own_key(key: bytes, record: Record) -> bool:
     """Whether a record that was tested is under a key of its own."""
-    if record.provenance.schema != 1:
-        return key == keys_of_record(record)[0]
+    own = key == keys_of_record(record)[0]  # one of 0.2 too, where it was packed with newer ones
+    if own or record.provenance.schema != 1:
+        return own
     # The key of 0.2 held the metrics that it was first run with; others may have joined them.
     metrics = record.problem.metrics
     few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
