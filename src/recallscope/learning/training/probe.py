@@ -47,11 +47,14 @@ def module_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
     rows, steps = rows_of_step(problem), problem["steps"]
     held = 0 if getattr(problem, "fresh", False) else 8 * problem.samples * (problem.length + 2)
     memory = _INTERPRETER + held + 3 * number * problem.vocab * problem.dim
-    weights = _weights(problem.replace(samples=_MORE), dtype) if memory < machine_memory() else 0
+    # One probe for all that differ in how much is trained, not in what.
+    whole = {"samples": _MORE, "batch": 0, "fresh": False, "steps": 1}
+    less = problem.replace(**{name: each for name, each in whole.items() if hasattr(problem, name)})
+    weights = _weights(less, dtype) if memory < machine_memory() else 0
     memory += number * weights
     if memory > machine_memory():
         return Cost(engine=problem.learner, multiply_adds=0.0, memory_bytes=memory, seconds=0.0)
-    probe = _probed(problem.replace(samples=_MORE), dtype)
+    probe = _probed(less, dtype)
     if probe is None:
         return unknown_cost(problem.learner)
     looks = len(grid(steps)) * LOOK_SAMPLES + test_samples
@@ -97,14 +100,12 @@ def _weights(problem: Problem, dtype: str) -> int:
 
 @lru_cache(maxsize=256)
 def _probed(problem: Problem, dtype: str) -> _Probe | None:
-    whole = {"batch": 0, "fresh": False, "steps": 1}
-    less = problem.replace(**{name: each for name, each in whole.items() if hasattr(problem, name)})
     optimiser = getattr(optimisers, problem.learner, optimisers.adamw)
     times = []
     try:
         with Threads():
             for samples in (_FEW, _MORE):
-                setup = Setup(problem=less.replace(samples=samples), seed=0, dtype=dtype)
+                setup = Setup(problem=problem.replace(samples=samples), seed=0, dtype=dtype)
                 training = Training([setup], optimiser, _RATE)
                 saved = training.probe()  # the first is slower, and counts
                 times.append(min(_seconds(training.probe) for _ in range(_REPEATS)))
