@@ -23,12 +23,7 @@ def usual_groups(module: nn.Module) -> list[Group]:
     [[(10, 4)], [(10, 4), (4,), (4,), (10,)]]
     """
     learnt = [each for each in module.parameters() if each.requires_grad]
-    tables = {
-        id(each)
-        for part in module.modules()
-        if isinstance(part, nn.Embedding)
-        for each in part.parameters(recurse=False)
-    }
+    tables = {id(each) for each in embedding_tables(module)}
     decaying = [each for each in learnt if each.ndim >= 2 and id(each) not in tables]
     names = {id(each) for each in decaying}
     rest = [each for each in learnt if id(each) not in names]
@@ -36,9 +31,23 @@ def usual_groups(module: nn.Module) -> list[Group]:
     return [group for group in groups if group["params"]]
 
 
+def embedding_tables(module: nn.Module) -> list[nn.Parameter]:
+    """The tables of a module that ids are looked up in, each once.
+
+    >>> len(embedding_tables(nn.Sequential(nn.Embedding(10, 4), nn.Linear(4, 10))))
+    1
+    """
+    found = {
+        id(each): each
+        for part in module.modules()
+        if isinstance(part, nn.Embedding)
+        for each in part.parameters(recurse=False)
+    }
+    return list(found.values())
+
+
 def matrices_and_rest(groups: list[Group]) -> tuple[list[Group], list[Group]]:
-    """Groups for an optimiser of matrices, and groups of all else: what does not decay is no matrix
-    of a layer."""
+    """Groups for an optimiser of matrices, and groups of all else, as of what does not decay."""
     parts: tuple[list[Group], list[Group]] = ([], [])
     for group in groups:
         decays = group.get("weight_decay") != 0.0
@@ -50,7 +59,7 @@ def matrices_and_rest(groups: list[Group]) -> tuple[list[Group], list[Group]]:
 
 
 class Together:
-    """Several optimisers that take their steps together, with the face of one."""
+    """Several optimisers that take their steps together, and are used as one."""
 
     def __init__(self, *optimisers: Optimizer) -> None:
         self.optimisers = optimisers

@@ -139,9 +139,9 @@ class Training:
                 return [run.outcome(self.rate) for run in self.runs]
             if self.problem["clip"]:
                 nn.utils.clip_grad_norm_(self.weights, self.problem["clip"])
+            rate = self.rate * share_of_rate(self.problem, self.step)
             for group in self.optimiser.param_groups:
-                rate = self.rate * group.get("rate_share", 1.0)
-                group["lr"] = rate * share_of_rate(self.problem, self.step)
+                group["lr"] = rate * group.get("rate_share", 1.0)
             self.optimiser.step()
             self.step += 1
             if progress is not None:

@@ -21,6 +21,7 @@ from recallscope.learning.learner import Setup
 from recallscope.learning.threads import Threads
 from recallscope.learning.training import optimisers
 from recallscope.learning.training.grid import LOOK_SAMPLES, grid
+from recallscope.learning.training.groups import embedding_tables
 from recallscope.learning.training.loop import ROWS_AT_ONCE, Training
 from recallscope.learning.training.options import rows_of_step
 from recallscope.models.kind import Parameters
@@ -77,15 +78,9 @@ def parameters_of(problem: Problem, dtype: str = "float32") -> Parameters:
     _ = setup.instance  # as it is, and not without memory
     with torch.device("meta"):
         module: nn.Module = kind.build(setup)
-    every = {id(each): each for each in module.parameters()}.values()
-    tables = {
-        id(each): each.numel()
-        for part in module.modules()
-        if isinstance(part, nn.Embedding)
-        for each in part.parameters(recurse=False)
-    }
-    trained = sum(each.numel() for each in every if each.requires_grad)
-    return Parameters(sum(each.numel() for each in every), trained, sum(tables.values()))
+    total = sum(each.numel() for each in module.parameters())
+    trained = sum(each.numel() for each in module.parameters() if each.requires_grad)
+    return Parameters(total, trained, sum(each.numel() for each in embedding_tables(module)))
 
 
 @lru_cache(maxsize=256)
