@@ -19,11 +19,11 @@ import pytest
 
 from recallscope import Embeddings, Problem, ProblemError, ablate, fit
 from recallscope.common.csv_files import check_output, number_or_text, read_csv
-from recallscope.common.given_files import read_regular
 from recallscope.measurement import critical
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.phase import from_rows, plan
+from recallscope.parts.given_files import read_regular
 from recallscope.record import check_target
 from recallscope.sweeps.spec import read_sweep, sweep_from
 from recallscope.theory.lower_bound import bound

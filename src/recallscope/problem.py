@@ -19,6 +19,7 @@ from recallscope.parts.errors import ProblemError as ProblemError
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
 from recallscope.parts.former import PARTS_OF_0_2, former_fields
+from recallscope.parts.long_values import known_among, learn
 from recallscope.parts.naming import (
     ARRAYS,
     PART_DEFAULTS,
@@ -187,8 +188,9 @@ class Problem:
         return without_arrays([*named, *(("metric", name) for name in self.metrics)])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Parts that were handed over as objects travel along: others could not find them."""
-        return _unpickle, (dict(self.__dict__), packed(self.parts()))
+        """Long values and parts that are objects travel along: others could not find them."""
+        long = known_among(value for _, value in self.declared)
+        return _unpickle, (dict(self.__dict__), packed(self.parts()), long)
 
     if not TYPE_CHECKING:  # to which a misspelt field is a mistake; those of parts: problem["k"]
 
@@ -434,9 +436,10 @@ class Problem:
         return cls.from_dict(fields)
 
 
-def _unpickle(fields: dict[str, Any], parts: bytes) -> Problem:
+def _unpickle(fields: dict[str, Any], parts: bytes, long: dict[str, str]) -> Problem:
     """A problem at the end of its journey; it was checked where it began."""
     unpack(parts)
+    learn(long)
     problem = object.__new__(Problem)
     problem.__dict__.update(fields)
     return problem

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from recallscope.common.given_files import read_regular
+from recallscope.parts.given_files import read_regular
 from recallscope.problem import ProblemError
 
 _MOST_PARTS = 4_000_000  # lists and dictionaries: each takes tens of bytes for two of text

@@ -16,7 +16,7 @@ import numpy as np
 
 from recallscope.checkpoints import stored_table
 from recallscope.common.extras import missing
-from recallscope.common.given_files import opened
+from recallscope.parts.given_files import opened
 from recallscope.problem import ProblemError
 
 _MOST_HEADER = 2**26

@@ -15,7 +15,7 @@ import numpy as np
 
 from recallscope.checkpoints import stored_table
 from recallscope.common.formatting import format_bytes
-from recallscope.common.given_files import open_regular
+from recallscope.parts.given_files import open_regular
 from recallscope.problem import ProblemError
 
 _MOST_MEMBERS = 1000

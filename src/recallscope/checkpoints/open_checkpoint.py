@@ -13,7 +13,7 @@ from recallscope.checkpoints.numpy_files import npy_table, npz_tables
 from recallscope.checkpoints.safetensors_files import safetensors_tables, sharded_tables
 from recallscope.checkpoints.stored_table import StoredTable
 from recallscope.checkpoints.token_strings import token_strings
-from recallscope.common.given_files import opened
+from recallscope.parts.given_files import opened
 from recallscope.problem import ProblemError
 
 _INDEX = ".safetensors.index.json"

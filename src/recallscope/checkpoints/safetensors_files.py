@@ -14,7 +14,7 @@ from typing import Any
 
 from recallscope.checkpoints import stored_table
 from recallscope.checkpoints.bounded_json import parse_json, read_json
-from recallscope.common.given_files import opened
+from recallscope.parts.given_files import opened
 from recallscope.problem import ProblemError
 
 _MOST_HEADER = 2**24

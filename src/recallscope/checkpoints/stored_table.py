@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.common.given_files import opened
 from recallscope.common.shapes import Float, Int64, UInt8
+from recallscope.parts.given_files import opened
 from recallscope.problem import ProblemError
 
 Rows = Float[np.ndarray, "n d"]

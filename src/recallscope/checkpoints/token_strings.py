@@ -7,7 +7,7 @@ from typing import Any
 
 from recallscope.checkpoints.bounded_json import read_json
 from recallscope.common.formatting import printable
-from recallscope.common.given_files import read_regular
+from recallscope.parts.given_files import read_regular
 from recallscope.problem import ProblemError
 
 _MOST_BYTES = 2**26

@@ -21,7 +21,8 @@ Result = TypeVar("Result")
 class Threads:
     """As many threads as torch was given, to be entered once for a whole experiment.
 
-    While any is entered, torch's own number of threads is 1 for the process.
+    While any is entered, torch's own number of threads is 1 for the process, or what the first was
+    given: several round otherwise than one.
 
     >>> with Threads() as threads:
     ...     list(threads.map(lambda x: x * x, range(5)))
@@ -32,11 +33,14 @@ class Threads:
     _entered = 0
     _threads = 1
 
+    def __init__(self, of_torch: int = 1) -> None:
+        self._of_torch = of_torch
+
     def __enter__(self) -> Threads:
         with Threads._lock:
             if Threads._entered == 0:
                 Threads._threads = torch.get_num_threads()
-                torch.set_num_threads(1)
+                torch.set_num_threads(self._of_torch)
             Threads._entered += 1
         self._pool: ThreadPoolExecutor | None = None
         return self

@@ -17,9 +17,9 @@ import numpy as np
 
 from recallscope.checkpoints.numpy_files import npy_header
 from recallscope.common.formatting import format_bytes
-from recallscope.common.given_files import open_regular
 from recallscope.common.machine import machine_memory
 from recallscope.common.shapes import Float, Shaped
+from recallscope.parts.given_files import open_regular
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import inputs_of

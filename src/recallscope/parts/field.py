@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from numbers import Real
 
+from recallscope.parts.long_values import named
+
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
 LONGEST_TEXT = 200
 """Bytes of any text that is kept but a reason."""
@@ -35,6 +37,7 @@ class Field:
         scale: of it as an axis, log or linear.
         required: whether a problem needs it, so that the default is none.
         nullable: whether it may be None.
+        long: of a text: json or folder, for a value that problems name by a hash of its content.
 
     >>> Field(default=5.0, low=2.0).checked("degrees", 3)
     3.0
@@ -53,6 +56,7 @@ class Field:
     scale: str = field(default="log", metadata=ADDED)
     required: bool = field(default=False, metadata=ADDED)
     nullable: bool = field(default=False, metadata=ADDED)
+    long: str = field(default="", metadata=ADDED)
 
     @property
     def numeric(self) -> bool:
@@ -103,6 +107,8 @@ class Field:
 
     def checked(self, name: str, value: object) -> bool | int | float | str:
         """The value as the type of the default, or a `ValueError` that says what was expected."""
+        if self.long:
+            return named(self.long, name, value)
         kind = type(self.default)
         number = float("nan")
         if isinstance(value, Real) and not isinstance(value, bool):

@@ -22,10 +22,12 @@ from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
 from recallscope.common.new_files import written_beside
 from recallscope.models.embeddings import Embeddings
+from recallscope.parts.long_values import known_among
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
 from recallscope.store.files import Files, NotAFileError, ReadOnlyError, StoreError, StoreWarning
+from recallscope.store.long_values import is_value_file, keep_values, read_values
 from recallscope.store.object_store import files_at
 
 try:
@@ -110,6 +112,7 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """All records, one after another."""
+        read_values(self.files)
         for shard in self.read():
             yield from to_records(shard.table)
 
@@ -135,7 +138,7 @@ class Store:
             check_shards(_in_force(found)[0]),
             left_out=left_out,
             set_aside=aside,
-            strange=[name for name in others if name not in known and not is_arrays_file(name)],
+            strange=[name for name in others if name not in known and not _is_value(name)],
             marked=MARKER in others,
             bad_marker=self._bad_marker() if MARKER in others else "",
         )
@@ -229,6 +232,8 @@ class Store:
         """Add records; they are safe when this returns."""
         if not kept:
             return
+        used = (value for each in kept for _, value in each.record.problem.declared)
+        self._do(keep_values, self.files, known_among(used))
         table = to_table(kept)
         pieces = 1 + int(table.nbytes // _LARGE_BYTES)
         for first in range(0, len(kept), length := -(-len(kept) // pieces)):
@@ -276,6 +281,7 @@ class Store:
                     self._write(table, frozenset())
             self.replace(found.completed)
             self._do(copy_arrays, other.files, self.files)
+            self._do(keep_values, self.files, read_values(other.files))
         return Merged(
             added=sum(table.num_rows for table in found.new),
             better=found.better,
@@ -484,3 +490,8 @@ def _is_large(tables: list[pa.Table]) -> bool:
 
 def _marker() -> bytes:
     return json.dumps({"what": "a store of recallscope", "format": FORMAT}).encode() + b"\n"
+
+
+def _is_value(name: str) -> bool:
+    """Whether a file has what records name by its content."""
+    return is_arrays_file(name) or is_value_file(name)

@@ -32,13 +32,13 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing below
 from recallscope import problem as problems
 from recallscope.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount
 from recallscope.common.csv_files import number_or_text
-from recallscope.common.given_files import read_regular
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.parts.axes import SIZES
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
+from recallscope.parts.given_files import read_regular
 from recallscope.parts.naming import find_part
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number

@@ -10,8 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from recallscope.common.given_files import open_regular
 from recallscope.common.new_files import written_beside
+from recallscope.parts.given_files import open_regular
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:

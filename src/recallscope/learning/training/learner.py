@@ -54,7 +54,7 @@ def trained_by(
         problem = setups[0].problem
         usual = find_part("model", problem.model).default_rate(problem)
         chosen = problem["learning_rate"] or usual or rate(problem)
-        with Threads():  # one for each training: several would round otherwise
+        with Threads(problem["threads"]):
             return Training(setups, optimiser, chosen, at_once(problem)).run()
 
     return Learner(

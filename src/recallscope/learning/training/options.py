@@ -47,6 +47,13 @@ COMMON = {
         added_as=0.0,
         help="The longest gradient; longer ones are cut. 0 for no limit.",
     ),
+    "threads": Field(
+        default=1,
+        low=1,
+        high=1024,
+        added_as=1,
+        help="Threads of a training; another number may give other last digits.",
+    ),
     "start": Field(
         default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
     ),

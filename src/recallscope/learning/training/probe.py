@@ -98,7 +98,7 @@ def _probed(problem: Problem, dtype: str) -> _Probe | None:
     optimiser = getattr(optimisers, problem.learner, optimisers.adamw)
     times = []
     try:
-        with Threads():
+        with Threads(problem["threads"]):
             for samples in (_FEW, _MORE):
                 setup = Setup(problem=problem.replace(samples=samples), seed=0, dtype=dtype)
                 training = Training([setup], optimiser, _RATE)

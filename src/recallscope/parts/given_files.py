@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from recallscope.problem import ProblemError
+from recallscope.parts.errors import ProblemError
 
 
 def open_regular(path: str | Path) -> BinaryIO:

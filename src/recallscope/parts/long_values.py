@@ -1,0 +1,125 @@
+"""Values too long for a problem, which names them by a hash of their content.
+
+A configuration or a table is JSON; weights of a model are a folder. Where a file lies is no part of
+a problem: the same content has the same name everywhere. Values are known to the process that was
+given them, travel with problems to other processes, and JSON is stored next to records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from recallscope.parts.canonical import digest
+from recallscope.parts.errors import ProblemError
+from recallscope.parts.given_files import open_regular, read_regular
+
+NAMED = re.compile(r"(json|folder):[0-9a-f]{16}")
+MOST_BYTES = 4 * 2**20
+_WEIGHTS = ("*.safetensors", "*config.json")
+_known: dict[str, str] = {}  # canonical JSON, or the path of a folder, by name
+
+
+def named(kind: str, field: str, given: object) -> str:
+    """The name of a value that a user gives, which is known from now on.
+
+    Args:
+        kind: json, for a JSON value, its text or a file of it; folder, for a folder of weights.
+        field: what the value is for.
+        given: the value, or its name.
+
+    >>> named("json", "config", {"layers": 2}) == named("json", "config", '{"layers": 2}')
+    True
+    """
+    if given == "" or (isinstance(given, str) and NAMED.fullmatch(given)):
+        return str(given)
+    name, value = (_json if kind == "json" else _folder)(field, given)
+    _known[name] = value
+    return name
+
+
+def json_of(name: str) -> Any:
+    """The JSON value of this name."""
+    return json.loads(text_of(name))
+
+
+def text_of(name: str) -> str:
+    """What is known by a name: the text of JSON, or the path of a folder."""
+    if name not in _known:
+        raise ProblemError(
+            f"the content of {name!r:.60} is not known here; give the file or the folder that it "
+            "came from, or read the store that has it"
+        )
+    return _known[name]
+
+
+def is_known(name: str) -> bool:
+    """Whether the content of a value is known to this process."""
+    return name in _known
+
+
+def known_among(values: Iterable[object]) -> dict[str, str]:
+    """Those of some values that are names of long ones, with their contents.
+
+    >>> known_among(["relu", 5])
+    {}
+    """
+    return {each: _known[each] for each in values if isinstance(each, str) and each in _known}
+
+
+def learn(values: Mapping[str, str]) -> None:
+    """Take in what another process, or a store, knows by name."""
+    _known.update(values)
+
+
+def check_text(name: str, text: str) -> bool:
+    """Whether a text is the JSON that a name stands for."""
+    return f"json:{digest(text)[:16]}" == name
+
+
+def _json(field: str, given: object) -> tuple[str, str]:
+    text: str | bytes | None = None
+    if isinstance(given, Path) or (isinstance(given, str) and given.lstrip()[:1] not in "{["):
+        text = read_regular(given, f"file for {field}", MOST_BYTES)
+    elif isinstance(given, str):
+        text = given
+    try:
+        value = given if text is None else json.loads(text)
+        if not isinstance(value, (dict, list)):
+            raise ValueError("it is neither an object nor a list")
+        found = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        why = str(error)[:100] or "it is nested too deep"
+        raise ProblemError(
+            f"{field} must be JSON, its text or a file of it, not {str(given)!r:.60}: {why}"
+        ) from None
+    if len(found) > MOST_BYTES:
+        raise ProblemError(f"{field} is larger than {MOST_BYTES / 2**20:g} MiB")
+    return f"json:{digest(found)[:16]}", found
+
+
+def _folder(field: str, given: object) -> tuple[str, str]:
+    folder = Path(str(given)).absolute()
+    files = sorted({file for pattern in _WEIGHTS for file in folder.glob(pattern)})
+    if not any(file.suffix == ".safetensors" for file in files):
+        raise ProblemError(
+            f"{field} must be a folder with weights as .safetensors, not {str(given)!r:.200}"
+        )
+    seen = ((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    return f"folder:{_hash_of_files(tuple(seen))}", str(folder)
+
+
+@lru_cache(maxsize=64)
+def _hash_of_files(files: tuple[tuple[Path, int, int], ...]) -> str:
+    found = hashlib.sha256()
+    for path, size, _ in files:
+        found.update(f"{path.name} {size} ".encode())
+        with open_regular(path) as file:
+            while block := file.read(2**20):
+                found.update(block)
+    return found.hexdigest()[:16]
