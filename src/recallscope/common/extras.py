@@ -15,6 +15,8 @@ EXTRAS = {
     "fsspec": "s3",
     "s3fs": "s3",
     "gguf": "audit",
+    "transformers": "models",
+    "peft": "models",
 }
 """The optional dependencies, as pyproject.toml groups them."""
 

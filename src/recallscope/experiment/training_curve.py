@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
 from recallscope.learning.training.ended import Ended
-from recallscope.learning.training.grid import LOOK_SAMPLES
+from recallscope.learning.training.grid import look_samples
 from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
@@ -97,9 +97,13 @@ class TrainingCurve(Result):
         steps = [max(row["step"], 0.5) for row in rows]
         early = self.early
 
+        looked_at = look_samples(self.problem)
+
         def panel(title: str, names: Mapping[str, str], predicted: str) -> Panel:
             series = [
-                _series(label, steps, [row[name] for row in rows], place, name in _COUNTED)
+                _series(
+                    label, steps, [row[name] for row in rows], place, looked_at * (name in _COUNTED)
+                )
                 for place, (name, label) in enumerate(names.items())
             ]
             if early is not None:
@@ -109,7 +113,7 @@ class TrainingCurve(Result):
                 series.append(Series(text, Kind.THEORY, ends, [value, value], colour=0))
             return Panel(title=title, x="step", y="share", series=series, log_x=True)
 
-        loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, False)
+        loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, 0)
         panels = [panel("recall", {"recall": "recall"}, "recall")]
         if "lock" in rows[0]:
             panels.append(panel("attention", _ATTENTION, "lock"))
@@ -119,18 +123,18 @@ class TrainingCurve(Result):
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}; seed {self.record.seed}. "
             f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
-            f"{LOOK_SAMPLES} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
+            f"{looked_at} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
         return Drawing("picture", Picture(caption=caption, panels=panels))
 
 
 def _series(
-    label: str, steps: Sequence[float], values: Sequence[float], colour: int, counted: bool
+    label: str, steps: Sequence[float], values: Sequence[float], colour: int, samples: int
 ) -> Series:
-    """What was seen; a share of samples has an interval, Jeffreys'."""
+    """What was seen; a share of some samples has an interval, Jeffreys'."""
     bars = {}
-    if counted:
-        right = LOOK_SAMPLES * np.asarray(values)
+    if samples:
+        right = samples * np.asarray(values)
         for name, end in (("low", 0.025), ("high", 0.975)):
-            bars[name] = betaincinv(right + 0.5, LOOK_SAMPLES - right + 0.5, end).tolist()
+            bars[name] = betaincinv(right + 0.5, samples - right + 0.5, end).tolist()
     return Series(label, Kind.MEASURED, steps, values, **bars, colour=colour)

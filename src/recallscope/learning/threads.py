@@ -21,8 +21,10 @@ Result = TypeVar("Result")
 class Threads:
     """As many threads as torch was given, to be entered once for a whole experiment.
 
-    While any is entered, torch's own number of threads is 1 for the process, or what the first was
-    given: several round otherwise than one.
+    While any is entered, torch's own number of threads is that of the first for the process.
+
+    Args:
+        of_torch: threads of one operation; several round otherwise than one.
 
     >>> with Threads() as threads:
     ...     list(threads.map(lambda x: x * x, range(5)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.models.arrays import Numbers, Tokens
@@ -18,13 +19,28 @@ if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
 
 
-def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n L+2"]:
+def input_ids(
+    tokens: Tokens, position: Numbers, vocab: int, trigger: str = "token"
+) -> Int64[Tensor, "n T"]:
     """Tokens, with the trigger (id `vocab`) before the marked one and `vocab + 1` at the end.
 
-    >>> input_ids(torch.tensor([[5, 6, 7]]), torch.tensor([1]), vocab=10)
+    A trigger that is a vector is in no id. A marked id is `vocab` higher, and the end `2 * vocab`.
+
+    >>> tokens, position = torch.tensor([[5, 6, 7]]), torch.tensor([1])
+    >>> input_ids(tokens, position, vocab=10)
     tensor([[ 5, 10,  6,  7, 11]])
+    >>> input_ids(tokens, position, vocab=10, trigger="marked-id")
+    tensor([[ 5, 16,  7, 20]])
+    >>> input_ids(tokens, position, vocab=10, trigger="vector")
+    tensor([[ 5,  6,  7, 11]])
     """
     count, length = tokens.shape
+    if trigger != "token":
+        marked = trigger == "marked-id"
+        ids = functional.pad(tokens, (0, 1), value=2 * vocab if marked else vocab + 1)
+        if marked:
+            ids.scatter_add_(1, position[:, None], torch.full_like(position[:, None], vocab))
+        return ids
     place = torch.arange(length, device=tokens.device).expand(count, length)
     after = (place >= position[:, None]).long()
     ids = torch.full((count, length + 2), vocab, dtype=torch.int64, device=tokens.device)
@@ -33,20 +49,39 @@ def input_ids(tokens: Tokens, position: Numbers, vocab: int) -> Int64[Tensor, "n
     return ids
 
 
+def trigger_of(problem: Problem) -> str:
+    """What marks a token for a model that reads ids: as the task says, or as the model can.
+
+    >>> trigger_of(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
+    'vector'
+    """
+    asked = getattr(problem, "trigger", "auto")
+    if asked != "auto":
+        return str(asked)
+    return "vector" if find_part("model", problem.model).takes_mark else "token"
+
+
 class ReadsIds(nn.Module):
-    """A map from `input_ids` to logits, called as all models are here: tokens and position."""
+    """A map from `input_ids` to logits, called as all models are here: tokens and position.
+
+    A problem with `bf16` has its matrix products in that format; weights stay as they are.
+    """
 
     def __init__(self, model: nn.Module, problem: Problem) -> None:
         super().__init__()
         task = find_part("task", problem.task)
         self.model, self.inputs = model, inputs_of(problem) if task.has_mark else None
-        self.labels = task.labels(problem)
+        self.labels, self.trigger = task.labels(problem), trigger_of(problem)
+        self.bf16 = getattr(problem, "bf16", False)
 
     def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
         """The logits of every label, at the end of the sequence."""
+        given: tuple[Tensor, ...] = (tokens,)
         if self.inputs is not None:
-            tokens = input_ids(tokens, position, self.inputs)
-        found: Any = self.model(tokens)
+            ids = input_ids(tokens, position, self.inputs, self.trigger)
+            given = (ids, position) if self.trigger == "vector" else (ids,)
+        with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.bf16):
+            found: Any = self.model(*given)
         logits: Tensor = getattr(found, "logits", found)
         if logits.ndim == 3:
             logits = logits[:, -1]
@@ -55,7 +90,8 @@ class ReadsIds(nn.Module):
                 f"a model gives logits of at least {self.labels} labels for each sample, "
                 f"not {tuple(logits.shape)}"
             )
-        return logits[:, : self.labels]
+        logits = logits[:, : self.labels]
+        return logits.float() if self.bf16 else logits
 
 
 def model_of(setup: Setup) -> nn.Module:

@@ -48,6 +48,8 @@ class Model:
             with `input_ids` (n×T) alone, as language models are, and gives logits of every
             position, or an object that has them as `logits`.
         reads_ids: whether it is a map from `input_ids` to logits.
+        takes_mark: of one that reads ids: whether it can add a vector to a marked token, and takes
+            the marked positions as a second argument where the trigger is a vector.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for one attention layer hold for it.
@@ -66,6 +68,7 @@ class Model:
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
+    takes_mark: bool = field(default=False, metadata=ADDED)
     batched: bool = field(default=False, metadata=ADDED)
     default_rate: Callable[[Problem], float | None] = field(default=usual_rate, metadata=ADDED)
     parameter_groups: Callable[[Any], list[dict[str, Any]]] | None = field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -64,6 +65,18 @@ def _as_many_as_tokens(problem: Problem) -> int:
     return problem.vocab
 
 
+def _facts_or_tokens(problem: Problem) -> int:
+    return getattr(problem, "facts", 0) or problem.vocab
+
+
+def _with_trigger_and_end(problem: Problem) -> int:
+    return inputs_of(problem) + 2
+
+
+def _uniform_labels(problem: Problem) -> float:
+    return math.log2(find_part("task", problem.task).labels(problem))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task(_Renamed):
     """A kind of task.
@@ -78,6 +91,9 @@ class Task(_Renamed):
         in_turn: whether facts are seen one after another, each as often as the others.
         has_mark: whether a position is marked; without, ids say all, and models read ids alone.
         labels: how many labels there are; as many as tokens by default.
+        facts: how many facts there are; the field `facts`, or as many as tokens, by default.
+        ids: how many ids sequences have in all; by default tokens, trigger and end.
+        bits: of one answer, in the mean; by default those of a uniform label.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
@@ -90,6 +106,9 @@ class Task(_Renamed):
     in_turn: bool = field(default=False, metadata=ADDED)
     has_mark: bool = field(default=True, metadata=ADDED)
     labels: Callable[[Problem], int] = field(default=_as_many_as_tokens, metadata=ADDED)
+    facts: Callable[[Problem], int] = field(default=_facts_or_tokens, metadata=ADDED)
+    ids: Callable[[Problem], int] = field(default=_with_trigger_and_end, metadata=ADDED)
+    bits: Callable[[Problem], float] = field(default=_uniform_labels, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 
@@ -111,16 +130,20 @@ def facts_of(problem: Problem) -> int:
     >>> facts_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    return getattr(problem, "facts", 0) or problem.vocab
+    found: int = find_part("task", problem.task).facts(problem)
+    return found
 
 
 def inputs_of(problem: Problem) -> int:
     """How many tokens a sequence may hold: those of the vocabulary, and one for each fact.
 
+    Without a mark, no fact has a token to itself.
+
     >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    return max(problem.vocab, facts_of(problem))
+    marked = find_part("task", problem.task).has_mark
+    return max(problem.vocab, facts_of(problem)) if marked else problem.vocab
 
 
 __getattr__ = renamed(__name__, {"TaskKind": "Task"})

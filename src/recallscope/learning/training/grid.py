@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem
+
 _PER_OCTAVE = 3
 LOOK_SAMPLES = 1024
-"""Fresh samples that a training is looked at with."""
+"""Fresh samples that a training of the paper's model is looked at with."""
+_OF_A_MODULE = 256  # whose looks would cost as much as its steps
+
+
+def look_samples(problem: Problem) -> int:
+    """How many fresh samples a training is looked at with.
+
+    >>> look_samples(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
+    256
+    """
+    return LOOK_SAMPLES if find_part("model", problem.model).batched else _OF_A_MODULE
 
 
 def grid(steps: int) -> list[int]:

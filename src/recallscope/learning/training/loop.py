@@ -17,7 +17,7 @@ from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
 from recallscope.learning.training.ended import Ended
-from recallscope.learning.training.grid import LOOK_SAMPLES, grid
+from recallscope.learning.training.grid import grid, look_samples
 from recallscope.learning.training.trainee import Snapshot, trainee_of
 from recallscope.problem import Problem
 
@@ -119,7 +119,7 @@ class Training:
         self.step = 0
         self.loss = torch.zeros(len(filled), dtype=torch.float64)
         self._looked_at = frozenset(grid(self.problem["steps"]))
-        self._tests = self.batches.drawn(0, LOOK_SAMPLES, "test")
+        self._tests = self.batches.drawn(0, look_samples(self.problem), "test")
 
     def run(self) -> list[Outcome | OverflowError]:
         """Train to the end of every run; one that breaks is told of in its place."""

@@ -20,7 +20,7 @@ from recallscope.learning.cost import Cost, unknown_cost
 from recallscope.learning.learner import Setup
 from recallscope.learning.threads import Threads
 from recallscope.learning.training import optimisers
-from recallscope.learning.training.grid import LOOK_SAMPLES, grid
+from recallscope.learning.training.grid import grid, look_samples
 from recallscope.learning.training.groups import embedding_tables
 from recallscope.learning.training.loop import ROWS_AT_ONCE, Training
 from recallscope.learning.training.options import rows_of_step
@@ -58,7 +58,7 @@ def module_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
     probe = _probed(less, dtype)
     if probe is None:
         return unknown_cost(problem.learner)
-    looks = len(grid(steps)) * LOOK_SAMPLES + test_samples
+    looks = len(grid(steps)) * look_samples(problem) + test_samples
     memory += probe.saved * min(rows, ROWS_AT_ONCE)
     seconds = (steps + 1) * (probe.step + probe.sample * rows) + looks * probe.look
     return Cost(engine=problem.learner, multiply_adds=0.0, memory_bytes=memory, seconds=seconds)
@@ -104,7 +104,7 @@ def _probed(problem: Problem, dtype: str) -> _Probe | None:
                 training = Training([setup], optimiser, _RATE)
                 saved = training.probe()  # the first is slower, and counts
                 times.append(min(_seconds(training.probe) for _ in range(_REPEATS)))
-            look = _seconds(training.look) / LOOK_SAMPLES
+            look = _seconds(training.look) / look_samples(problem)
     except Exception:  # of whatever kind: the run itself will say what is wrong
         return None
     sample = max(times[1] - times[0], 0.0) / (_MORE - _FEW)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from recallscope.parts.field import Field
-from recallscope.problem import Problem
-from recallscope.tasks.kind import FACTS, Task
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.kind import FACTS, Task, inputs_of
 from recallscope.tasks.recall import RecallTask
 
 _DISTRACTORS = Field(
@@ -12,6 +13,15 @@ _DISTRACTORS = Field(
     choices=("same", "uniform"),
     added_as="same",
     help="The tokens that are not marked: drawn as facts are, or uniform over all tokens.",
+)
+
+_TRIGGER = Field(
+    default="auto",
+    choices=("auto", "vector", "token", "marked-id"),
+    added_as="auto",
+    help="What marks a token: a vector that is added to it, a token before it, or a second id of "
+    "its own; auto for a vector if the model can add one, else a token. One layer cannot learn a "
+    "token: it does not see which one comes next.",
 )
 
 
@@ -22,9 +32,31 @@ def _make(problem: Problem, seed: int) -> RecallTask:
     )
 
 
+def _check(problem: Problem) -> None:
+    trigger, model = problem["trigger"], find_part("model", problem.model)
+    if trigger == "vector" and model.reads_ids and not model.takes_mark:
+        raise ProblemError(
+            f"the model {problem.model} reads ids and adds no vector to them; give trigger=token "
+            "or trigger=marked-id"
+        )
+    if trigger in ("token", "marked-id") and not model.reads_ids:
+        raise ProblemError(
+            f"the model {problem.model} reads a marked position, not ids; leave trigger={trigger} "
+            "out, or choose a model that reads ids"
+        )
+
+
+def _ids(problem: Problem) -> int:
+    """Tokens, trigger and end; or tokens twice, and the end."""
+    inputs = inputs_of(problem)
+    return 2 * inputs + 1 if problem["trigger"] == "marked-id" else inputs + 2
+
+
 PART = Task(
     make=_make,
-    fields={**FACTS, "distractor_frequencies": _DISTRACTORS},
+    fields={**FACTS, "distractor_frequencies": _DISTRACTORS, "trigger": _TRIGGER},
+    check=_check,
+    ids=_ids,
     closed_form=True,
     equal_facts=True,
 )

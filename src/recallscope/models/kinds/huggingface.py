@@ -1,0 +1,138 @@
+"""Any causal language model of transformers, from its configuration: the one file that imports it.
+
+Sizes that a problem has are not read twice: the vocabulary is what the task needs, and a hidden
+size in the configuration must be `dim`; without one, `dim` is it. Code that comes with a checkpoint
+is never run, and nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recallscope.common.extras import missing_explained
+from recallscope.models import language_model
+from recallscope.models.kind import Model
+from recallscope.parts.field import Field
+from recallscope.parts.given_files import read_regular
+from recallscope.parts.long_values import is_known, json_of, text_of
+from recallscope.parts.naming import find_part
+from recallscope.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from recallscope.learning.learner import Setup
+
+_CONFIG = Field(
+    default="",
+    long="json",
+    help="The configuration of the model, a file or JSON: model_type, and what is not as usual. "
+    "Its vocabulary is what the task needs, its hidden size is dim.",
+)
+_HIDDEN = ("hidden_size", "n_embd", "d_model")
+_MOST_CONFIG = 2**20
+
+
+def _build(setup: Setup) -> nn.Module:
+    import torch
+
+    from recallscope.models.lora import with_low_rank
+
+    with missing_explained():
+        from transformers import AutoModelForCausalLM
+    problem = setup.problem
+    config, dtype = _config(problem), getattr(torch, setup.dtype)
+    meta = torch.get_default_device().type == "meta"
+    if problem["checkpoint"] and not meta:
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            text_of(problem["checkpoint"]),
+            dtype=dtype,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+        )
+        if model.get_input_embeddings().num_embeddings < config.vocab_size:
+            model.resize_token_embeddings(config.vocab_size, mean_resizing=False)
+    else:
+        model = AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False)
+    reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+    trained = with_low_rank(model, problem, "all-linear")
+    if reads_last:  # the others are for nobody
+        trained.register_forward_pre_hook(_last_alone, with_kwargs=True)
+    return trained
+
+
+def _last_alone(_: nn.Module, given: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return given, {**options, "logits_to_keep": 1}
+
+
+def _config(problem: Problem) -> Any:
+    """The configuration of transformers that a problem has, its vocabulary as the task needs it."""
+    from transformers import CONFIG_MAPPING
+
+    given = _given(problem)
+    assert given is not None
+    kind = given.pop("model_type")
+    if kind not in CONFIG_MAPPING:
+        raise ProblemError(f"transformers has no model_type {kind!r:.60}")
+    made: Any = CONFIG_MAPPING[kind]
+    rest = {name: value for name, value in given.items() if not name.endswith("_token_id")}
+    for name in ("vocab_size", *_HIDDEN):
+        rest.pop(name, None)
+    ids = find_part("task", problem.task).ids(problem)
+    tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
+    try:
+        config = made(**rest, **tokens, vocab_size=ids, hidden_size=problem.dim, use_cache=False)
+    except Exception as error:  # each architecture checks its own values, in its own way
+        raise ProblemError(f"config: {type(error).__name__}: {str(error)[:200]}") from None
+    places = getattr(config, "max_position_embeddings", None)
+    if places is not None and places < problem.length + 2:
+        raise ProblemError(
+            f"config has {places} positions; {problem.length} tokens need {problem.length + 2}"
+        )
+    return config
+
+
+def _given(problem: Problem) -> dict[str, Any] | None:
+    """The configuration as it was given, or that of the checkpoint; None if it is unknown."""
+    name, folder = problem["config"], problem["checkpoint"]
+    if name:
+        return dict(json_of(name)) if is_known(name) else None
+    if not is_known(folder):
+        return None
+    path = Path(text_of(folder)) / "config.json"
+    found: dict[str, Any] = json.loads(read_regular(path, "configuration", _MOST_CONFIG))
+    return found
+
+
+def _check(problem: Problem) -> None:
+    language_model.check(problem)
+    if problem.width is not None:
+        raise ProblemError("the width of an MLP is in the configuration; leave width out")
+    if not problem["config"] and not problem["checkpoint"]:
+        raise ProblemError(
+            'the model huggingface needs a config, as in config=\'{"model_type": "gpt2"}\' or '
+            "config=gpt2.json, or a checkpoint"
+        )
+    given = _given(problem)
+    if given is None:
+        return  # read from a store: what runs it will say so
+    if not isinstance(given.get("model_type"), str):
+        raise ProblemError("config must have a model_type, such as gpt2")
+    for name in _HIDDEN:
+        if given.get(name, problem.dim) != problem.dim:
+            raise ProblemError(
+                f"config has {name}={given[name]!r:.20}, but dim is {problem.dim}; give "
+                f"--dim {given[name]!r:.20}, or leave {name} out of the configuration"
+            )
+
+
+PART = Model(
+    build=_build,
+    reads_ids=True,
+    fields={"config": _CONFIG, **language_model.FIELDS},
+    check=_check,
+)
