@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +13,7 @@ from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
+    from recallscope.tasks.examples import Examples
     from recallscope.tasks.recall import Samples
 
 
@@ -34,11 +36,7 @@ FACTS = {
 
 
 class SampleSource(Protocol):
-    """Samples of one problem at one seed, each of them a pure function of its number.
-
-    A source without a mark has `examples` instead of `draw`, with the same arguments, and returns
-    `Examples`.
-    """
+    """Samples of one problem at one seed, each of them a pure function of its number."""
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1: tokens (n×L), the marked position and the label of each.
@@ -46,6 +44,13 @@ class SampleSource(Protocol):
         Tokens and labels are whole numbers below `vocab`. The split 'test' shares no sample with
         'train'; 'each', where a source has it, asks for every fact in turn.
         """
+
+
+class ExampleSource(Protocol):
+    """The same of a task without a mark."""
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1, with the splits of `SampleSource.draw`."""
 
 
 class _Renamed:
@@ -64,6 +69,18 @@ def _as_many_as_tokens(problem: Problem) -> int:
     return problem.vocab
 
 
+def _facts_or_tokens(problem: Problem) -> int:
+    return getattr(problem, "facts", 0) or problem.vocab
+
+
+def _with_trigger_and_end(problem: Problem) -> int:
+    return inputs_of(problem) + 2
+
+
+def _uniform_labels(problem: Problem) -> float:
+    return math.log2(find_part("task", problem.task).labels(problem))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task(_Renamed):
     """A kind of task.
@@ -78,11 +95,14 @@ class Task(_Renamed):
         in_turn: whether facts are seen one after another, each as often as the others.
         has_mark: whether a position is marked; without, ids say all, and models read ids alone.
         labels: how many labels there are; as many as tokens by default.
+        facts: how many facts there are; the field `facts`, or as many as tokens, by default.
+        ids: how many ids sequences have in all; by default tokens, trigger and end.
+        bits: of one answer, in the mean; by default those of a uniform label.
         name: needed only if it is handed over as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
-    make: Callable[[Problem, int], SampleSource]
+    make: Callable[[Problem, int], SampleSource | ExampleSource]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
@@ -90,6 +110,9 @@ class Task(_Renamed):
     in_turn: bool = field(default=False, metadata=ADDED)
     has_mark: bool = field(default=True, metadata=ADDED)
     labels: Callable[[Problem], int] = field(default=_as_many_as_tokens, metadata=ADDED)
+    facts: Callable[[Problem], int] = field(default=_facts_or_tokens, metadata=ADDED)
+    ids: Callable[[Problem], int] = field(default=_with_trigger_and_end, metadata=ADDED)
+    bits: Callable[[Problem], float] = field(default=_uniform_labels, metadata=ADDED)
     name: str = ""
     version: int = field(default=1, metadata=ADDED)
 
@@ -111,16 +134,20 @@ def facts_of(problem: Problem) -> int:
     >>> facts_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    return getattr(problem, "facts", 0) or problem.vocab
+    found: int = find_part("task", problem.task).facts(problem)
+    return found
 
 
 def inputs_of(problem: Problem) -> int:
     """How many tokens a sequence may hold: those of the vocabulary, and one for each fact.
 
+    Without a mark, no fact has a token to itself.
+
     >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    return max(problem.vocab, facts_of(problem))
+    marked = find_part("task", problem.task).has_mark
+    return max(problem.vocab, facts_of(problem)) if marked else problem.vocab
 
 
 __getattr__ = renamed(__name__, {"TaskKind": "Task"})

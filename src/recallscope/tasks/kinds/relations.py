@@ -1,0 +1,96 @@
+"""Subjects and relations: a subject's answer to each relation, among tokens that say nothing.
+
+This is the factual recall of Nichani, Lee and Bietti (arXiv 2412.06538). A sequence has a subject
+and a relation at random places, noise elsewhere, and an end; no two relations share an answer. Ours
+differs in that all relations have equally many answers, drawn uniformly, and in that every fact is
+equally frequent.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from recallscope.common.shapes import Int64
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.examples import Examples
+from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
+from recallscope.tasks.kind import Task
+from recallscope.tasks.random import Role, below, generator
+
+_FIELDS = {
+    "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
+    "answers": Field(default=8, low=2, help="How many answers each relation has."),
+    "noise_tokens": Field(default=64, low=1, help="How many tokens there are that say nothing."),
+}
+
+
+class Relations:
+    """Samples of a problem at a seed: ids of answers first, then subjects, relations, noise, end.
+
+    Fact number `subject * relations + relation` is what a subject and a relation have as answer.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
+        self.relations, self.answers = problem["relations"], problem["answers"]
+        self.noise_tokens = problem["noise_tokens"]
+        self.facts = self.vocab * self.relations
+
+    @cached_property
+    def answer_of(self) -> Int64[np.ndarray, " facts"]:
+        """The answer of each fact, out of those of its relation."""
+        random = generator(self.seed, Role.FACTS, self.vocab, self.relations, self.answers)
+        own = random.integers(self.answers, size=self.facts)
+        ids: Int64[np.ndarray, " facts"] = (
+            np.arange(self.facts) % self.relations * self.answers + own
+        )
+        return ids
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1; 'each' asks for every fact in turn."""
+        sizes = (self.vocab, self.length, self.relations, self.noise_tokens)
+        fact, random = drawn_facts(
+            self.seed, sizes, self.facts, self.length + 2, start, stop, split
+        )
+        subjects = self.relations * self.answers
+        relations = subjects + self.vocab
+        noise = relations + self.relations
+        end = noise + self.noise_tokens
+        ids = np.full((len(fact), self.length + 1), end)
+        ids[:, :-1] = noise + below(self.noise_tokens, random[:, 2:])
+        rows, place = np.arange(len(fact)), below(self.length, random[:, 0])
+        ids[rows, place] = subjects + fact // self.relations
+        other = below(self.length - 1, random[:, 1])  # of the places that are left
+        ids[rows, other + (other >= place)] = relations + fact % self.relations
+        return examples_without_mark(ids, self.answer_of[fact], fact)
+
+
+def _check(problem: Problem) -> None:
+    if problem.length < 2:
+        raise ProblemError(
+            "the task relations has a subject and a relation in each sequence, but length is "
+            f"{problem.length}; give length=2 or more"
+        )
+    check_table(problem)
+
+
+def _labels(problem: Problem) -> int:
+    return int(problem["relations"] * problem["answers"])
+
+
+PART = Task(
+    make=Relations,
+    fields=_FIELDS,
+    check=_check,
+    has_mark=False,
+    labels=_labels,
+    facts=lambda problem: problem.vocab * problem["relations"],
+    ids=lambda problem: (
+        _labels(problem) + problem.vocab + problem["relations"] + problem["noise_tokens"] + 1
+    ),
+    bits=lambda problem: math.log2(problem["answers"]),
+)
