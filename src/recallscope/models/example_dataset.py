@@ -66,5 +66,5 @@ class ExampleDataset(FirstSamples[Example]):
         ids = torch.cat([ids, answer[:, None]], dim=1)
         labels = torch.full_like(ids, IGNORED)
         labels[:, -1] = answer
-        for row in zip(ids, labels, strict=True):
-            yield dict(zip(("input_ids", "labels"), row, strict=True))
+        for row, label in zip(ids, labels, strict=True):
+            yield {"input_ids": row, "labels": label}

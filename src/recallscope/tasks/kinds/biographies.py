@@ -17,28 +17,18 @@ from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
-from recallscope.tasks.kind import Task
+from recallscope.tasks.kind import Task, facts_of
 from recallscope.tasks.random import Role, generator
 
-ATTRIBUTES = {
-    "birth month": 12,
-    "birth day": 28,
-    "birth year": 200,
-    "birth city": 200,
-    "university": 300,
-    "major": 100,
-    "employer": 263,
-    "gender": 2,
-}
-"""How many values each has."""
-
-_COUNTS = np.array([*ATTRIBUTES.values()])
+_COUNTS = np.array([12, 28, 200, 200, 300, 100, 263, 2])
+"""Values of birth month, day, year and city, university, major, employer and gender."""
 _QUESTIONS, _VALUES = len(_COUNTS), int(_COUNTS.sum())
-_FIRST, _MIDDLE, _LAST = 400, 400, 1000
-_NAME_TOKENS, _NAMES = _FIRST + _MIDDLE + _LAST, _FIRST * _MIDDLE * _LAST
-_STRIDE = 98_885_439  # has no divisor in common with the number of names
-_BEGIN = _VALUES + np.array([0, _FIRST, _FIRST + _MIDDLE, _NAME_TOKENS])
+_PARTS = (400, 400, 1000)
+"""First, middle and last names."""
+_NAMES = math.prod(_PARTS)
+_BEGIN = np.cumsum([_VALUES, *_PARTS])
 """The first id of each place: three parts of a name, and the question."""
+_STRIDE = 98_885_439  # has no divisor in common with the number of names
 
 
 class Biographies:
@@ -49,7 +39,8 @@ class Biographies:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab = seed, problem.vocab
-        self.facts = _QUESTIONS * self.vocab
+        self.facts = facts_of(problem)
+        self.first_name = int(generator(seed, Role.TOKENS).integers(_NAMES))
 
     @cached_property
     def value_of(self) -> Int64[np.ndarray, " facts"]:
@@ -59,17 +50,12 @@ class Biographies:
         ids: Int64[np.ndarray, "people 8"] = values + np.cumsum(_COUNTS) - _COUNTS
         return ids.ravel()
 
-    @cached_property
-    def _first_name(self) -> int:
-        return int(generator(self.seed, Role.TOKENS).integers(_NAMES))
-
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1; 'each' asks for every fact in turn."""
         fact, _ = drawn_facts(self.seed, (self.vocab,), self.facts, 0, start, stop, split)
         # Multiplied by what has no divisor in common with it, no two indices meet modulo a number.
-        name = (self._first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
-        parts = (name // (_MIDDLE * _LAST), name // _LAST % _MIDDLE, name % _LAST)
-        ids = np.stack((*parts, fact % _QUESTIONS), axis=1) + _BEGIN
+        name = (self.first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
+        ids = np.stack((*np.unravel_index(name, _PARTS), fact % _QUESTIONS), axis=1) + _BEGIN
         return examples_without_mark(ids, self.value_of[fact], fact)
 
 
@@ -88,6 +74,6 @@ PART = Task(
     has_mark=False,
     labels=lambda problem: _VALUES,
     facts=lambda problem: _QUESTIONS * problem.vocab,
-    ids=lambda problem: _VALUES + _NAME_TOKENS + _QUESTIONS,
-    bits=lambda problem: math.log2(math.prod(ATTRIBUTES.values())) / _QUESTIONS,
+    ids=lambda problem: int(_BEGIN[-1]) + _QUESTIONS,
+    bits=lambda problem: float(np.log2(_COUNTS).mean()),
 )

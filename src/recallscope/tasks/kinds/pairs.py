@@ -35,13 +35,11 @@ class Pairs:
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1: sample i is fact i modulo their number."""
         check_range(start, stop, split)
-        first, count = start % self.facts, stop - start
-        beyond = first + count - self.facts  # samples that begin again with the first fact
-        parts = [self._pairs(first, min(first + count, self.facts))]
-        if beyond > 0:
-            parts.append(self._pairs(0, min(beyond, first)))
-        pairs = np.concatenate(parts)[np.arange(count) % self.facts]
-        fact = (first + np.arange(count)) % self.facts
+        first, count = start % self.facts, np.arange(stop - start)
+        until = first + len(count)
+        again = min(max(until - self.facts, 0), first)  # facts that come after the last one
+        pairs = np.concatenate([self._pairs(first, min(until, self.facts)), self._pairs(0, again)])
+        pairs, fact = pairs[count % self.facts], (first + count) % self.facts
         return examples_without_mark(pairs[:, :-1], pairs[:, -1], fact)
 
     def _pairs(self, start: int, stop: int) -> Int64[np.ndarray, "n L+1"]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
-from recallscope.tasks.kind import Task
+from recallscope.tasks.kind import Task, facts_of
 from recallscope.tasks.random import Role, below, generator
 
 _FIELDS = {
@@ -28,6 +29,13 @@ _FIELDS = {
 }
 
 
+def _begins(problem: Problem) -> list[int]:
+    """The first id of subjects, relations, noise and the end; those of answers come before."""
+    relations = problem["relations"]
+    counts = (relations * problem["answers"], problem.vocab, relations, problem["noise_tokens"])
+    return list(accumulate(counts))
+
+
 class Relations:
     """Samples of a problem at a seed: ids of answers first, then subjects, relations, noise, end.
 
@@ -35,37 +43,29 @@ class Relations:
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
-        self.relations, self.answers = problem["relations"], problem["answers"]
-        self.noise_tokens = problem["noise_tokens"]
-        self.facts = self.vocab * self.relations
+        self.problem, self.seed, self.facts = problem, seed, facts_of(problem)
 
     @cached_property
     def answer_of(self) -> Int64[np.ndarray, " facts"]:
         """The answer of each fact, out of those of its relation."""
-        random = generator(self.seed, Role.FACTS, self.vocab, self.relations, self.answers)
-        own = random.integers(self.answers, size=self.facts)
-        ids: Int64[np.ndarray, " facts"] = (
-            np.arange(self.facts) % self.relations * self.answers + own
-        )
+        relations, answers = self.problem["relations"], self.problem["answers"]
+        random = generator(self.seed, Role.FACTS, self.problem.vocab, relations, answers)
+        ids: Int64[np.ndarray, " facts"] = random.integers(answers, size=self.facts)
+        ids += np.arange(self.facts) % relations * answers
         return ids
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1; 'each' asks for every fact in turn."""
-        sizes = (self.vocab, self.length, self.relations, self.noise_tokens)
-        fact, random = drawn_facts(
-            self.seed, sizes, self.facts, self.length + 2, start, stop, split
-        )
-        subjects = self.relations * self.answers
-        relations = subjects + self.vocab
-        noise = relations + self.relations
-        end = noise + self.noise_tokens
-        ids = np.full((len(fact), self.length + 1), end)
-        ids[:, :-1] = noise + below(self.noise_tokens, random[:, 2:])
-        rows, place = np.arange(len(fact)), below(self.length, random[:, 0])
-        ids[rows, place] = subjects + fact // self.relations
-        other = below(self.length - 1, random[:, 1])  # of the places that are left
-        ids[rows, other + (other >= place)] = relations + fact % self.relations
+        length, among = self.problem.length, self.problem["relations"]
+        sizes = (self.problem.vocab, length, among, self.problem["noise_tokens"])
+        fact, random = drawn_facts(self.seed, sizes, self.facts, length + 2, start, stop, split)
+        subjects, relations, noise, end = _begins(self.problem)
+        ids = np.full((len(fact), length + 1), end)
+        ids[:, :-1] = noise + below(end - noise, random[:, 2:])
+        rows, place = np.arange(len(fact)), below(length, random[:, 0])
+        other = below(length - 1, random[:, 1])  # of the places that are left
+        ids[rows, place] = subjects + fact // among
+        ids[rows, other + (other >= place)] = relations + fact % among
         return examples_without_mark(ids, self.answer_of[fact], fact)
 
 
@@ -78,19 +78,13 @@ def _check(problem: Problem) -> None:
     check_table(problem)
 
 
-def _labels(problem: Problem) -> int:
-    return int(problem["relations"] * problem["answers"])
-
-
 PART = Task(
     make=Relations,
     fields=_FIELDS,
     check=_check,
     has_mark=False,
-    labels=_labels,
+    labels=lambda problem: _begins(problem)[0],
     facts=lambda problem: problem.vocab * problem["relations"],
-    ids=lambda problem: (
-        _labels(problem) + problem.vocab + problem["relations"] + problem["noise_tokens"] + 1
-    ),
+    ids=lambda problem: _begins(problem)[-1] + 1,
     bits=lambda problem: math.log2(problem["answers"]),
 )
