@@ -30,6 +30,7 @@ from .measurement.run_result import RunResult as RunResult
 from .measurement.scaling import Scaling as Scaling
 from .measurement.summary import summarise as summarise
 from .models.embeddings import Embeddings as Embeddings
+from .models.example_dataset import ExampleDataset as ExampleDataset
 from .models.family import Family as Family
 from .models.instance import Instance as Instance
 from .models.kind import Model as Model

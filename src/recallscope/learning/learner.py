@@ -13,6 +13,7 @@ import numpy as np
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
 from recallscope.parts.field import ADDED, Field
+from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.examples import Examples, examples_of
 
@@ -183,24 +184,25 @@ class Learnt:
 
 def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
     """How often the highest logit is the right one, on fresh samples."""
-    share = share_of_tests(
+    share = mean_of_tests(
         setup, lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label
     )
     return {"test_samples": setup.test_samples, "recall_accuracy": share}
 
 
-def share_of_tests(
+def mean_of_tests(
     setup: Setup,
-    right: Callable[[Tokens, Numbers, Numbers], Flags],
+    seen: Callable[[Tokens, Numbers, Numbers], Flags | Float[Tensor, " n"]],
     count: int | None = None,
     split: str = "test",
 ) -> float:
-    """The share of the fresh samples, or of others, for which something is right."""
+    """The mean of what is seen of the fresh samples, or of others; of what is right, how often."""
     import torch
 
-    found, block = 0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // setup.problem.vocab))
+    labels = find_part("task", setup.problem.task).labels(setup.problem)
+    found, block = 0.0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // labels))
     count = count or setup.test_samples
     with torch.no_grad():
         for rows in blocks(count, block):
-            found += int(right(*setup.samples(rows.start, rows.stop, split)).sum())
+            found += seen(*setup.samples(rows.start, rows.stop, split)).sum().item()
     return found / count

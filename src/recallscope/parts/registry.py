@@ -74,7 +74,7 @@ def names(kind: str) -> list[str]:
     """The names of all parts of a kind, ours first.
 
     >>> names("metric")[0]
-    'recall-at-k'
+    'bits-per-parameter'
     """
     return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,9 +13,29 @@ from recallscope.problem import whole_number
 from recallscope.tasks.recall import RecallTask, check_split
 
 Item = tuple[Tensor, Tensor, Tensor]
+T = TypeVar("T")
 
 
-class RecallDataset(Dataset[Item]):
+class FirstSamples(Dataset[T]):
+    """The first `samples` samples of a source, by index."""
+
+    def __init__(self, task: Any, samples: float, split: str = "train") -> None:
+        check_split(split)
+        self.task = task
+        self.samples = whole_number("samples", samples, 0)
+        self.split = split
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def _place(self, index: int) -> int:
+        """The number of a sample, of which those below 0 count from the end."""
+        if not -self.samples <= index < self.samples:
+            raise IndexError(f"index {index} is outside a data set of {self.samples} samples")
+        return index % self.samples
+
+
+class RecallDataset(FirstSamples[Item]):
     """The first `samples` samples of a task, by index: (tokens, position, label).
 
     Args:
@@ -33,18 +54,10 @@ class RecallDataset(Dataset[Item]):
     """
 
     def __init__(self, task: RecallTask, samples: int, split: str = "train") -> None:
-        check_split(split)
-        self.task = task
-        self.samples = whole_number("samples", samples, 0)
-        self.split = split
-
-    def __len__(self) -> int:
-        return self.samples
+        super().__init__(task, samples, split)
 
     def __getitem__(self, index: int) -> Item:
-        if not -self.samples <= index < self.samples:
-            raise IndexError(f"index {index} is outside a data set of {self.samples} samples")
-        index %= self.samples
+        index = self._place(index)
         tokens, position, label = self.task.draw(index, index + 1, self.split)
         return torch.from_numpy(tokens[0]), torch.tensor(position[0]), torch.tensor(label[0])
 

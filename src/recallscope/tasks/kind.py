@@ -13,6 +13,7 @@ from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
+    from recallscope.tasks.examples import Examples
     from recallscope.tasks.recall import Samples
 
 
@@ -35,11 +36,7 @@ FACTS = {
 
 
 class SampleSource(Protocol):
-    """Samples of one problem at one seed, each of them a pure function of its number.
-
-    A source without a mark has `examples` instead of `draw`, with the same arguments, and returns
-    `Examples`.
-    """
+    """Samples of one problem at one seed, each of them a pure function of its number."""
 
     def draw(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1: tokens (n×L), the marked position and the label of each.
@@ -47,6 +44,13 @@ class SampleSource(Protocol):
         Tokens and labels are whole numbers below `vocab`. The split 'test' shares no sample with
         'train'; 'each', where a source has it, asks for every fact in turn.
         """
+
+
+class ExampleSource(Protocol):
+    """The same of a task without a mark."""
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1, with the splits of `SampleSource.draw`."""
 
 
 class _Renamed:
@@ -98,7 +102,7 @@ class Task(_Renamed):
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
-    make: Callable[[Problem, int], SampleSource]
+    make: Callable[[Problem, int], SampleSource | ExampleSource]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False

@@ -34,6 +34,7 @@ class Role(IntEnum):
     ORDER = 9
     START = 10
     NOISE = 11
+    FACTS = 12
 
 
 def generator(

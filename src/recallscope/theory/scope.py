@@ -35,6 +35,7 @@ def exposures(problem: Problem) -> str:
     >>> exposures(Problem(vocab=512, samples=8192, dim=64, length=32))
     '512 facts, each seen 16 times on average'
     """
-    per_fact = problem.samples / problem.vocab
+    facts = find_part("task", problem.task).facts(problem)
+    per_fact = problem.samples / facts
     times = "without end" if math.isinf(per_fact) else f"{per_fact:.4g} times on average"
-    return f"{problem.vocab} facts, each seen {times}"
+    return f"{facts} facts, each seen {times}"

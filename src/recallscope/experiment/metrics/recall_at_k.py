@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
-from recallscope.learning.learner import share_of_tests
+from recallscope.learning.learner import mean_of_tests
 from recallscope.parts.field import Field
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _measure(setup: Setup, logits: Logits) -> float:
         top = logits(tokens, position).topk(best, dim=1).indices
         return (top == label[:, None]).any(dim=1)
 
-    return share_of_tests(setup, right)
+    return mean_of_tests(setup, right)
 
 
 PART = Metric(measure=_measure, fields={"k": Field(default=5, low=1, help="How many labels.")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
-from recallscope.learning.learner import share_of_tests
+from recallscope.learning.learner import mean_of_tests
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _measure(setup: Setup, logits: Logits) -> float:
-    return share_of_tests(
+    return mean_of_tests(
         setup,
         lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label,
         count=facts_of(setup.problem),

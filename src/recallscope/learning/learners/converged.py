@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
+from recallscope.learning.training.options import check_mark
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
@@ -27,6 +28,7 @@ def _check(problem: Problem) -> None:
         raise ProblemError(
             f"the learner converged is for the model transformer, not for {problem.model}"
         )
+    check_mark(problem)
     if problem.regime != "limit":
         raise ProblemError("the learner converged takes no steps; leave regime, eta and gamma out")
     if math.isinf(problem.samples) and problem["attention"] != "mark":

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
-from recallscope.learning.learner import Outcome, Setup, share_of_tests, tested
+from recallscope.learning.learner import Outcome, Setup, mean_of_tests, tested
 from recallscope.learning.training.batches import Batches
 from recallscope.learning.training.checkpoint import resume, save
 from recallscope.learning.training.ended import Ended
@@ -91,7 +91,7 @@ class _Run:
         logits, module, attended = self.kept
         numbers = tested(self.setup, logits)
         if attended is not None:
-            numbers["lock_accuracy"] = share_of_tests(
+            numbers["lock_accuracy"] = mean_of_tests(
                 self.setup,
                 lambda tokens, position, label: attended(tokens, position) == position,
             )

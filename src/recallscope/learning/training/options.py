@@ -89,13 +89,8 @@ def check(problem: Problem) -> None:
             f"the learner {problem.learner} is given samples one by one and needs a number of them,"
             " not inf; give samples, and fresh=true for new ones at every step"
         )
-    model = find_part("model", problem.model)
-    if not model.reads_ids and not find_part("task", problem.task).has_mark:
-        raise ProblemError(
-            f"the model {problem.model} reads a marked position, which the task {problem.task} "
-            "does not have; choose a model that reads ids"
-        )
-    if not model.batched:
+    check_mark(problem)
+    if not find_part("model", problem.model).batched:
         for name in ("start", "learn_embeddings", "learn_mlp", "saturation"):
             if getattr(problem, name):
                 raise ProblemError(f"{name} is for the model transformer, not for {problem.model}")
@@ -110,6 +105,16 @@ def check(problem: Problem) -> None:
         raise ProblemError(
             "saturation is for the limit regime; in the literal regime eta and gamma say how large "
             "the first steps are"
+        )
+
+
+def check_mark(problem: Problem) -> None:
+    """Raise if a model reads a marked position where there is none."""
+    reads_ids = find_part("model", problem.model).reads_ids
+    if not reads_ids and not find_part("task", problem.task).has_mark:
+        raise ProblemError(
+            f"the model {problem.model} reads a marked position, which the task {problem.task} "
+            "does not have; choose a model that reads ids"
         )
 
 

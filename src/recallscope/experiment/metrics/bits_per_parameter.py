@@ -1,0 +1,42 @@
+"""Bits that a model knows of the answers, for each parameter that was trained.
+
+It is facts · max(0, bits of an answer − loss) / parameters, where the loss is the mean cross
+entropy in bits over a test of every fact. Of biographies this is the second term of what Allen-Zhu
+and Li count, N log2(S0/e^p2): names are given, not generated, so what they take is no part of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from recallscope.experiment.metric import Metric
+from recallscope.learning.learner import mean_of_tests
+from recallscope.parts.naming import find_part
+from recallscope.tasks.kind import facts_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recallscope.learning.learner import Learnt, Setup
+
+
+def _measure(setup: Setup, logits: Learnt) -> float:
+    from torch.nn import functional
+
+    from recallscope.learning.training.probe import parameters_of
+
+    def losses(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
+        found = logits(tokens, position).double()
+        return functional.cross_entropy(found, label, reduction="none") / math.log(2)
+
+    problem = setup.problem
+    facts = facts_of(problem)
+    bits: float = find_part("task", problem.task).bits(problem)
+    known = facts * max(0.0, bits - mean_of_tests(setup, losses, count=facts, split="each"))
+    weights = [] if logits.module is None else logits.module.parameters()
+    trained = sum(each.numel() for each in weights if each.requires_grad)
+    return known / (trained or parameters_of(problem, setup.dtype).trained)
+
+
+PART = Metric(measure=_measure)

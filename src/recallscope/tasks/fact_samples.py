@@ -1,0 +1,54 @@
+"""What tasks of facts without a mark share: which fact each sample asks for, and its answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recallscope.common.shapes import Int64, UInt64
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.tasks.examples import Examples
+from recallscope.tasks.kind import facts_of
+from recallscope.tasks.random import below, words
+from recallscope.tasks.recall import SPLITS, check_split
+
+_LARGEST_TABLE = 10**7
+
+
+def check_range(start: int, stop: int, split: str) -> None:
+    """Raise unless there are such samples."""
+    check_split(split)
+    whole_number("stop", stop, whole_number("start", start, 0, LARGEST_SEED), LARGEST_SEED)
+
+
+def check_table(problem: Problem) -> None:
+    """Raise for more facts than a table of their answers may have."""
+    if (facts := facts_of(problem)) > _LARGEST_TABLE:
+        raise ProblemError(
+            f"the task {problem.task} keeps the answer of each fact and has at most "
+            f"{_LARGEST_TABLE:,} of them, not {facts:,}; choose a smaller vocab"
+        )
+
+
+def drawn_facts(
+    seed: int, sizes: tuple[int, ...], facts: int, more: int, start: int, stop: int, split: str
+) -> tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, "n more"]]:
+    """The facts of samples start…stop−1, uniform or in turn, and `more` random words for each.
+
+    >>> drawn_facts(0, (64,), 3, 2, 0, 4, "each")[0].tolist()
+    [0, 1, 2, 0]
+    """
+    check_range(start, stop, split)
+    width = more + 1
+    random = words(seed, SPLITS[split], *sizes, start=start * width, stop=stop * width)
+    random = random.reshape(stop - start, width)
+    in_turn = split == "each"
+    fact = np.arange(start, stop) % facts if in_turn else below(facts, random[:, 0])
+    return fact, random[:, 1:]
+
+
+def examples_without_mark(
+    ids: Int64[np.ndarray, "n T"], answer: Int64[np.ndarray, " n"], fact: Int64[np.ndarray, " n"]
+) -> Examples:
+    """Examples of facts that are seen equally often."""
+    classes = np.zeros_like(fact)
+    return Examples(input_ids=ids, answer=answer, fact=fact, frequency_class=classes)

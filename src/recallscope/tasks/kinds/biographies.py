@@ -1,0 +1,79 @@
+"""Biographies: people with names of three tokens, and eight attributes to be recalled of each.
+
+These are the people of Allen-Zhu and Li (bioS, arXiv 2404.05405), with as many names and values:
+47.6 bits for a person. Ours differs in that there are no sentences: a sequence is a name and a
+question, a value is one token, and values are independent of each other. Names are distinct, and
+each part of them is about equally frequent.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from recallscope.common.shapes import Int64
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.examples import Examples
+from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
+from recallscope.tasks.kind import Task, facts_of
+from recallscope.tasks.random import Role, generator
+
+_COUNTS = np.array([12, 28, 200, 200, 300, 100, 263, 2])
+"""Values of birth month, day, year and city, university, major, employer and gender."""
+_QUESTIONS, _VALUES = len(_COUNTS), int(_COUNTS.sum())
+_PARTS = (400, 400, 1000)
+"""First, middle and last names."""
+_NAMES = math.prod(_PARTS)
+_BEGIN = np.cumsum([_VALUES, *_PARTS])
+"""The first id of each place: three parts of a name, and the question."""
+_STRIDE = 98_885_439  # has no divisor in common with the number of names
+
+
+class Biographies:
+    """Samples of a problem at a seed: ids of values first, then parts of names, then questions.
+
+    Fact number `person * 8 + attribute` is the value of a person's attribute.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.seed, self.vocab = seed, problem.vocab
+        self.facts = facts_of(problem)
+        self.first_name = int(generator(seed, Role.TOKENS).integers(_NAMES))
+
+    @cached_property
+    def value_of(self) -> Int64[np.ndarray, " facts"]:
+        """The value of each fact, as an id."""
+        random = generator(self.seed, Role.FACTS, self.vocab)
+        values = random.integers(_COUNTS, size=(self.vocab, _QUESTIONS))
+        ids: Int64[np.ndarray, "people 8"] = values + np.cumsum(_COUNTS) - _COUNTS
+        return ids.ravel()
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1; 'each' asks for every fact in turn."""
+        fact, _ = drawn_facts(self.seed, (self.vocab,), self.facts, 0, start, stop, split)
+        # Multiplied by what has no divisor in common with it, no two indices meet modulo a number.
+        name = (self.first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
+        ids = np.stack((*np.unravel_index(name, _PARTS), fact % _QUESTIONS), axis=1) + _BEGIN
+        return examples_without_mark(ids, self.value_of[fact], fact)
+
+
+def _check(problem: Problem) -> None:
+    if problem.length != len(_BEGIN):
+        raise ProblemError(
+            "the task biographies has a name of three tokens and a question in each sequence, but "
+            f"length is {problem.length}; give length={len(_BEGIN)}"
+        )
+    check_table(problem)
+
+
+PART = Task(
+    make=Biographies,
+    check=_check,
+    has_mark=False,
+    labels=lambda problem: _VALUES,
+    facts=lambda problem: _QUESTIONS * problem.vocab,
+    ids=lambda problem: int(_BEGIN[-1]) + _QUESTIONS,
+    bits=lambda problem: float(np.log2(_COUNTS).mean()),
+)

@@ -1,0 +1,68 @@
+"""Random sequences, each with a random label: pairs to be stored, and nothing else to be learnt.
+
+This is the setting of Song and Ye: a fact is a whole sequence, not one token. Sequences are drawn
+one by one and may coincide, with different labels. At most a hundredth as many facts as there are
+sequences are allowed, so at most about 1 % of facts have the sequence of another. Ours differs in
+that labels are tokens of the same vocabulary, and in that tests ask for the same facts in turn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from recallscope.common.shapes import Int64
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.examples import Examples
+from recallscope.tasks.fact_samples import check_range, examples_without_mark
+from recallscope.tasks.kind import FACTS, Task, facts_of
+from recallscope.tasks.random import Role, below, words
+
+_SEQUENCES_PER_FACT = 100
+
+
+class Pairs:
+    """The facts one after another, over and over, the same to train on and to test.
+
+    Fact i is a pure function of (seed, vocab, length, i); no table of all facts is kept.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
+        self.facts = facts_of(problem)
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1: sample i is fact i modulo their number."""
+        check_range(start, stop, split)
+        first, count = start % self.facts, np.arange(stop - start)
+        until = first + len(count)
+        again = min(max(until - self.facts, 0), first)  # facts that come after the last one
+        pairs = np.concatenate([self._pairs(first, min(until, self.facts)), self._pairs(0, again)])
+        pairs, fact = pairs[count % self.facts], (first + count) % self.facts
+        return examples_without_mark(pairs[:, :-1], pairs[:, -1], fact)
+
+    def _pairs(self, start: int, stop: int) -> Int64[np.ndarray, "n L+1"]:
+        """The sequences of facts start…stop−1, and in the last column their labels."""
+        sizes, width = (self.vocab, self.length), self.length + 1
+        random = words(self.seed, Role.FACTS, *sizes, start=start * width, stop=stop * width)
+        return below(self.vocab, random).reshape(stop - start, width)
+
+
+def _check(problem: Problem) -> None:
+    facts = facts_of(problem)
+    if math.log(_SEQUENCES_PER_FACT * facts) > problem.length * math.log(problem.vocab) + 1e-9:
+        raise ProblemError(
+            f"the task pairs draws sequences at random: {facts:,} facts of {problem.length} out of "
+            f"{problem.vocab:,} tokens would often coincide; raise length, or choose fewer facts"
+        )
+
+
+PART = Task(
+    make=Pairs,
+    fields=FACTS,
+    check=_check,
+    in_turn=True,
+    has_mark=False,
+    ids=lambda problem: problem.vocab,
+)

@@ -1,0 +1,90 @@
+"""Subjects and relations: a subject's answer to each relation, among tokens that say nothing.
+
+This is the factual recall of Nichani, Lee and Bietti (arXiv 2412.06538). A sequence has a subject
+and a relation at random places, noise elsewhere, and an end; no two relations share an answer. Ours
+differs in that all relations have equally many answers, drawn uniformly, and in that every fact is
+equally frequent.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from recallscope.common.shapes import Int64
+from recallscope.parts.field import Field
+from recallscope.problem import Problem, ProblemError
+from recallscope.tasks.examples import Examples
+from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
+from recallscope.tasks.kind import Task, facts_of
+from recallscope.tasks.random import Role, below, generator
+
+_FIELDS = {
+    "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
+    "answers": Field(default=8, low=2, help="How many answers each relation has."),
+    "noise_tokens": Field(default=64, low=1, help="How many tokens there are that say nothing."),
+}
+
+
+def _begins(problem: Problem) -> list[int]:
+    """The first id of subjects, relations, noise and the end; those of answers come before."""
+    relations = problem["relations"]
+    counts = (relations * problem["answers"], problem.vocab, relations, problem["noise_tokens"])
+    return list(accumulate(counts))
+
+
+class Relations:
+    """Samples of a problem at a seed: ids of answers first, then subjects, relations, noise, end.
+
+    Fact number `subject * relations + relation` is what a subject and a relation have as answer.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.problem, self.seed, self.facts = problem, seed, facts_of(problem)
+
+    @cached_property
+    def answer_of(self) -> Int64[np.ndarray, " facts"]:
+        """The answer of each fact, out of those of its relation."""
+        relations, answers = self.problem["relations"], self.problem["answers"]
+        random = generator(self.seed, Role.FACTS, self.problem.vocab, relations, answers)
+        ids: Int64[np.ndarray, " facts"] = random.integers(answers, size=self.facts)
+        ids += np.arange(self.facts) % relations * answers
+        return ids
+
+    def examples(self, start: int, stop: int, split: str = "train") -> Examples:
+        """Examples start…stop−1; 'each' asks for every fact in turn."""
+        length, among = self.problem.length, self.problem["relations"]
+        sizes = (self.problem.vocab, length, among, self.problem["noise_tokens"])
+        fact, random = drawn_facts(self.seed, sizes, self.facts, length + 2, start, stop, split)
+        subjects, relations, noise, end = _begins(self.problem)
+        ids = np.full((len(fact), length + 1), end)
+        ids[:, :-1] = noise + below(end - noise, random[:, 2:])
+        rows, place = np.arange(len(fact)), below(length, random[:, 0])
+        other = below(length - 1, random[:, 1])  # of the places that are left
+        ids[rows, place] = subjects + fact // among
+        ids[rows, other + (other >= place)] = relations + fact % among
+        return examples_without_mark(ids, self.answer_of[fact], fact)
+
+
+def _check(problem: Problem) -> None:
+    if problem.length < 2:
+        raise ProblemError(
+            "the task relations has a subject and a relation in each sequence, but length is "
+            f"{problem.length}; give length=2 or more"
+        )
+    check_table(problem)
+
+
+PART = Task(
+    make=Relations,
+    fields=_FIELDS,
+    check=_check,
+    has_mark=False,
+    labels=lambda problem: _begins(problem)[0],
+    facts=lambda problem: problem.vocab * problem["relations"],
+    ids=lambda problem: _begins(problem)[-1] + 1,
+    bits=lambda problem: math.log2(problem["answers"]),
+)
