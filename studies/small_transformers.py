@@ -5,8 +5,8 @@
     python studies/small_transformers.py fit           # prints the constants of the law and errors
 
 Eleven sizes of `gpt`, all parameters trained from scratch by AdamW with a cosine schedule, on the
-tasks `pairs` and `relations`. The number of facts is chosen for a load: bits of all answers for each
-trained parameter. One training for each load and number of exposures.
+tasks `pairs` and `relations`. The number of facts is chosen for a load: bits of all answers for
+each trained parameter. One training for each load and number of exposures.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-
-import numpy as np
-from scipy.optimize import least_squares
 
 import recallscope
 from recallscope import Problem, Store
@@ -29,7 +26,7 @@ SIZES = {
     "relations": [(8, 1), (12, 1), (16, 1), (12, 2), (16, 2)],
 }
 LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
-EXPOSURES = {10: 1e9, 30: 1e9, 100: 1e9, 300: 12_000, 1000: 4000}
+EXPOSURES = {10: 1e9, 30: 1e9, 100: 1e9, 300: 9000, 1000: 2000}
 """How often each fact is seen, and the most parameters that it is run for."""
 BITS = {"pairs": 6.0, "relations": 3.0}
 BATCH = 256
@@ -54,11 +51,13 @@ def cells() -> list[tuple[Problem, int]]:
     for task, bits in BITS.items():
         for dim, layers in SIZES[task]:
             for load in LOADS:
-                facts = 100
-                for _ in range(50):  # a subject of `relations` brings parameters of its own
-                    trained = parameters_of(problem(task, dim, layers, facts)).trained
-                    facts = round(0.5 * facts + 0.5 * load * trained / bits)
+                # A subject of `relations` brings parameters of its own: so many for each fact.
+                few, more = (problem(task, dim, layers, count) for count in (320, 640))
+                first, second = (parameters_of(each).trained for each in (few, more))
+                each = (second - first) / 320
+                facts = round(load * (first - 320 * each) / (bits - load * each))
                 asked = problem(task, dim, layers, facts)
+                trained = parameters_of(asked).trained
                 found += [
                     _trained(asked, seen) for seen, most in EXPOSURES.items() if trained <= most
                 ]
@@ -87,7 +86,7 @@ def report(store: str) -> None:
                 "facts": facts,
                 "bits": bits,
                 "exposures": round(asked["steps"] * asked["batch"] / facts),
-                "recall": f"{record.metric('recall_per_fact'):.4f}",
+                "recall": f"{record.metric('recall-per-fact'):.4f}",
             }
         )
     rows.sort(
@@ -101,7 +100,6 @@ def report(store: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
-        print(len(cells()), "trainings")
         recallscope.sweep(cells(), sys.argv[2], executor="processes", workers=2)
     elif sys.argv[1] == "report":
         report(sys.argv[2])

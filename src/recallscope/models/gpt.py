@@ -116,6 +116,8 @@ class GPT(nn.Module):
 
     def _start(self, setup: Setup) -> None:
         """First weights: of standard deviation 1/√(inputs), smaller where many are added up."""
+        if self.embed.weight.is_meta:  # to be counted
+            return
         deep = (2 * len(self.layers)) ** -0.5
         instance = setup.instance
         with torch.no_grad():
@@ -125,7 +127,7 @@ class GPT(nn.Module):
                     each.normal_(std=scale * each.shape[1] ** -0.5)
                 elif not name.endswith("weight"):
                     each.zero_()
-            if self.trigger is None or self.embed.weight.is_meta:
+            if self.trigger is None:
                 return
             tokens = instance.tokens
             self.embed.weight[: len(tokens)] = tokens
