@@ -143,13 +143,16 @@ def test_a_training_goes_on_from_a_folder(tmp_path):
         folder = tmp_path / problem.model
         outcome = learner.learn(Setup(problem=problem, seed=1, dtype="float32"))
         outcome.module.model.save_pretrained(folder)
-        again = Setup(problem=problem.replace(checkpoint=str(folder)), seed=1, dtype="float32")
+        whole = {"config": ""} if problem.model == "huggingface" else {}
+        from_folder = problem.replace(checkpoint=str(folder), **whole)
+        assert parameters_of(from_folder) == parameters_of(problem)
+        again = Setup(problem=from_folder, seed=1, dtype="float32")
         tokens, position, _ = again.samples(0, 20, "test")
         with torch.no_grad():
             before = outcome.module.eval()(tokens, position)
             after = again.model().eval()(tokens, position)
         assert torch.equal(before, after)
-        record = run(problem.replace(checkpoint=str(folder), rank=2, steps=2), seed=1)
+        record = run(from_folder.replace(rank=2, steps=2), seed=1)
         assert record.problem["checkpoint"].startswith("folder:")
 
 
@@ -157,6 +160,11 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path):
     Setup(problem=GPT, seed=0).model().model.save_pretrained(tmp_path)
     wider = GPT.replace(dim=32, checkpoint=str(tmp_path))
     assert "does not fit" in _reason(wider)
+    Setup(problem=STOCK, seed=0).model().model.save_pretrained(tmp_path)
+    with pytest.raises(ProblemError, match="n_embd=8, but dim is 16"):
+        STOCK.replace(dim=16, config="", checkpoint=str(tmp_path))
+    with pytest.raises(ProblemError, match="or a checkpoint, which has one"):
+        STOCK.replace(checkpoint=str(tmp_path))
 
 
 HARD = {"rank": 2, "bf16": True, "learning_rate": 0.01}

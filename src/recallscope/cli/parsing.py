@@ -63,6 +63,8 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         declared[name] = text
     for name in TRAINING:
         if value := options.get(name):
+            if name in declared:
+                raise ProblemError(f"{name} is given twice; leave out --field {name}=…")
             declared[name] = "true" if value is True else value
     return fields, declared
 

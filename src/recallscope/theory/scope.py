@@ -16,16 +16,15 @@ def scope(problem: Problem) -> str:
     >>> scope(Problem(vocab=512, samples=8192, dim=64, length=32, learner="adam"))
     'One attention layer, frozen embeddings, learnt by adam.'
     """
-    model = "one attention layer"
-    if problem.width is not None:
-        model += f" and a frozen random MLP of width {problem.width}"
+    embeddings = "learned" if getattr(problem, "learn_embeddings", False) else "frozen"
+    hidden = "" if problem.width is None else f" and a frozen random MLP of width {problem.width}"
+    model = f"one attention layer{hidden}, {embeddings} embeddings"
     if not find_part("model", problem.model).closed_form:
         model = f"the model {problem.model}"
     steps = "three gradient steps on one batch: not a model that is trained to the end"
     if not find_part("learner", problem.learner).closed_form:
         steps = f"learnt by {problem.learner}"
-    embeddings = "learned" if getattr(problem, "learn_embeddings", False) else "frozen"
-    said = f"{model}, {embeddings} embeddings, {steps}"
+    said = f"{model}, {steps}"
     return f"{said[0].upper()}{said[1:]}."
 
 

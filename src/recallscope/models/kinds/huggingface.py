@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,28 +43,50 @@ def _build(setup: Setup) -> nn.Module:
 
     from recallscope.models.lora import with_low_rank
 
-    with missing_explained():
-        from transformers import AutoModelForCausalLM
     problem = setup.problem
-    config, dtype = _config(problem), getattr(torch, setup.dtype)
-    meta = torch.get_default_device().type == "meta"
-    if problem["checkpoint"] and not meta:
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            text_of(problem["checkpoint"]),
-            dtype=dtype,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-        )
-        if model.get_input_embeddings().num_embeddings < config.vocab_size:
-            model.resize_token_embeddings(config.vocab_size, mean_resizing=False)
-    else:
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False)
+    load = bool(problem["checkpoint"]) and torch.get_default_device().type != "meta"
+    with _quiet():
+        model = _stock(problem, getattr(torch, setup.dtype), load)
     reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
     trained = with_low_rank(model, problem, "all-linear")
     if reads_last:  # the others are for nobody
         trained.register_forward_pre_hook(_last_alone, with_kwargs=True)
     return trained
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without bars and warnings of transformers, about ids that no task here has."""
+    with missing_explained():
+        from transformers.utils import logging
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _stock(problem: Problem, dtype: Any, load: bool) -> Any:
+    """The model of a configuration, or of a folder, with ids for the task."""
+    from transformers import AutoModelForCausalLM
+
+    config = _config(problem)
+    if not load:
+        return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False)
+    model: Any = AutoModelForCausalLM.from_pretrained(
+        text_of(problem["checkpoint"]),
+        dtype=dtype,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+    )
+    if model.get_input_embeddings().num_embeddings < config.vocab_size:
+        model.resize_token_embeddings(config.vocab_size, mean_resizing=False)
+    return model
 
 
 def _last_alone(_: nn.Module, given: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -73,16 +97,18 @@ def _config(problem: Problem) -> Any:
     """The configuration of transformers that a problem has, its vocabulary as the task needs it."""
     from transformers import CONFIG_MAPPING
 
-    given = _given(problem)
-    assert given is not None
+    text_of(problem["config"] or problem["checkpoint"])  # or why it is not known here
+    given = _given(problem) or {}
     kind = given.pop("model_type")
     if kind not in CONFIG_MAPPING:
         raise ProblemError(f"transformers has no model_type {kind!r:.60}")
     made: Any = CONFIG_MAPPING[kind]
     rest = {name: value for name, value in given.items() if not name.endswith("_token_id")}
-    for name in ("vocab_size", *_HIDDEN):
+    for name in ("vocab_size", "use_cache", *_HIDDEN):
         rest.pop(name, None)
     ids = find_part("task", problem.task).ids(problem)
+    if problem["checkpoint"]:
+        ids = max(ids, given.get("vocab_size", 0))
     tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
     try:
         config = made(**rest, **tokens, vocab_size=ids, hidden_size=problem.dim, use_cache=False)
@@ -112,10 +138,10 @@ def _check(problem: Problem) -> None:
     language_model.check(problem)
     if problem.width is not None:
         raise ProblemError("the width of an MLP is in the configuration; leave width out")
-    if not problem["config"] and not problem["checkpoint"]:
+    if bool(problem["config"]) == bool(problem["checkpoint"]):
         raise ProblemError(
             'the model huggingface needs a config, as in config=\'{"model_type": "gpt2"}\' or '
-            "config=gpt2.json, or a checkpoint"
+            "config=gpt2.json, or a checkpoint, which has one"
         )
     given = _given(problem)
     if given is None:
