@@ -51,6 +51,8 @@ class LawAnswer:
 def ask(inputs: Inputs) -> list[LawAnswer]:
     """The answers of the best law of each kind, the first of which counts; none if no law applies.
 
+    One that was tested at such sizes comes before others.
+
     Of published laws the first answers, with the span of all as its interval.
     """
     question = inputs.question()
@@ -75,7 +77,7 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
                 capacity=capacity,
             )
         )
-    return answers
+    return sorted(answers, key=lambda each: each.extrapolated)  # those tested at such sizes first
 
 
 def largest_tested() -> float:
