@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -156,24 +156,3 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
             )
         )
     return effects
-
-
-CLAIM = Claim(
-    name="directions",
-    title="N, d and m help; V and L hurt",
-    statement="More samples N, more dimensions d and a wider MLP m raise recall; more facts V and "
-    "longer sequences L lower it.",
-    support="Over a full factorial design, one step up of N, d or m raises recall on average, and "
-    "one step up of V or L lowers it, for attention alone and with an MLP.",
-    contradict="An average change on the wrong side of zero for any of them.",
-    background="The direction of each effect is the least that a theory of capacity must get "
-    "right. Every size is changed at every combination of the others, so that no effect hides "
-    "behind another.",
-    sweeps=("factorial", "factorial-mlp"),
-    analyse=analyse,
-    source="Public reading notes on the paper (not by its authors).",
-    attack="An average over a design of one's own choosing can be made to have any sign. Where do "
-    "single steps go the other way?",
-    plain="more data, more dimensions and a wider MLP help a model to remember; more facts and "
-    "longer texts make it harder.",
-)

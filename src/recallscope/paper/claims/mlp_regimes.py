@@ -8,7 +8,7 @@ from typing import Any
 
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
 from recallscope.paper.limits import TARGET, border, limited, share_right
@@ -227,31 +227,3 @@ def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
     here = [problem for problem in changes if problem.samples == samples]
     points = [(problem.width or 0, changes[problem]) for problem in here]
     return measured_series(f"N = {samples:,.0f}", points)
-
-
-CLAIM = Claim(
-    name="mlp-regimes",
-    title="With an MLP: three noises, and it can hurt",
-    statement="When a random MLP follows attention, what is needed depends on which noise "
-    "dominates: mean bias, gradient noise or MLP noise. Where MLP noise does, the requirement is "
-    "on the product m·d. An MLP does not always help.",
-    support="For each of the three there is a problem in which it makes up more than half of the "
-    "three, measured on its own; the width that MLP noise asks for goes as 1/d to within half a "
-    "power; and adding the widest MLP lowers recall at the smallest batch and raises it at the "
-    "largest. Where closed forms say that MLP noise, mean bias or distractors limit recall, taking "
-    "that one away helps most in more than half of the problems.",
-    contradict="A noise that does not lead where it should, a power of d outside −1.5 to −0.5, or "
-    "an MLP that does not hurt at the smallest batch or not help at the largest.",
-    background="A random MLP makes features that overlap less, but it adds a mean common to all "
-    "tokens (mean bias) and the randomness of its own weights (MLP noise) to the noise of a finite "
-    "batch (gradient noise). By our derivation a ReLU, whose mean is not zero, has more mean "
-    "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
-    sweeps=("width", "noises", "without-mlp", "with-mlp", "mlp-plane", "mlp-limits"),
-    analyse=analyse,
-    source="Public reading notes on the paper (the three noises and the regimes); a public review "
-    "(that an MLP makes the condition harder to meet).",
-    attack="One problem for each noise is an example, not a regime; and a power that changes along "
-    "its own axis is no power. Where are the borders?",
-    plain="an added random layer may help or hurt: with little data it brings more noise than it "
-    "takes away.",
-)

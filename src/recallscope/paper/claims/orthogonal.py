@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import average, factor, minus, shown
 from recallscope.paper.predictions import judged
@@ -88,27 +88,3 @@ def _same_sizes(search: CriticalSearch, among: Sequence[CriticalSearch]) -> Crit
     """The search with the same dimension and length."""
     sizes = (search.problem.dim, search.problem.length)
     return next(each for each in among if (each.problem.dim, each.problem.length) == sizes)
-
-
-CLAIM = Claim(
-    name="orthogonal",
-    title="Orthogonal embeddings mislead",
-    statement="With orthogonal embeddings the sizes separate: the batch needed depends on neither "
-    "dimension nor length. Taken over to fewer dimensions than tokens, this promises a capacity "
-    "that random embeddings do not have.",
-    source="Public reading notes on the paper (not by its authors).",
-    support="Orthogonal: powers of d and L in N* within 0.1 of zero. Random, at d < V: powers "
-    "beyond a quarter. Random over orthogonal at equal d > V: 1.15 to 1.6 times the samples, as "
-    "closed forms say; and random at d < V at least 1.25 times those at d > V.",
-    contradict="A power or a factor outside of its range.",
-    attack="A comparison of d < V with d > V mixes what the dimension costs with what randomness "
-    "costs. What is left at equal dimensions?",
-    background="Much theory of associative memory assumes orthogonal embeddings, which need more "
-    "dimensions than tokens. Real models have far fewer, so their embeddings overlap.",
-    sweeps=("random-long", "random-wide", "orthogonal"),
-    analyse=analyse,
-    plain="models in which no two tokens overlap look better than real ones are, so a rule made "
-    "for them promises too much.",
-    caveat="Orthogonal embeddings need d ≥ V + 1, so that at d < V there is nothing to compare "
-    "random ones with: what the dimension costs is measured on random ones alone.",
-)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, average, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
@@ -131,26 +131,3 @@ def _cost_of_few_dimensions(searches: Sequence[CriticalSearch]) -> Interval:
         log_size(end(searches, key=lambda search: search.problem.dim)) for end in (min, max)
     )
     return factor(minus(few, many))
-
-
-CLAIM = Claim(
-    name="trade-off",
-    title="Fewer dimensions: more facts per parameter, more samples",
-    statement="Superposition lets smaller embeddings store more facts for each parameter, but "
-    "learning the same facts then takes more samples: capacity is traded for learnability.",
-    source="Public reading notes on the paper (not by its authors); that the gain is one over a "
-    "logarithm is ours.",
-    support="V ln V is in proportion to d² at one half, with a constant of 0.52 to 0.64. Facts per "
-    "parameter, from the population (N = ∞), fall as d grows; and for the same "
-    "facts the smallest dimension of the grid needs more samples than the largest.",
-    contradict="Another power or constant; facts per parameter that grow with d, or no more "
-    "samples needed at small d.",
-    background="The value matrix has d² numbers. Packing V > d facts into them means that facts "
-    "overlap; how densely they can be packed is the capacity, and how much data it takes to get "
-    "there is the learnability.",
-    sweeps=("capacity-population", "random-short", "random-long"),
-    analyse=analyse,
-    attack="Facts per parameter that fall as 1/ln V are no superposition gain worth the name. How "
-    "large is it?",
-    plain="a smaller model packs facts more tightly, and pays for it with more training examples.",
-)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, count_shown, factor, minus, moved, shown
 from recallscope.paper.predictions import judged
@@ -92,24 +92,3 @@ def _over_prediction(search: CriticalSearch, log_observed: Interval) -> Interval
     if search.theory is None:
         return UNKNOWN
     return factor(moved(log_observed, -math.log(search.theory)))
-
-
-CLAIM = Claim(
-    name="two-by-two",
-    title="Four corners: small or large d, short or long L",
-    statement="Which batch is needed depends on the corner of the plane of dimension and length: "
-    "few dimensions and long sequences are the costly one, many dimensions and long sequences come "
-    "next, short sequences are cheap; and theory says how costly each is.",
-    source="Public reading notes on the paper (a table without numbers); what theory says is ours.",
-    support="In each of the four corners the observed critical sample size lies within a factor "
-    "1.25 of the one our closed forms predict; and they come in the order stated.",
-    attack="Any theory with the right signs orders four corners. What of the sizes in between, "
-    "and of the choice of corners?",
-    contradict="A corner that is off by more than this factor, or an order that is reversed.",
-    background="The prediction is made from our own derivation, in which no constant is fitted. "
-    "The searches know nothing of it.",
-    sweeps=("corners", "random-short", "random-long"),
-    analyse=analyse,
-    plain="a small model that reads long texts needs by far the most data, and theory says "
-    "beforehand how much each kind of model needs.",
-)
