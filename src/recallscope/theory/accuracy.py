@@ -126,8 +126,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
     array([[2.85, 3.2 , 3.67]])
     """
     tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])
-    quantiles: Float[np.ndarray, "*n levels"] = -ndtri(tail)
-    return quantiles
+    return -ndtri(tail)
 
 
 def on_sphere(normal: Array, dim: Array) -> Array:
