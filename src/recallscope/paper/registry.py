@@ -59,4 +59,9 @@ def finding(claim: Claim, evidence: Evidence) -> Finding | None:
         found = claim.analyse(evidence)
     except NotMeasuredError:
         return None
-    return replace(found, lost=evidence.lost(claim.sweeps), untestable=claim.untestable)
+    return replace(
+        found,
+        practice=found.practice or claim.practice,
+        lost=evidence.lost(claim.sweeps),
+        untestable=claim.untestable,
+    )

@@ -81,8 +81,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"the others, on average. Of {pairs} such steps, {len(exceptions)} change mean recall "
             f"the other way by more than {_CLEARLY:g}. {_where_data_hurts(more_data, worst)}"
         ),
-        practice="More data, more dimensions, a wider MLP: each helps on average. Near the ends "
-        "of the range a step may do nothing, so look at what binds before you pay for more of it.",
         reply=f"{pairs - len(exceptions)} of {pairs} single steps do not go the wrong way by more "
         f"than {_CLEARLY:g}, so the averages do not hide a mixture.",
         picture=Picture(

@@ -53,8 +53,6 @@ def analyse(evidence: Evidence) -> Finding:
             "dimensions, the larger the share that is missing: from the smallest to the largest d "
             f"what is learnt falls to {shown(fall)} of it."
         ),
-        practice="A capacity measured with unlimited data is a ceiling. Ask what your number of "
-        "examples per fact allows before you make a model larger.",
         reply="The gap closes with data and opens with dimensions: from the smallest to the "
         f"largest d the share learnt from {fewest:,} samples goes from "
         f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. That is "

@@ -65,8 +65,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"goes from {shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the "
             f"largest; where attention has not locked, recall is {shown(recall, 3)}."
         ),
-        practice="If attention has not found its target early, look at how large the first steps "
-        "were: small ones leave later training a chance, saturating ones do not.",
         reply="Lock gained later, from small to saturating first steps: "
         + ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
         + ". So the verdict is on the paper's regime, large steps, and does not hold for small "

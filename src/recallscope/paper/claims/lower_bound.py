@@ -127,8 +127,6 @@ def analyse(evidence: Evidence) -> Finding:
                 for which in _TARGETS
             )
         ),
-        practice="If only the first gradient may be read, no cleverness replaces data: a factor of "
-        "about three is all there is to gain over the best of these decoders.",
         reply=f"V runs over a factor {_reach(every, 'vocab')} at two ratios of d² to V ln V, d "
         f"over a factor {_reach(every, 'dim')} and L over {_reach(every, 'length')}, at two shares "
         f"of facts: the ratio to the bound stays between {nearest:.1f} and {farthest.mean:.1f}. "

@@ -92,8 +92,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"noise at a time: closed forms name it in {right} of {len(cells)} problems. "
             f"Recall of {TARGET:g} asks for m* ∝ d^{shown(plane_power)} where MLP noise limits."
         ),
-        practice="Do not add a random MLP to a memory that has seen little data; with much data it "
-        "helps.",
         reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
         f"{near} of {len(borders)} dimensions, by intervals of 95 %; what limits was named right "
         f"in {right} of {len(cells)} problems after three steps, and in {right_first} for the "

@@ -39,7 +39,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"{stored.note}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
-        practice="Do not plan data as d·L: more dimensions need fewer samples, not more.",
         reply="In both readings the nearer power misses by "
         f"{shown(nearer)}, many times the range allowed; the sign of d is the wrong one for "
         "samples.",

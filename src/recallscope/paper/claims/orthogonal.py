@@ -68,8 +68,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"tokens, N* ∝ d^{shown(found['random']['dim'])} · "
             f"L^{shown(found['random']['length'])}."
         ),
-        practice="A rule made for embeddings that do not overlap says nothing about a model with "
-        "d < V; most of what it misses is the price of few dimensions, not of randomness.",
         reply=f"Most of the whole factor, {shown(both)}, is the dimension, {shown(dimension)}; at "
         f"equal dimensions it is {shown(randomness)}. Orthogonal embeddings do not exist at "
         "d < V, so that no arm can take their randomness away there.",

@@ -64,8 +64,6 @@ def analyse(evidence: Evidence) -> Finding:
         f"{in_words['most facts']} times as many facts as orthogonal ones can store, and with as "
         f"many parameters in all {in_words['equal parameters']} times as many. The ratio at equal "
         f"dimensions goes as d^{shown(power)}.",
-        practice="Do not give each fact its own dimension: more facts than dimensions, each "
-        "a little less sure, are more facts in all.",
         reply="With so few facts that random embeddings recall "
         f"{', '.join(shown(each) for each in at_recall)} of them, they are still "
         f"{in_words['recall 0.9']} times as many.",

@@ -67,9 +67,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"steps end at recall {shown(recall)}, and the loss rose at "
             f"{shown(rises[at_many, large])} of the looks."
         ),
-        practice="A loss that goes up and down is a sign that the memory is too small for its "
-        "facts as much as of a learning rate that is too large: with room enough, large steps only "
-        "learn faster.",
         reply=f"The same step, {large:g}, on the same task oscillates at d = {at_few} and not at "
         f"d = {at_many}: rises at {shown(rises[at_few, large])} against "
         f"{shown(rises[at_many, large])} of the looks. Where facts cannot be separated the minimum "

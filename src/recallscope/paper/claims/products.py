@@ -74,8 +74,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"{capacity.note}; at equal N/L and d, they go as "
             f"L^{shown(at_equal_ratio)}."
         ),
-        practice="Few dimensions can be bought with more data, at the rate of the powers above; "
-        "no size has a threshold of its own that must be met first.",
         reply=_reply(known),
         picture=Picture(
             caption="Left: the critical sample size over d, for the shortest and the longest of "

@@ -47,8 +47,6 @@ def analyse(evidence: Evidence) -> Finding:
             "gradients see which position is marked, and the longer the sequences, the more that "
             "is worth."
         ),
-        practice="Do not take the lower bound for what training needs: three steps already do "
-        "with less, and the more so the longer the sequences.",
         reply="That is so for our bound. A bound for all that three steps may look at would be "
         f"another one; coverage, which holds for every learner, is at {_coverage(searches)} of "
         "what three steps need.",

@@ -65,8 +65,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
             "for long ones."
         ),
-        practice="Do not hope for much from smaller embeddings: facts per parameter rise only as "
-        "1/ln V, while the data needed rises as a power of d.",
         reply=f"The gain is a logarithm: from the smallest to the largest d of the capacity's grid "
         f"facts per parameter fall by a factor {_fall(measured)}, while parameters grow by "
         f"{_growth(measured)}. V ln V/d² stays at {shown(constant)}.",
