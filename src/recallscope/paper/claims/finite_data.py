@@ -5,7 +5,7 @@ from __future__ import annotations
 from recallscope.paper.analysis import grouped, log_size, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import factor, minus, shown
+from recallscope.paper.intervals import factor, minus, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.results.panels import Panel, Picture
@@ -34,16 +34,15 @@ def analyse(evidence: Evidence) -> Finding:
         {search.problem.dim: log_size(search) for search in batches[samples]}
         for samples in (fewest, most)
     )
-    fall = factor(minus(small, shares[fewest][min(shares[fewest])]))
+    gained = ratio(more_data[largest], less_data[largest])
+    fall = ratio(small, shares[fewest][min(shares[fewest])])
     return Finding(
         judgements=judged(
             "finite-data",
             {
                 "facts from the smaller batch over facts from all data, largest d": factor(small),
                 "facts from the larger batch over facts from all data, largest d": factor(large),
-                "facts from the larger over the smaller batch, largest d": factor(
-                    minus(more_data[largest], less_data[largest])
-                ),
+                "facts from the larger over the smaller batch, largest d": gained,
                 "share of facts learnt from the smaller batch, largest over smallest d": fall,
             },
         ),

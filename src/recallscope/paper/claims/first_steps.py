@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -180,17 +181,12 @@ def _has_locked(record: Record) -> bool:
     return record.status is Status.OK and record.accuracy("lock_accuracy")[0] >= _LOCKED
 
 
-def _lock(records: Sequence[Record]) -> Interval:
-    return _share("lock_accuracy", records)
-
-
-def _recall(records: Sequence[Record]) -> Interval:
-    return _share("recall_accuracy", records)
-
-
 def _share(name: str, records: Sequence[Record]) -> Interval:
     tested = [record for record in records if record.status is Status.OK]
     if not tested:
         return UNKNOWN
     shares, tests = zip(*(record.accuracy(name) for record in tested), strict=True)
     return mean_interval(shares, tests, LEVEL)
+
+
+_lock, _recall = partial(_share, "lock_accuracy"), partial(_share, "recall_accuracy")

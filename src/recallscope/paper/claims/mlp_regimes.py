@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
@@ -20,7 +21,6 @@ from recallscope.paper.series import (
     theory_series,
 )
 from recallscope.paper.verdict import LEVEL
-from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
@@ -39,7 +39,9 @@ def analyse(evidence: Evidence) -> Finding:
     power, below, above = (each["dim"] for each in (every, *halves))
     shares = _shares(evidence.measures("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
-    few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
+    few, many = (
+        changes[samples][max(changes[samples])] for samples in (min(changes), max(changes))
+    )
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
     readings = evidence.measures("mlp-limits")
     cells, first = limited(readings), limited(readings, "one_step_accuracy")
@@ -68,7 +70,6 @@ def analyse(evidence: Evidence) -> Finding:
             "power of d in the width m* of the plane, where MLP noise limits": plane_power,
         },
     )
-    samples = sorted({problem.samples for problem in changes})
     right, right_first = (
         sum(each.measured == each.predicted for each in found) for found in (cells, first)
     )
@@ -135,7 +136,10 @@ def analyse(evidence: Evidence) -> Finding:
                     x="m, width",
                     y="change of recall",
                     log_x=True,
-                    series=[_change_series(count, changes) for count in samples],
+                    series=[
+                        measured_series(f"N = {samples:,.0f}", changes[samples].items())
+                        for samples in sorted(changes)
+                    ],
                 ),
             ],
         ),
@@ -148,9 +152,9 @@ def analyse(evidence: Evidence) -> Finding:
                 for each in cells
             ),
             *(
-                {"samples": problem.samples, "width": problem.width}
-                | interval_row("change of recall", change)
-                for problem, change in changes.items()
+                {"samples": samples, "width": width} | interval_row("change of recall", change)
+                for samples, by_width in changes.items()
+                for width, change in by_width.items()
             ),
             *(
                 {"problem chosen for": chosen, "noise": name} | interval_row("share", share)
@@ -196,12 +200,16 @@ def _shares_of(reading: Record) -> list[float]:
     return [value / sum(values) for value in values]
 
 
-def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Problem, Interval]:
-    """Recall with an MLP minus recall without, at the same seeds; by the problem with it."""
+def _changes(
+    without: Sequence[Record], with_mlp: Sequence[Record]
+) -> dict[float, dict[int, Interval]]:
+    """Recall with an MLP minus recall without, at the same seeds; by samples, then width."""
     alone = {(record.problem.samples, record.seed): record for record in without}
     pairs = ((alone[record.problem.samples, record.seed], record) for record in with_mlp)
-    by_problem = grouped_by(pairs, lambda pair: pair[1].problem)
-    return {problem: _change(seeds) for problem, seeds in by_problem.items()}
+    found: dict[float, dict[int, Interval]] = defaultdict(dict)
+    for problem, seeds in grouped_by(pairs, lambda pair: pair[1].problem).items():
+        found[problem.samples][problem.width or 0] = _change(seeds)
+    return found
 
 
 def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:
@@ -214,14 +222,3 @@ def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:
         return UNKNOWN
     before, after, tests = zip(*known, strict=True)
     return paired_difference(before, after, tests, LEVEL).difference
-
-
-def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
-    here = [problem for problem in changes if problem.samples == samples]
-    return changes[max(here, key=lambda problem: problem.width or 0)]
-
-
-def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
-    here = [problem for problem in changes if problem.samples == samples]
-    points = [(problem.width or 0, changes[problem]) for problem in here]
-    return measured_series(f"N = {samples:,.0f}", points)

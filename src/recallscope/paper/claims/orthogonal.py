@@ -8,7 +8,7 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import average, factor, minus, shown
+from recallscope.paper.intervals import average, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.results.panels import Picture
@@ -27,26 +27,15 @@ def analyse(evidence: Evidence) -> Finding:
     narrow, wide, without_overlap = (
         average([log_size(search) for search in each]) for each in (random, equal, beside)
     )
-    randomness = factor(minus(wide, without_overlap))
-    dimension = factor(minus(narrow, wide))
-    both = factor(minus(narrow, without_overlap))
+    randomness = ratio(wide, without_overlap)
+    dimension = ratio(narrow, wide)
+    both = ratio(narrow, without_overlap)
     every = list(grouped(random, "length"))  # a colour for each, in all panels
-    panels = []
-    for title, searches in (
-        ("random embeddings", random),
-        ("random embeddings, d > V", equal),
-        ("orthogonal embeddings", orthogonal),
-    ):
-        lengths = grouped(searches, "length")
-        panels.append(
-            over_dimensions(
-                title,
-                [
-                    critical_series(f"L = {length}", lengths[length], every.index(length))
-                    for length in lengths
-                ],
-            )
-        )
+    compared = {
+        "random embeddings": random,
+        "random embeddings, d > V": equal,
+        "orthogonal embeddings": orthogonal,
+    }
     return Finding(
         judgements=judged(
             "orthogonal",
@@ -74,7 +63,16 @@ def analyse(evidence: Evidence) -> Finding:
         picture=Picture(
             caption="The same task and lengths. Random embeddings with fewer dimensions than "
             "tokens, and with more; orthogonal ones need more. Bars are 95 %.",
-            panels=panels,
+            panels=[
+                over_dimensions(
+                    title,
+                    [
+                        critical_series(f"L = {length}", here, every.index(length))
+                        for length, here in grouped(searches, "length").items()
+                    ],
+                )
+                for title, searches in compared.items()
+            ],
         ),
         rows=rows["random"]
         + [row(search, embedding="random") for search in equal]

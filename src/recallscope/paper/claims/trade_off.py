@@ -10,7 +10,7 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, average, factor, minus, moved, shown
+from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
 from recallscope.record import Status
@@ -128,4 +128,4 @@ def _cost_of_few_dimensions(searches: Sequence[CriticalSearch]) -> Interval:
     few, many = (
         log_size(end(searches, key=lambda search: search.problem.dim)) for end in (min, max)
     )
-    return factor(minus(few, many))
+    return ratio(few, many)

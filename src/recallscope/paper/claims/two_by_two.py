@@ -9,7 +9,7 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, count_shown, factor, minus, moved, shown
+from recallscope.paper.intervals import UNKNOWN, count_shown, factor, moved, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions, theory_series
 from recallscope.results.panels import Picture
@@ -29,18 +29,15 @@ def analyse(evidence: Evidence) -> Finding:
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
     costly, middle = sizes["small", "long"], sizes["large", "long"]
+    cheap, cheapest = sizes["small", "short"], sizes["large", "short"]
     return Finding(
         judgements=judged(
             "two-by-two",
             {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
             | {
-                "N* of small over large d, long sequences": factor(minus(costly, middle)),
-                "N* of large d, long L, over small d, short L": factor(
-                    minus(middle, sizes["small", "short"])
-                ),
-                "N* of large d, long L, over large d, short L": factor(
-                    minus(middle, sizes["large", "short"])
-                ),
+                "N* of small over large d, long sequences": ratio(costly, middle),
+                "N* of large d, long L, over small d, short L": ratio(middle, cheap),
+                "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
             },
         ),
         answer="Observed over predicted batches: "
