@@ -5,7 +5,6 @@ Figures and verdicts are rebuilt from them in less than a minute, and nothing el
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from recallscope.paper.claim import Finding
 from recallscope.paper.crossings import CROSSINGS, read_crossings
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.predictions import file_hash
 from recallscope.paper.presets import sweep_file
 from recallscope.problem import ProblemError
 
@@ -57,7 +57,7 @@ def summary(found: Finding | None) -> dict[str, Any]:
 def hashes(folder: Path) -> dict[str, str]:
     """The hash of every file of a bundle but its manifest."""
     return {
-        path.relative_to(folder).as_posix(): _hash(path)
+        path.relative_to(folder).as_posix(): file_hash(path)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
     }
@@ -65,8 +65,4 @@ def hashes(folder: Path) -> dict[str, str]:
 
 def hashes_of_sweeps(names: Iterable[str], size: str) -> dict[str, str]:
     """The hash of the file of each sweep."""
-    return {f"sweeps/{size}/{name}.toml": _hash(sweep_file(name, size)) for name in names}
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return {f"sweeps/{size}/{name}.toml": file_hash(sweep_file(name, size)) for name in names}
