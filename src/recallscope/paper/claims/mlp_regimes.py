@@ -22,7 +22,7 @@ from recallscope.paper.series import (
 )
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Panel, Picture, Series, theory_line
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
@@ -180,10 +180,9 @@ def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) ->
     rows = [row for row in borders if row["activation"] == name]
     points = [(each["dim"], Interval(each["value"], each["low"], each["high"])) for each in rows]
     known = [(each["dim"], each["theory"]) for each in rows if each["theory"] is not None]
-    x, y = ([point[place] for point in known] for place in (0, 1))
     return [
         measured_series(name, points, colour),
-        Series(f"{name}, closed forms", Kind.THEORY, x, y, colour=colour),
+        theory_line(f"{name}, closed forms", known, colour),
     ]
 
 

@@ -14,7 +14,7 @@ from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio, 
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
 from recallscope.record import Status
-from recallscope.results.panels import Kind, Picture, Series
+from recallscope.results.panels import Picture, theory_line
 from recallscope.statistics.intervals import Interval
 
 
@@ -44,7 +44,8 @@ def analyse(evidence: Evidence) -> Finding:
         (each.problem.dim, factor(moved(log_size(each, 0.95), -2 * math.log(each.problem.dim))))
         for each in measured
     ]
-    known = [(each.problem.dim, each.theory) for each in population if each.theory]
+    predicted = [(each.problem.dim, each.theory) for each in population if each.theory]
+    known = [(dim, facts / dim**2) for dim, facts in predicted]
     return Finding(
         judgements=judged(
             "trade-off",
@@ -77,13 +78,7 @@ def analyse(evidence: Evidence) -> Finding:
                     "capacity: facts per parameter",
                     [
                         measured_series("measured", densities),
-                        Series(
-                            "closed forms",
-                            Kind.THEORY,
-                            [dim for dim, _ in known],
-                            [facts / dim**2 for dim, facts in known],
-                            colour=0,
-                        ),
+                        theory_line("closed forms", known, 0),
                     ],
                     y="V*/d²",
                 ),
