@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recallscope.audits.table_statistics import Moments
-from recallscope.audits.used_rows import UsedRows
+from recallscope.audits.used_rows import Rows, UsedRows
 from recallscope.common.plain import Plain
-from recallscope.common.shapes import Float
 from recallscope.theory.choosing import facts_held
 from recallscope.theory.output_lengths import unanswered, whitened
-
-Rows = Float[np.ndarray, "n d"]
 
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts, trained_by_rank
+from recallscope.audits.used_rows import Rows
 from recallscope.common.plain import Plain
-from recallscope.common.shapes import Float
 from recallscope.theory.output_lengths import whitened
 from recallscope.theory.table_facts import SHARES
-
-Rows = Float[np.ndarray, "n d"]
 
 _DIRECTIONS = 48
 _AROUND = {  # times the facts that were predicted; trained memories fall from all to few at once

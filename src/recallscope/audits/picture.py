@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series, theory_line
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -64,13 +64,7 @@ def _known(count: float) -> float:
 def _spectrum(found: CheckpointAudit) -> Panel:
     dim = found.tables[0].dim
     series = [
-        Series(
-            table.role,
-            Kind.THEORY,
-            [place for place, share in table.statistics.spectrum if share > 0],
-            [share for _, share in table.statistics.spectrum if share > 0],
-            colour=number,
-        )
+        theory_line(table.role, [each for each in table.statistics.spectrum if each[1] > 0], number)
         for number, table in enumerate(found.tables)
     ]
     flat = Series("random rows", Kind.REFERENCE, [1, dim], [1 / dim] * 2)

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.audits.used_rows import Advance, UsedRows
+from recallscope.audits.used_rows import Advance, Rows, UsedRows, Vector
 from recallscope.common.plain import Plain
 from recallscope.common.shapes import Float
 
 Matrix = Float[np.ndarray, "d d"]
-Rows = Float[np.ndarray, "n d"]
-Vector = Float[np.ndarray, " d"]
 
 _LEAST_SAMPLE = 16_384  # rows
 _WORK = 2e11  # rows times d², up to which all rows are taken

@@ -125,7 +125,8 @@ def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
     name = path.name.lower()
     if name.endswith(_INDEX):
         return sharded_tables(path), None
-    start = _first_bytes(path)
+    with opened(path, f"{str(path)!r:.200}") as file:
+        start = file.read(64)
     if name.endswith(_PICKLED) or _is_pickled(start, name):
         raise ProblemError(f"{str(path)!r:.200} {_CONVERT}")
     if start.startswith(b"GGUF"):
@@ -142,11 +143,6 @@ def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
         f"{str(path)!r:.200} is none of the files that are read: {', '.join(_ENDINGS[:4])}, "
         f"*{_INDEX}, or a folder with one of them"
     )
-
-
-def _first_bytes(path: Path) -> bytes:
-    with opened(path, f"{str(path)!r:.200}") as file:
-        return file.read(64)
 
 
 def _is_pickled(start: bytes, name: str) -> bool:

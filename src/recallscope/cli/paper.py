@@ -78,15 +78,8 @@ def run(asked: Asked, name: Name, size: Size = "smoke", as_json: Json = False) -
     from recallscope.api.paper import run_claims
 
     with resumable(), _Displays() as displays:
-        findings = run_claims(
-            name,
-            size=size,
-            store=asked.where["store"],
-            executor=asked.where["executor"],
-            workers=workers_from(asked.where),
-            address=asked.where["address"],
-            progress=displays.show,
-        )
+        where = asked.where | {"workers": workers_from(asked.where)}
+        findings = run_claims(name, size=size, **where, progress=displays.show)
     _print_findings(findings, as_json)
     return 1 if any(found is not None and found.lost for _, found in findings) else 0
 

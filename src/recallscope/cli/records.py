@@ -119,10 +119,8 @@ def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
     """
     store, in_json = _opened(context, asked)
     found = store.verify()
-    marked = found.marked
     if yes:
         store.upgrade()
-        marked = True
     said = (
         f"{store.place} has {found.records} records in {found.shards} shards and no marker; "
         "upgrade --yes writes one."
@@ -131,7 +129,7 @@ def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
         said = f"{store.place} is marked as a store already."
     elif yes:
         said = f"{store.place}, {found.records} records, is marked as a store now."
-    document = {"shards": found.shards, "records": found.records, "marked": marked}
+    document = {"shards": found.shards, "records": found.records, "marked": found.marked or yes}
     print_either(in_json, document, print, said)
 
 

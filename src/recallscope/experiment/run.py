@@ -117,12 +117,7 @@ def run_together(
     learnt = [_learnt(setup, outcome) for setup, outcome in zip(setups, outcomes, strict=True)]
     elapsed = (time.perf_counter() - started) / len(setups)
     return [
-        Record(
-            problem=problem,
-            seed=setup.seed,
-            provenance=_provenance(problem, engine, dtype, how["device"], elapsed),
-            **fields,
-        )
+        _record(problem, setup.seed, engine, dtype, how["device"], elapsed, **fields)
         for setup, fields in zip(setups, learnt, strict=True)
     ]
 
@@ -175,13 +170,7 @@ def failed_record(
     status: Status = Status.FAILED,
 ) -> Record:
     """The record of a run that something outside of it ended, or kept from beginning."""
-    return Record(
-        problem=problem,
-        seed=seed,
-        status=status,
-        reason=reason,
-        provenance=_provenance(problem, engine, dtype, device, 0.0),
-    )
+    return _record(problem, seed, engine, dtype, device, 0.0, status=status, reason=reason)
 
 
 def measure_record(
@@ -193,15 +182,9 @@ def measure_record(
     elapsed_seconds: float,
 ) -> Record:
     """The record of a measure that is not a run: its values, or the reason why there are none."""
-    return Record(
-        problem=problem,
-        seed=seed,
-        status=Status.OK if reason is None else Status.FAILED,
-        reason=reason,
-        measure=name,
-        metrics=dict(values),
-        provenance=_provenance(problem, "auto", "float64", "cpu", elapsed_seconds),
-    )
+    status = Status.OK if reason is None else Status.FAILED
+    found = {"status": status, "reason": reason, "measure": name, "metrics": dict(values)}
+    return _record(problem, seed, "auto", "float64", "cpu", elapsed_seconds, **found)
 
 
 def check_run(
@@ -258,11 +241,12 @@ def check_memory(
         )
 
 
-def _provenance(
-    problem: Problem, engine: str, dtype: str, device: str, elapsed_seconds: float
-) -> Provenance:
-    made = made_by(choose_engine(problem, engine), dtype, device, elapsed_seconds)
-    return replace(made, part_versions=problem.part_versions())
+def _record(
+    problem: Problem, seed: int, engine: str, dtype: str, device: str, seconds: float, **fields: Any
+) -> Record:
+    made = made_by(choose_engine(problem, engine), dtype, device, seconds)
+    made = replace(made, part_versions=problem.part_versions())
+    return Record(problem=problem, seed=seed, provenance=made, **fields)
 
 
 def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float) -> Provenance:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from recallscope.models.embeddings import draw_embeddings
@@ -19,27 +21,10 @@ class Example(NamedTuple):
     tests: int = 256
 
 
-EXAMPLES = (
-    Example(
-        "Room for all",
-        "12 facts in 32 dimensions, short sequences, each fact seen 20 times. Attention finds the "
-        "mark, and every fact is recalled.",
-        Problem(vocab=12, samples=240, dim=32, length=4),
-    ),
-    Example(
-        "Too few dimensions",
-        "24 facts in 6 dimensions. There is data enough, each fact is seen 20 times, and attention "
-        "mostly finds the mark. But tokens overlap, so that every fact that is stored also speaks "
-        "when others are asked for.",
-        Problem(vocab=24, samples=480, dim=6, length=4),
-    ),
-    Example(
-        "Long sequences, few samples",
-        "The 12 facts and 32 dimensions of the first example, but each sequence has 12 tokens, and "
-        "there are only 16 sequences. The first memory is mostly made of distractors, so that "
-        "attention learns little, and often looks at the wrong token.",
-        Problem(vocab=12, samples=16, dim=32, length=12),
-    ),
+_WRITTEN = Path(__file__).with_name("examples.toml").read_text(encoding="utf-8")
+EXAMPLES = tuple(
+    Example(each["title"], " ".join(each["shows"].split()), Problem(**each["sizes"]))
+    for each in tomllib.loads(_WRITTEN)["example"]
 )
 
 

@@ -32,11 +32,11 @@ _MOST_POINTS = 2**18
 
 def first_value(instance: Instance, batch: Batch) -> Memory:
     """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
-    outputs = _outputs(instance)
+    outputs, value = _outputs(instance), activation_of(instance.problem).value
 
     def columns(units: slice) -> Float[Tensor, "d units"]:
         inputs = _Inputs.of(instance, units)
-        mean = inputs.averaged(_activation(instance), instance.problem.length - 1)
+        mean = inputs.averaged(lambda points, _: value(points), instance.problem.length - 1)
         return outputs.T @ inputs.at_tokens(mean).T / instance.problem.vocab
 
     return torch.cat(list(_over_units(instance, batch, columns)), dim=1).to(instance.tokens.dtype)
@@ -167,11 +167,6 @@ def quadrature_points(length: int, widest: float = 5.0) -> int:
     """Points of a unit's grid, if the widest share of a token is so many of its deviations."""
     wanted = 2 * _POINTS_PER_DEVIATION * (3 * widest + _DEVIATIONS * math.sqrt(length))
     return min(1 << math.ceil(math.log2(wanted)), _MOST_POINTS)
-
-
-def _activation(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:
-    value = activation_of(instance.problem).value
-    return lambda points, spacing: value(points)
 
 
 def _slope(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:

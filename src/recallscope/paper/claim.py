@@ -68,6 +68,7 @@ class Claim:
             paths, ending in .toml, where {size} stands for smoke, short or full.
         analyse: from the runs to a finding.
         plain: what it would mean in practice, in one sentence of everyday words.
+        practice: what it means for somebody who builds models, unless a finding says it itself.
         caveat: what the claim is not about, or its numbers do not show; told with every verdict.
         attack: what a hostile referee would say of a verdict; the finding replies.
         untestable: why no verdict can be given: what it is about is not available.
@@ -84,6 +85,7 @@ class Claim:
     analyse: Callable[[Evidence], Finding]
     source: str = ""
     plain: str = ""
+    practice: str = ""
     caveat: str = ""
     attack: str = ""
     untestable: str = ""

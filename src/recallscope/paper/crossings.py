@@ -41,11 +41,6 @@ def crossings_of(searches: Iterable[CriticalSearch]) -> Kept:
     return kept
 
 
-def write_crossings(searches: Iterable[CriticalSearch], path: Path) -> None:
-    """The posterior of each search, in one file."""
-    path.write_text(json.dumps(crossings_of(searches)) + "\n", encoding="utf-8")
-
-
 def read_crossings(path: Path) -> Kept:
     """What such a file holds; nothing if there is none."""
     if not path.is_file():

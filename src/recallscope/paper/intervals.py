@@ -56,6 +56,11 @@ def factor(log: Interval) -> Interval:
     return Interval(*(end if math.isinf(end) else math.exp(end) for end in log))
 
 
+def ratio(first: Interval, second: Interval) -> Interval:
+    """Of two independent numbers, of which the logarithms are given."""
+    return factor(minus(first, second))
+
+
 def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
     """The mean of independent numbers, one a seed, with Student's interval.
 
@@ -72,9 +77,7 @@ def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
     return Interval(mean, float(mean - reach), float(mean + reach))
 
 
-def drawn_again(
-    number: Callable[[Sequence[Any]], float], seeds: Sequence[Any], level: float = LEVEL
-) -> Interval:
+def drawn_again(number: Callable[[Sequence[Any]], float], seeds: Sequence[Any]) -> Interval:
     """A number made of all seeds together, with an interval from drawing the seeds again.
 
     Draws in which it is not defined are left out.
@@ -91,7 +94,7 @@ def drawn_again(
         number([seeds[at] for at in random.integers(len(seeds), size=len(seeds))])
         for _ in range(_DRAWS)
     ]
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(whole, float(low), float(high))
 
 

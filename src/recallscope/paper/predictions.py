@@ -63,7 +63,7 @@ def judged(claim: str, measured: Mapping[str, Interval]) -> list[Judgement]:
 
 
 def file_hash(file: Path = FILE) -> str:
-    """The hash of a file of predictions."""
+    """The hash of a file, of predictions or others."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

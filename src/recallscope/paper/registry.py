@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, NotMeasuredError
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-_MODULES = (
-    *("products", "directions", "two_by_two", "orthogonal", "orthogonal_capacity"),
-    *("finite_data", "trade_off", "mlp_regimes", "first_steps", "oscillations"),
-    *("lower_bound", "tight", "news"),
-)
-_IN_ORDER = (import_module(f"recallscope.paper.claims.{name}").CLAIM for name in _MODULES)
-CLAIMS: dict[str, Claim] = {claim.name: claim for claim in _IN_ORDER}
+_WRITTEN = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+
+
+def _claim(name: str, sweeps: Sequence[str], of_the_paper: bool = True, **texts: str) -> Claim:
+    """What claims.toml says of a claim, with the analysis of the module of its name."""
+    module = import_module(f"recallscope.paper.claims.{name.replace('-', '_')}")
+    in_one_line = {field: " ".join(text.split()) for field, text in texts.items()}
+    return Claim(
+        name=name,
+        sweeps=tuple(sweeps),
+        of_the_paper=of_the_paper,
+        analyse=module.analyse,
+        **in_one_line,
+    )
+
+
+CLAIMS = {name: _claim(name, **written) for name, written in _WRITTEN.items()}
 
 
 def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:
@@ -47,4 +59,9 @@ def finding(claim: Claim, evidence: Evidence) -> Finding | None:
         found = claim.analyse(evidence)
     except NotMeasuredError:
         return None
-    return replace(found, lost=evidence.lost(claim.sweeps), untestable=claim.untestable)
+    return replace(
+        found,
+        practice=found.practice or claim.practice,
+        lost=evidence.lost(claim.sweeps),
+        untestable=claim.untestable,
+    )

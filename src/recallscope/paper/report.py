@@ -169,10 +169,8 @@ def _mean(measured: Interval) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float) and not value.is_integer():
-        return format_number(value, 4)
     if isinstance(value, float):
-        return format_number(value, 7)
+        return format_number(value, 7 if value.is_integer() else 4)
     return "" if value is None else str(value)
 
 

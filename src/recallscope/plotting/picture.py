@@ -175,8 +175,7 @@ def _length(values: Column, log: bool) -> Column:
     if not log:
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
-        lengths: Column = np.where(values > 0, np.log10(values), -np.inf)
-    return lengths
+        return np.where(values > 0, np.log10(values), -np.inf)
 
 
 def _limits(value: Column, low: Column, high: Column, log: bool) -> tuple[float, float]:

@@ -37,6 +37,14 @@ class Series:
             raise ValueError(f"series {self.label!r} needs as many y, low and high as x")
 
 
+def theory_line(
+    label: str, points: Sequence[tuple[float, float]], colour: int | None = None
+) -> Series:
+    """A line of closed forms through points."""
+    x, y = ([point[place] for point in points] for place in (0, 1))
+    return Series(label, Kind.THEORY, x, y, colour=colour)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """One pair of axes."""

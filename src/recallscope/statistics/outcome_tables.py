@@ -99,8 +99,7 @@ class OutcomeTables:
         found -= gammaln(both + counts[:, None, None])[which]
         found += gammaln(both) - gammaln(a) - gammaln(b)
         found *= self._times[:, None, None]
-        by_size: Float[np.ndarray, "sizes r k"] = np.add.reduceat(found, self._first, axis=0)
-        return by_size
+        return np.add.reduceat(found, self._first, axis=0)
 
 
 def _pieces(target: float) -> Float[np.ndarray, " n"]:

@@ -51,6 +51,7 @@ NUMBERS = dict.fromkeys(
     ),
     pa.float64(),
 )
+_AS_THEY_ARE = ("seed", "reason", "measure", "test_samples", *NUMBERS)
 _PROVENANCE = {
     "engine": _TEXT,
     "dtype": _TEXT,
@@ -160,15 +161,11 @@ def to_records(table: pa.Table) -> Iterator[Record]:
                 problems[fields] = problem_of(row)
             yield Record(
                 problem=problems[fields],
-                seed=row["seed"],
                 status=Status(row["status"]),
-                reason=row["reason"],
-                measure=row["measure"],
                 metrics={
                     name: row[column] for column, name in metrics.items() if row[column] is not None
                 },
-                test_samples=row["test_samples"],
-                **{name: row[name] for name in NUMBERS},
+                **{name: row[name] for name in _AS_THEY_ARE},
                 provenance=Provenance(
                     **{name: row[name] for name in _PROVENANCE}
                     | {"part_versions": versions_in(row["part_versions"])},

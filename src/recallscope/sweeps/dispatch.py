@@ -89,9 +89,10 @@ def run_cells(
             number = next(numbers)
             under_way[number] = task
             executor.submit(number, RunCells(task.cells, settings, limits), limits.seconds)
-        if too_large := source.take_too_large():
-            job = RunCells(tuple(too_large), settings, limits)
-            records = [job.infeasible(cell, executor.memory) for cell in too_large]
+        if source.too_large:
+            job = RunCells(tuple(source.too_large), settings, limits)
+            source.too_large.clear()
+            records = [job.infeasible(cell, executor.memory) for cell in job.cells]
             yield Finished(job.cells, records, "")
             continue
         if not under_way:
@@ -151,7 +152,7 @@ class _Source:
         self._settings = settings
         self._cost = cost_maker(settings)
         self._pace: float | None = None  # seconds taken for each second predicted
-        self._too_large: list[Cell] = []
+        self.too_large: list[Cell] = []  # for any worker
         self.ended = False
 
     def take(self) -> _Task | None:
@@ -174,7 +175,7 @@ class _Source:
                 break
             cost = self._cost(cell.problem)
             if cost.memory_bytes > self._executor.memory:
-                self._too_large.append(cell)
+                self.too_large.append(cell)
                 break
             if not taken and not self._alone:  # those that are run at once go to one worker
                 together = cells_at_once(cell.problem, self._settings)
@@ -183,11 +184,6 @@ class _Source:
             memory = max(memory, cost.memory_bytes)
         self._left = max(self._left - seconds, 0.0)
         return _Task(tuple(taken), seconds, memory) if taken else None
-
-    def take_too_large(self) -> list[Cell]:
-        """Cells met since the last time that need more memory than all workers have."""
-        cells, self._too_large = self._too_large, []
-        return cells
 
     def learn(self, task: _Task, records: list[Record]) -> None:
         """Take account of how long a task has taken; what did not run to its end tells nothing."""

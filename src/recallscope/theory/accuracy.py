@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 from recallscope.common.shapes import Float
 from recallscope.theory.few_samples import few_samples_accuracy, poisson
 from recallscope.theory.locking import Locking, cross_talk, locking, score_variance
-from recallscope.theory.problem_arrays import ProblemArrays, take
+from recallscope.theory.problem_arrays import Array, ProblemArrays, take
 from recallscope.theory.readout import (
     ReadNoise,
     Readout,
@@ -26,8 +26,6 @@ from recallscope.theory.readout import (
     recall_readout,
     total,
 )
-
-Array = Float[np.ndarray, ...]
 
 _TRIGGER_NODES, _weights = np.polynomial.hermite_e.hermegauss(7)
 _TRIGGER_WEIGHTS = _weights / _weights.sum()
@@ -126,8 +124,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
     array([[2.85, 3.2 , 3.67]])
     """
     tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])
-    quantiles: Float[np.ndarray, "*n levels"] = -ndtri(tail)
-    return quantiles
+    return -ndtri(tail)
 
 
 def on_sphere(normal: Array, dim: Array) -> Array:

@@ -42,8 +42,7 @@ class Choice(NamedTuple):
 
 def law_named(given: Any) -> Law:
     """A law by its name, or as it was given."""
-    law: Law = find_part("law", part_name("law", given))
-    return law
+    return find_part("law", part_name("law", given))
 
 
 def law_in_words(name: str | None) -> dict[str, str | None]:

@@ -12,11 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, xlogy  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float
-from recallscope.theory.problem_arrays import ProblemArrays, take
+from recallscope.theory.problem_arrays import Array, ProblemArrays, take
 from recallscope.theory.readout import ReadNoise, Readout, Storage
-
-Array = Float[np.ndarray, ...]
 
 _ROWS_AT_ONCE = 256
 

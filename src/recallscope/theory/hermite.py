@@ -30,8 +30,7 @@ WEIGHTS = 4.5 * np.concatenate([_half_weights[::-1], _half_weights]) * _density
 
 
 def _gelu_slope(x: Float[np.ndarray, ...]) -> Float[np.ndarray, ...]:
-    slope: Float[np.ndarray, ...] = ndtr(x) + x * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
-    return slope
+    return ndtr(x) + x * np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
 
 
 _Function = Callable[["Float[np.ndarray, ...]"], "Float[np.ndarray, ...]"]

@@ -11,11 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.common.shapes import Float
-from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.problem_arrays import Array, ProblemArrays
 from recallscope.theory.readout import Means, positive
-
-Array = Float[np.ndarray, ...]
 
 
 class Spread(NamedTuple):

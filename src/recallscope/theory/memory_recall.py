@@ -143,8 +143,7 @@ def rival_draws(top: int = _TOP) -> np.ndarray:
     """Even draws of a label and of its highest rivals, each between 0 and 1."""
     from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
 
-    drawn: np.ndarray = Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
-    return drawn
+    return Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)
 
 
 class _Rivals:

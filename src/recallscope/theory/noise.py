@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
-from recallscope.common.shapes import Float
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
-from recallscope.theory.problem_arrays import ProblemArrays
+from recallscope.theory.problem_arrays import Array, ProblemArrays
 from recallscope.theory.readout import sampling
-
-Array = Float[np.ndarray, ...]
 
 STAGES = ("one_step", "lock", "recall")
 

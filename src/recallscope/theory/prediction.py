@@ -103,8 +103,7 @@ class Prediction(Result, Answer):
     def _law(self) -> Law:
         if self.law is None:
             raise ProblemError(str(self.reason))
-        law: Law = part("law", self.law)
-        return law
+        return part("law", self.law)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: the problem, its accuracies and factors, and what binds."""

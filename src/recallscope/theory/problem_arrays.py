@@ -11,6 +11,7 @@ from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
 
+Array = Float[np.ndarray, ...]
 _ENDLESS = 1e100
 """Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""
 

@@ -20,9 +20,7 @@ import numpy as np
 from recallscope.common.shapes import Float
 from recallscope.problem import ACTIVATIONS, ProblemError
 from recallscope.theory import hermite
-from recallscope.theory.problem_arrays import ProblemArrays
-
-Array = Float[np.ndarray, ...]
+from recallscope.theory.problem_arrays import Array, ProblemArrays
 
 
 def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:

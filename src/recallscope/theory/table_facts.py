@@ -35,9 +35,7 @@ _TURNS = 8
 _TURNS_OF_LENGTHS = 4
 
 
-def one_step_facts(
-    tokens: Rows, outputs: Rows, shares: Sequence[float] = SHARES
-) -> dict[float, float]:
+def one_step_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
     """How many facts, between rows chosen at random, one gradient step stores so that a share of
     them is recalled; infinite where even all rows, or 32,768 of them, are.
 
@@ -53,7 +51,7 @@ def one_step_facts(
     def recall(place: int) -> float:
         return _one_step_recall(tokens, outputs, sizes[place])
 
-    return {share: _crossing(sizes, recall, share) for share in shares}
+    return {share: _crossing(sizes, recall, share) for share in SHARES}
 
 
 def _steps(most: int) -> int:
@@ -116,17 +114,14 @@ def most_trained(inputs: float, outputs: float, share: float) -> float:
 
 
 def trained_facts(
-    inputs: int,
-    outputs: int,
-    lengths: np.ndarray | None = None,
-    shares: Sequence[float] = SHARES,
+    inputs: int, outputs: int, lengths: np.ndarray | None = None
 ) -> dict[float, float]:
     """The same for rows that span so many dimensions, and outputs of such lengths once whitened.
 
     >>> round(trained_facts(32, 32)[0.99])
     179
     """
-    held = {share: most_trained(inputs, outputs, share) for share in shares}
+    held = {share: most_trained(inputs, outputs, share) for share in SHARES}
     if lengths is None:
         return held
     most, cost = max(held.values()), 1.0

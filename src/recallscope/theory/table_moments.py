@@ -52,8 +52,7 @@ class TableMoments:
     @cached_property
     def squares(self) -> Numbers:
         """The squared length of each z̃."""
-        squares: Numbers = np.square(self.tokens).sum(axis=1)
-        return squares
+        return np.square(self.tokens).sum(axis=1)
 
     @cached_property
     def overlaps(self) -> Numbers:
@@ -73,8 +72,7 @@ class TableMoments:
     @cached_property
     def output_squares(self) -> Numbers:
         """The squared length of each q."""
-        squares: Numbers = np.square(self.outputs).sum(axis=1)
-        return squares
+        return np.square(self.outputs).sum(axis=1)
 
 
 def table_moments(tokens: Rows, outputs: Rows) -> TableMoments:

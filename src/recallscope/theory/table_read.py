@@ -157,11 +157,9 @@ def _right(
 
 def _up_to(end: Reads, rate: Reads) -> Reads:
     """How often a Poisson number is at most some number."""
-    found: Reads = np.where(end < 0, 0.0, pdtr(np.floor(np.clip(end, 0, _LARGE)), rate))
-    return found
+    return np.where(end < 0, 0.0, pdtr(np.floor(np.clip(end, 0, _LARGE)), rate))
 
 
 def _below(end: Reads, rate: Reads) -> Reads:
     """How often it is less than some number."""
-    found: Reads = np.where(end <= 0, 0.0, pdtr(np.ceil(np.clip(end, 0, _LARGE)) - 1, rate))
-    return found
+    return np.where(end <= 0, 0.0, pdtr(np.ceil(np.clip(end, 0, _LARGE)) - 1, rate))

@@ -20,8 +20,7 @@ def tested_size(problem: Problem, name: str) -> float | None:
         return problem.samples / problem.vocab
     if name == "width per dim":
         return problem.hidden / problem.dim
-    size: float | None = getattr(problem, name, None)
-    return size
+    return getattr(problem, name, None)
 
 
 def outside(problem: Problem, ranges: Ranges) -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -81,8 +81,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"the others, on average. Of {pairs} such steps, {len(exceptions)} change mean recall "
             f"the other way by more than {_CLEARLY:g}. {_where_data_hurts(more_data, worst)}"
         ),
-        practice="More data, more dimensions, a wider MLP: each helps on average. Near the ends "
-        "of the range a step may do nothing, so look at what binds before you pay for more of it.",
         reply=f"{pairs - len(exceptions)} of {pairs} single steps do not go the wrong way by more "
         f"than {_CLEARLY:g}, so the averages do not hide a mixture.",
         picture=Picture(
@@ -156,24 +154,3 @@ def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
             )
         )
     return effects
-
-
-CLAIM = Claim(
-    name="directions",
-    title="N, d and m help; V and L hurt",
-    statement="More samples N, more dimensions d and a wider MLP m raise recall; more facts V and "
-    "longer sequences L lower it.",
-    support="Over a full factorial design, one step up of N, d or m raises recall on average, and "
-    "one step up of V or L lowers it, for attention alone and with an MLP.",
-    contradict="An average change on the wrong side of zero for any of them.",
-    background="The direction of each effect is the least that a theory of capacity must get "
-    "right. Every size is changed at every combination of the others, so that no effect hides "
-    "behind another.",
-    sweeps=("factorial", "factorial-mlp"),
-    analyse=analyse,
-    source="Public reading notes on the paper (not by its authors).",
-    attack="An average over a design of one's own choosing can be made to have any sign. Where do "
-    "single steps go the other way?",
-    plain="more data, more dimensions and a wider MLP help a model to remember; more facts and "
-    "longer texts make it harder.",
-)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from recallscope.paper.analysis import grouped, log_size, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import factor, minus, shown
+from recallscope.paper.intervals import factor, minus, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.results.panels import Panel, Picture
@@ -34,16 +34,15 @@ def analyse(evidence: Evidence) -> Finding:
         {search.problem.dim: log_size(search) for search in batches[samples]}
         for samples in (fewest, most)
     )
-    fall = factor(minus(small, shares[fewest][min(shares[fewest])]))
+    gained = ratio(more_data[largest], less_data[largest])
+    fall = ratio(small, shares[fewest][min(shares[fewest])])
     return Finding(
         judgements=judged(
             "finite-data",
             {
                 "facts from the smaller batch over facts from all data, largest d": factor(small),
                 "facts from the larger batch over facts from all data, largest d": factor(large),
-                "facts from the larger over the smaller batch, largest d": factor(
-                    minus(more_data[largest], less_data[largest])
-                ),
+                "facts from the larger over the smaller batch, largest d": gained,
                 "share of facts learnt from the smaller batch, largest over smallest d": fall,
             },
         ),
@@ -53,8 +52,6 @@ def analyse(evidence: Evidence) -> Finding:
             "dimensions, the larger the share that is missing: from the smallest to the largest d "
             f"what is learnt falls to {shown(fall)} of it."
         ),
-        practice="A capacity measured with unlimited data is a ceiling. Ask what your number of "
-        "examples per fact allows before you make a model larger.",
         reply="The gap closes with data and opens with dimensions: from the smallest to the "
         f"largest d the share learnt from {fewest:,} samples goes from "
         f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. That is "
@@ -86,27 +83,3 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         rows=[row(search) for searches in (*batches.values(), every) for search in searches],
     )
-
-
-CLAIM = Claim(
-    name="finite-data",
-    title="Infinite data promises too much",
-    statement="Theory that assumes infinite data misses what a finite batch costs: from a real "
-    "batch a model stores fewer facts, and the shortfall grows with the dimension.",
-    source="The abstract and public reading notes (that earlier theory assumes infinite data, and "
-    "that real training has not got it); that the shortfall grows with d is ours.",
-    support="At the largest dimension the smaller batch teaches less than 0.9 of the facts that "
-    "all data would, the larger batch more than the smaller and still less than all; and the share "
-    "falls as d grows.",
-    contradict="A share that is not below one, a larger batch that teaches no more, or a share "
-    "that does not fall with d.",
-    background="With infinite data every fact is seen equally often and attention always finds the "
-    "mark, so that only overlaps of embeddings are left. A batch has counts that vary, facts that "
-    "were never seen, and attention that was learnt from the same few samples.",
-    sweeps=("capacity", "capacity-population"),
-    analyse=analyse,
-    attack="With enough samples the difference vanishes, so that infinite data is a harmless "
-    "simplification. Where is it not?",
-    plain="how much a model could hold and how much it learns from the data it is given are two "
-    "numbers, and the second is smaller.",
-)

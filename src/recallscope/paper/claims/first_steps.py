@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from recallscope.common.grouping import grouped_by
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -65,8 +66,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"goes from {shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the "
             f"largest; where attention has not locked, recall is {shown(recall, 3)}."
         ),
-        practice="If attention has not found its target early, look at how large the first steps "
-        "were: small ones leave later training a chance, saturating ones do not.",
         reply="Lock gained later, from small to saturating first steps: "
         + ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
         + ". So the verdict is on the paper's regime, large steps, and does not hold for small "
@@ -182,14 +181,6 @@ def _has_locked(record: Record) -> bool:
     return record.status is Status.OK and record.accuracy("lock_accuracy")[0] >= _LOCKED
 
 
-def _lock(records: Sequence[Record]) -> Interval:
-    return _share("lock_accuracy", records)
-
-
-def _recall(records: Sequence[Record]) -> Interval:
-    return _share("recall_accuracy", records)
-
-
 def _share(name: str, records: Sequence[Record]) -> Interval:
     tested = [record for record in records if record.status is Status.OK]
     if not tested:
@@ -198,32 +189,4 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     return mean_interval(shares, tests, LEVEL)
 
 
-CLAIM = Claim(
-    name="first-steps",
-    title="The first steps decide whether attention locks",
-    statement="Attention learns the direction of the trigger in the first steps, which are large, "
-    "and whether it locks onto the mark is decided by them; later ones only amplify.",
-    source="Public reading notes on the paper (that it is decided early); a public review asked "
-    "about the direction. That the first step is small and the others large is said in both.",
-    support="With a large batch the attention vector has a cosine above 0.9 with the trigger, "
-    "with a small one below 0.5, and recall is below 0.1 where it has not locked. After first "
-    "steps that saturate attention, training on gains less than 0.1 of lock; and the cosine after "
-    "the first steps tells which seeds lock, after saturating steps and small ones alike (area "
-    "under the curve above 0.6).",
-    contradict="A cosine or recall on the wrong side, a gain above 0.1 after saturating steps, or "
-    "an early cosine that tells little.",
-    background="The paper's training is three steps, of which the second makes attention. The "
-    "attention vector is what it adds: it should point along the trigger. How large that step is "
-    "decides whether later ones can change anything, so it is varied here: it leaves scores of "
-    "attention with standard deviation s, from 0.1 (all positions are read alike) to 100 (one is "
-    "read), and gradient descent on both matrices continues from there. Version 0.1 judged small "
-    "steps only, and called the claim contradicted.",
-    sweeps=("locking", "saturating"),
-    analyse=analyse,
-    attack="Two small steps of gradient descent are not the paper's early phase, and large ones "
-    "freeze attention by construction. Which of the two is judged?",
-    plain="with large first steps, whether a model finds the word that matters is settled at the "
-    "very start; with small ones the start only foretells it.",
-    caveat="It depends on the step size. Large first steps saturate attention, which freezes it by "
-    "construction; after small ones later training does lock much of what they did not.",
-)
+_lock, _recall = partial(_share, "lock_accuracy"), partial(_share, "recall_accuracy")

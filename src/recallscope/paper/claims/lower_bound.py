@@ -13,7 +13,7 @@ from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, factor, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -127,8 +127,6 @@ def analyse(evidence: Evidence) -> Finding:
                 for which in _TARGETS
             )
         ),
-        practice="If only the first gradient may be read, no cleverness replaces data: a factor of "
-        "about three is all there is to gain over the best of these decoders.",
         reply=f"V runs over a factor {_reach(every, 'vocab')} at two ratios of d² to V ln V, d "
         f"over a factor {_reach(every, 'dim')} and L over {_reach(every, 'length')}, at two shares "
         f"of facts: the ratio to the bound stays between {nearest:.1f} and {farthest.mean:.1f}. "
@@ -209,31 +207,3 @@ def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
         ),
         Series("lower bound", Kind.REFERENCE, dims, bounds),
     ]
-
-
-CLAIM = Claim(
-    name="lower-bound",
-    title="No reader of the first gradient escapes the product",
-    statement="Any estimator that sees only the gradient at initialisation needs a batch that "
-    "depends on the same product of sizes: the product is a property of the problem, not of one "
-    "algorithm.",
-    source="The abstract and public reading notes. The bound here is our own, under an assumption "
-    "of our own; the paper's was not available to us.",
-    support="No decoder of the first gradient has a critical sample size below our lower bound; "
-    "with V added to both, as in the bound's formula, the best of five is within a factor 10 of it "
-    "everywhere; and the ratio goes with d, L and V by no more than half a power each, for half of "
-    "the facts and for nine in ten.",
-    contradict="A decoder below the bound, a best decoder more than that factor away, or a ratio "
-    "that goes with a size by more.",
-    background="The first gradient is a matrix of d × d numbers, so it can carry only so much "
-    "about which token goes with which label, whoever reads it. Our bound counts that in bits. The "
-    "decoders range from using the gradient as it is to message passing.",
-    sweeps=("decoders",),
-    analyse=analyse,
-    attack="Over a factor of 1.7 in d at one vocabulary, any two curves look parallel. How far was "
-    "it followed?",
-    plain="no cleverer reading of the first gradient gets by with much less data: the need for "
-    "data is in the problem, not in the method.",
-    caveat="Twelve problems left one power undecided. Ten at other dimensions were added for 0.3; "
-    "the ranges did not change.",
-)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
 from recallscope.paper.limits import TARGET, border, limited, share_right
@@ -20,9 +21,8 @@ from recallscope.paper.series import (
     theory_series,
 )
 from recallscope.paper.verdict import LEVEL
-from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Panel, Picture, Series, theory_line
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
@@ -39,7 +39,9 @@ def analyse(evidence: Evidence) -> Finding:
     power, below, above = (each["dim"] for each in (every, *halves))
     shares = _shares(evidence.measures("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
-    few, many = (_widest(changes, end(p.samples for p in changes)) for end in (min, max))
+    few, many = (
+        changes[samples][max(changes[samples])] for samples in (min(changes), max(changes))
+    )
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
     readings = evidence.measures("mlp-limits")
     cells, first = limited(readings), limited(readings, "one_step_accuracy")
@@ -68,7 +70,6 @@ def analyse(evidence: Evidence) -> Finding:
             "power of d in the width m* of the plane, where MLP noise limits": plane_power,
         },
     )
-    samples = sorted({problem.samples for problem in changes})
     right, right_first = (
         sum(each.measured == each.predicted for each in found) for found in (cells, first)
     )
@@ -92,8 +93,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"noise at a time: closed forms name it in {right} of {len(cells)} problems. "
             f"Recall of {TARGET:g} asks for m* ∝ d^{shown(plane_power)} where MLP noise limits."
         ),
-        practice="Do not add a random MLP to a memory that has seen little data; with much data it "
-        "helps.",
         reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
         f"{near} of {len(borders)} dimensions, by intervals of 95 %; what limits was named right "
         f"in {right} of {len(cells)} problems after three steps, and in {right_first} for the "
@@ -137,7 +136,10 @@ def analyse(evidence: Evidence) -> Finding:
                     x="m, width",
                     y="change of recall",
                     log_x=True,
-                    series=[_change_series(count, changes) for count in samples],
+                    series=[
+                        measured_series(f"N = {samples:,.0f}", changes[samples].items())
+                        for samples in sorted(changes)
+                    ],
                 ),
             ],
         ),
@@ -150,9 +152,9 @@ def analyse(evidence: Evidence) -> Finding:
                 for each in cells
             ),
             *(
-                {"samples": problem.samples, "width": problem.width}
-                | interval_row("change of recall", change)
-                for problem, change in changes.items()
+                {"samples": samples, "width": width} | interval_row("change of recall", change)
+                for samples, by_width in changes.items()
+                for width, change in by_width.items()
             ),
             *(
                 {"problem chosen for": chosen, "noise": name} | interval_row("share", share)
@@ -178,10 +180,9 @@ def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) ->
     rows = [row for row in borders if row["activation"] == name]
     points = [(each["dim"], Interval(each["value"], each["low"], each["high"])) for each in rows]
     known = [(each["dim"], each["theory"]) for each in rows if each["theory"] is not None]
-    x, y = ([point[place] for point in known] for place in (0, 1))
     return [
         measured_series(name, points, colour),
-        Series(f"{name}, closed forms", Kind.THEORY, x, y, colour=colour),
+        theory_line(f"{name}, closed forms", known, colour),
     ]
 
 
@@ -198,12 +199,16 @@ def _shares_of(reading: Record) -> list[float]:
     return [value / sum(values) for value in values]
 
 
-def _changes(without: Sequence[Record], with_mlp: Sequence[Record]) -> dict[Problem, Interval]:
-    """Recall with an MLP minus recall without, at the same seeds; by the problem with it."""
+def _changes(
+    without: Sequence[Record], with_mlp: Sequence[Record]
+) -> dict[float, dict[int, Interval]]:
+    """Recall with an MLP minus recall without, at the same seeds; by samples, then width."""
     alone = {(record.problem.samples, record.seed): record for record in without}
     pairs = ((alone[record.problem.samples, record.seed], record) for record in with_mlp)
-    by_problem = grouped_by(pairs, lambda pair: pair[1].problem)
-    return {problem: _change(seeds) for problem, seeds in by_problem.items()}
+    found: dict[float, dict[int, Interval]] = defaultdict(dict)
+    for problem, seeds in grouped_by(pairs, lambda pair: pair[1].problem).items():
+        found[problem.samples][problem.width or 0] = _change(seeds)
+    return found
 
 
 def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:
@@ -216,42 +221,3 @@ def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:
         return UNKNOWN
     before, after, tests = zip(*known, strict=True)
     return paired_difference(before, after, tests, LEVEL).difference
-
-
-def _widest(changes: dict[Problem, Interval], samples: float) -> Interval:
-    here = [problem for problem in changes if problem.samples == samples]
-    return changes[max(here, key=lambda problem: problem.width or 0)]
-
-
-def _change_series(samples: float, changes: dict[Problem, Interval]) -> Series:
-    here = [problem for problem in changes if problem.samples == samples]
-    points = [(problem.width or 0, changes[problem]) for problem in here]
-    return measured_series(f"N = {samples:,.0f}", points)
-
-
-CLAIM = Claim(
-    name="mlp-regimes",
-    title="With an MLP: three noises, and it can hurt",
-    statement="When a random MLP follows attention, what is needed depends on which noise "
-    "dominates: mean bias, gradient noise or MLP noise. Where MLP noise does, the requirement is "
-    "on the product m·d. An MLP does not always help.",
-    support="For each of the three there is a problem in which it makes up more than half of the "
-    "three, measured on its own; the width that MLP noise asks for goes as 1/d to within half a "
-    "power; and adding the widest MLP lowers recall at the smallest batch and raises it at the "
-    "largest. Where closed forms say that MLP noise, mean bias or distractors limit recall, taking "
-    "that one away helps most in more than half of the problems.",
-    contradict="A noise that does not lead where it should, a power of d outside −1.5 to −0.5, or "
-    "an MLP that does not hurt at the smallest batch or not help at the largest.",
-    background="A random MLP makes features that overlap less, but it adds a mean common to all "
-    "tokens (mean bias) and the randomness of its own weights (MLP noise) to the noise of a finite "
-    "batch (gradient noise). By our derivation a ReLU, whose mean is not zero, has more mean "
-    "bias than gradient noise wherever d is large: the problem for gradient noise has tanh.",
-    sweeps=("width", "noises", "without-mlp", "with-mlp", "mlp-plane", "mlp-limits"),
-    analyse=analyse,
-    source="Public reading notes on the paper (the three noises and the regimes); a public review "
-    "(that an MLP makes the condition harder to meet).",
-    attack="One problem for each noise is an example, not a regime; and a power that changes along "
-    "its own axis is no power. Where are the borders?",
-    plain="an added random layer may help or hurt: with little data it brings more noise than it "
-    "takes away.",
-)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, moved, shown
 from recallscope.paper.predictions import judged
@@ -39,7 +39,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"{stored.note}. The power that is farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
-        practice="Do not plan data as d·L: more dimensions need fewer samples, not more.",
         reply="In both readings the nearer power misses by "
         f"{shown(nearer)}, many times the range allowed; the sign of d is the wrong one for "
         "samples.",
@@ -89,24 +88,3 @@ def _in_proportion(searches: Sequence[CriticalSearch]) -> Series:
     level = math.fsum(logs) / len(logs) - math.fsum(map(math.log, dims)) / len(dims)
     ends = [min(dims), max(dims)]
     return Series("∝ d", Kind.REFERENCE, ends, [math.exp(level) * end for end in ends])
-
-
-CLAIM = Claim(
-    name="news",
-    title="A news summary's N ~ d·L",
-    statement="The number of learnable examples grows as N ~ d·L (as a news summary of the paper "
-    "has it; not a claim of the authors that we know of).",
-    support="Read as samples needed, or else as facts stored, the number goes as d and L to the "
-    "first power, each to within 0.25.",
-    contradict="In both readings, a power of d or L outside of that range.",
-    background="The summary does not say whether the number is the samples that are needed or the "
-    "facts that can be stored, so both readings are tested.",
-    sweeps=("random-long", "capacity"),
-    analyse=analyse,
-    source="A news summary of the paper, and nowhere else; it contradicts what the public reading "
-    "notes say of d.",
-    attack="The summary is vague, so a reading may exist in which it is right. Which were tried?",
-    plain="the number of examples would grow in step with the dimension and with the length of "
-    "texts.",
-    of_the_paper=False,
-)

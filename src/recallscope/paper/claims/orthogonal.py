@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import average, factor, minus, shown
+from recallscope.paper.intervals import average, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.results.panels import Picture
@@ -27,26 +27,15 @@ def analyse(evidence: Evidence) -> Finding:
     narrow, wide, without_overlap = (
         average([log_size(search) for search in each]) for each in (random, equal, beside)
     )
-    randomness = factor(minus(wide, without_overlap))
-    dimension = factor(minus(narrow, wide))
-    both = factor(minus(narrow, without_overlap))
+    randomness = ratio(wide, without_overlap)
+    dimension = ratio(narrow, wide)
+    both = ratio(narrow, without_overlap)
     every = list(grouped(random, "length"))  # a colour for each, in all panels
-    panels = []
-    for title, searches in (
-        ("random embeddings", random),
-        ("random embeddings, d > V", equal),
-        ("orthogonal embeddings", orthogonal),
-    ):
-        lengths = grouped(searches, "length")
-        panels.append(
-            over_dimensions(
-                title,
-                [
-                    critical_series(f"L = {length}", lengths[length], every.index(length))
-                    for length in lengths
-                ],
-            )
-        )
+    compared = {
+        "random embeddings": random,
+        "random embeddings, d > V": equal,
+        "orthogonal embeddings": orthogonal,
+    }
     return Finding(
         judgements=judged(
             "orthogonal",
@@ -68,15 +57,22 @@ def analyse(evidence: Evidence) -> Finding:
             f"tokens, N* ∝ d^{shown(found['random']['dim'])} · "
             f"L^{shown(found['random']['length'])}."
         ),
-        practice="A rule made for embeddings that do not overlap says nothing about a model with "
-        "d < V; most of what it misses is the price of few dimensions, not of randomness.",
         reply=f"Most of the whole factor, {shown(both)}, is the dimension, {shown(dimension)}; at "
         f"equal dimensions it is {shown(randomness)}. Orthogonal embeddings do not exist at "
         "d < V, so that no arm can take their randomness away there.",
         picture=Picture(
             caption="The same task and lengths. Random embeddings with fewer dimensions than "
             "tokens, and with more; orthogonal ones need more. Bars are 95 %.",
-            panels=panels,
+            panels=[
+                over_dimensions(
+                    title,
+                    [
+                        critical_series(f"L = {length}", here, every.index(length))
+                        for length, here in grouped(searches, "length").items()
+                    ],
+                )
+                for title, searches in compared.items()
+            ],
         ),
         rows=rows["random"]
         + [row(search, embedding="random") for search in equal]
@@ -88,27 +84,3 @@ def _same_sizes(search: CriticalSearch, among: Sequence[CriticalSearch]) -> Crit
     """The search with the same dimension and length."""
     sizes = (search.problem.dim, search.problem.length)
     return next(each for each in among if (each.problem.dim, each.problem.length) == sizes)
-
-
-CLAIM = Claim(
-    name="orthogonal",
-    title="Orthogonal embeddings mislead",
-    statement="With orthogonal embeddings the sizes separate: the batch needed depends on neither "
-    "dimension nor length. Taken over to fewer dimensions than tokens, this promises a capacity "
-    "that random embeddings do not have.",
-    source="Public reading notes on the paper (not by its authors).",
-    support="Orthogonal: powers of d and L in N* within 0.1 of zero. Random, at d < V: powers "
-    "beyond a quarter. Random over orthogonal at equal d > V: 1.15 to 1.6 times the samples, as "
-    "closed forms say; and random at d < V at least 1.25 times those at d > V.",
-    contradict="A power or a factor outside of its range.",
-    attack="A comparison of d < V with d > V mixes what the dimension costs with what randomness "
-    "costs. What is left at equal dimensions?",
-    background="Much theory of associative memory assumes orthogonal embeddings, which need more "
-    "dimensions than tokens. Real models have far fewer, so their embeddings overlap.",
-    sweeps=("random-long", "random-wide", "orthogonal"),
-    analyse=analyse,
-    plain="models in which no two tokens overlap look better than real ones are, so a rule made "
-    "for them promises too much.",
-    caveat="Orthogonal embeddings need d ≥ V + 1, so that at d < V there is nothing to compare "
-    "random ones with: what the dimension costs is measured on random ones alone.",
-)

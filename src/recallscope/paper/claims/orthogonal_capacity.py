@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, factor, interval_row, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -64,8 +64,6 @@ def analyse(evidence: Evidence) -> Finding:
         f"{in_words['most facts']} times as many facts as orthogonal ones can store, and with as "
         f"many parameters in all {in_words['equal parameters']} times as many. The ratio at equal "
         f"dimensions goes as d^{shown(power)}.",
-        practice="Do not give each fact its own dimension: more facts than dimensions, each "
-        "a little less sure, are more facts in all.",
         reply="With so few facts that random embeddings recall "
         f"{', '.join(shown(each) for each in at_recall)} of them, they are still "
         f"{in_words['recall 0.9']} times as many.",
@@ -115,26 +113,3 @@ def _ratio(
         for ours, theirs in zip(random[1], orthogonal[1], strict=False)
     ]
     return mean_over(logs, level)
-
-
-CLAIM = Claim(
-    name="orthogonal-capacity",
-    title="Orthogonal embeddings are not capacity-optimal",
-    statement="Random embeddings, which overlap, store more facts than orthogonal ones of the same "
-    "size: by superposition they come near the optimal capacity, and orthogonal ones do not.",
-    source="Public reading notes on the paper (not by its authors), which cite Nichani et al.",
-    support="At equal dimensions and at equal parameters random embeddings recall more facts than "
-    "orthogonal ones can store, also with so few facts that nearly all are recalled; and the ratio "
-    "grows with the dimension.",
-    contradict="Fewer facts at equal dimensions or at equal parameters, in any of the sizes.",
-    background="Orthogonal embeddings need a dimension for each token: d of them store at most "
-    "d − 1 facts, as the trigger needs one. Random ones may be many more than dimensions; what is "
-    "stored under one token is then heard under others.",
-    sweeps=("equal-size",),
-    analyse=analyse,
-    attack="More facts of which half are forgotten are no better memory. How many more are there "
-    "where nearly all are recalled?",
-    caveat="With very few dimensions it is the other way round by closed forms (17 dimensions, "
-    "equal parameters). Parameters count embeddings and both matrices.",
-    plain="embeddings that overlap store more facts than embeddings that do not.",
-)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import drawn_again, mean_over, shown
 from recallscope.paper.predictions import judged
@@ -67,9 +67,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"steps end at recall {shown(recall)}, and the loss rose at "
             f"{shown(rises[at_many, large])} of the looks."
         ),
-        practice="A loss that goes up and down is a sign that the memory is too small for its "
-        "facts as much as of a learning rate that is too large: with room enough, large steps only "
-        "learn faster.",
         reply=f"The same step, {large:g}, on the same task oscillates at d = {at_few} and not at "
         f"d = {at_many}: rises at {shown(rises[at_few, large])} against "
         f"{shown(rises[at_many, large])} of the looks. Where facts cannot be separated the minimum "
@@ -133,27 +130,3 @@ def _curve(label: str, runs: Sequence[LossCurve]) -> Series:
     if not runs:
         return measured_series(label, [])
     return Series(label, Kind.MEASURED, runs[0].steps[1:], runs[0].losses[1:])
-
-
-CLAIM = Claim(
-    name="oscillations",
-    title="Full training oscillates where facts do not fit",
-    statement="Training beyond the first steps has behaviour of its own, such as oscillations.",
-    source="Public reading notes on the paper, in one sentence; where it happens is ours.",
-    support="With fewer dimensions than it takes to separate the facts, large steps end at 1.5 "
-    "times the loss of small ones or more, and the loss rises at more than a fifth of the looks in "
-    "the second half (below a tenth with small steps); with more dimensions the same steps learn "
-    "everything without.",
-    contradict="Large steps that end as low as small ones there, or a loss that rises as often "
-    "with small steps or with more dimensions.",
-    background="The three steps are a beginning. Gradient descent that continues on both matrices "
-    "meets the curvature of the loss: below the edge, where no value matrix separates all facts, "
-    "the minimum is at finite weights, and steps longer than its curvature allows overshoot.",
-    sweeps=("oscillating",),
-    analyse=analyse,
-    attack="Any optimiser oscillates if its steps are large enough; that is no property of recall. "
-    "What does the memory have to do with it?",
-    caveat="The source blames embeddings that are not orthogonal. With a dimension for every fact "
-    "neither orthogonal nor random ones oscillate (studies/oscillations.csv): space decides.",
-    plain="a training loss that swings may mean that the model has no room for its facts.",
-)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from recallscope.common.grouping import grouped_by
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import combination, grouped, power_within, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import UNKNOWN, shown
 from recallscope.paper.predictions import judged
@@ -74,8 +74,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"{capacity.note}; at equal N/L and d, they go as "
             f"L^{shown(at_equal_ratio)}."
         ),
-        practice="Few dimensions can be bought with more data, at the rate of the powers above; "
-        "no size has a threshold of its own that must be met first.",
         reply=_reply(known),
         picture=Picture(
             caption="Left: the critical sample size over d, for the shortest and the longest of "
@@ -112,35 +110,3 @@ def _alike(searches: Sequence[CriticalSearch]) -> list[list[CriticalSearch]]:
 
 def _samples_over_length(search: CriticalSearch) -> float:
     return search.problem.samples / search.problem.length
-
-
-CLAIM = Claim(
-    name="products",
-    title="Capacity comes in products of N, d and L",
-    statement="Under random embeddings, how much a transformer can store depends on the number of "
-    "samples N, the dimension d and the sequence length L through products of them, not through a "
-    "condition on each alone.",
-    source="The abstract; public reading notes and an editorial digest say the same. None names "
-    "powers.",
-    support="N* combines d and L as f(d)·g(L), whatever f and g are, and not as a sum or a "
-    "maximum: the power that combines them lies within a quarter of 0, at two vocabularies; for V "
-    "and L it is nearer to a product than to a sum. N* falls with d and rises with L (powers "
-    "beyond a quarter either way), and the capacity read from the first gradient depends on N and "
-    "L only through N/L (power of L at equal N/L within 0.15 of zero), growing with N/L (power "
-    "above a quarter) and with d (above a half).",
-    contradict="A power that combines them outside of those ranges; a power of d or L in N* that "
-    "lies inside a quarter of zero, or on the other side of it; or a capacity that changes with L "
-    "at equal N/L by more than a power of 0.15, or grows less with N/L or d.",
-    background="Public summaries speak of products without naming powers, so none is tested: only "
-    "that the sizes act together. If each size had a condition of its own (enough samples, enough "
-    "dimensions, short enough sequences), one could not make up for few dimensions with more data. "
-    "A product means that one can, at an exchange rate that can be measured: the powers.",
-    sweeps=("random-long", "random-half", "vocab-and-length", "capacity-one-step"),
-    analyse=analyse,
-    attack="Powers that differ from zero do not make a product: f(d) + g(L) and max(f, g) have "
-    "them too. Are those excluded?",
-    caveat="For V and L a pure product is rejected; what is supported is that they are nearer to a "
-    "product than to a sum.",
-    plain="fewer dimensions can be made up for with more data, and longer texts cost data; no "
-    "size decides alone how many facts are kept.",
-)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, factor, moved, shown
 from recallscope.paper.predictions import judged
@@ -47,8 +47,6 @@ def analyse(evidence: Evidence) -> Finding:
             "gradients see which position is marked, and the longer the sequences, the more that "
             "is worth."
         ),
-        practice="Do not take the lower bound for what training needs: three steps already do "
-        "with less, and the more so the longer the sequences.",
         reply="That is so for our bound. A bound for all that three steps may look at would be "
         f"another one; coverage, which holds for every learner, is at {_coverage(searches)} of "
         "what three steps need.",
@@ -101,27 +99,3 @@ def _coverage(searches: list[CriticalSearch]) -> str:
 def _bound_series(searches: list[CriticalSearch]) -> Series:
     dims = [float(search.problem.dim) for search in searches]
     return Series("lower bound", Kind.REFERENCE, dims, [_bound(search) for search in searches])
-
-
-CLAIM = Claim(
-    name="tight",
-    title="The lower bound is of the order of what descent needs",
-    statement="The lower bound for estimators that see the gradient at initialisation is of the "
-    "same order as the batch that three-step descent needs.",
-    source="Public reading notes on the paper, which call the bounds of one order; a public review "
-    "calls the lower bound general but not very strong.",
-    support="The batch of three steps over our bound lies between a third and three in all "
-    "problems, and goes with d and L by no more than a quarter of a power.",
-    contradict="A ratio outside of that range, or one that goes with d or L by more.",
-    background="Descent uses three gradients, and the bound is about the first. Whether they are "
-    "of one order depends on how much the other two add. The bound here is our own.",
-    sweeps=("three-steps",),
-    analyse=analyse,
-    attack="The paper's bound is another one, so that a verdict on ours says nothing of it. What "
-    "is judged?",
-    plain="the least amount of data that one must have, by the bound, is about what training "
-    "takes.",
-    caveat="The lower bound is ours, under an assumption of ours, and for readers of the first "
-    "gradient alone: what three steps need says nothing of the paper's bound.",
-    untestable="the paper's own bound was not available. The numbers are of our bound.",
-)

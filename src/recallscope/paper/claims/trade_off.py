@@ -8,13 +8,13 @@ from typing import Any
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, log_size, powers, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, average, factor, minus, moved, shown
+from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
 from recallscope.record import Status
-from recallscope.results.panels import Kind, Picture, Series
+from recallscope.results.panels import Picture, theory_line
 from recallscope.statistics.intervals import Interval
 
 
@@ -44,7 +44,8 @@ def analyse(evidence: Evidence) -> Finding:
         (each.problem.dim, factor(moved(log_size(each, 0.95), -2 * math.log(each.problem.dim))))
         for each in measured
     ]
-    known = [(each.problem.dim, each.theory) for each in population if each.theory]
+    predicted = [(each.problem.dim, each.theory) for each in population if each.theory]
+    known = [(dim, facts / dim**2) for dim, facts in predicted]
     return Finding(
         judgements=judged(
             "trade-off",
@@ -65,8 +66,6 @@ def analyse(evidence: Evidence) -> Finding:
             f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
             "for long ones."
         ),
-        practice="Do not hope for much from smaller embeddings: facts per parameter rise only as "
-        "1/ln V, while the data needed rises as a power of d.",
         reply=f"The gain is a logarithm: from the smallest to the largest d of the capacity's grid "
         f"facts per parameter fall by a factor {_fall(measured)}, while parameters grow by "
         f"{_growth(measured)}. V ln V/d² stays at {shown(constant)}.",
@@ -79,13 +78,7 @@ def analyse(evidence: Evidence) -> Finding:
                     "capacity: facts per parameter",
                     [
                         measured_series("measured", densities),
-                        Series(
-                            "closed forms",
-                            Kind.THEORY,
-                            [dim for dim, _ in known],
-                            [facts / dim**2 for dim, facts in known],
-                            colour=0,
-                        ),
+                        theory_line("closed forms", known, 0),
                     ],
                     y="V*/d²",
                 ),
@@ -130,27 +123,4 @@ def _cost_of_few_dimensions(searches: Sequence[CriticalSearch]) -> Interval:
     few, many = (
         log_size(end(searches, key=lambda search: search.problem.dim)) for end in (min, max)
     )
-    return factor(minus(few, many))
-
-
-CLAIM = Claim(
-    name="trade-off",
-    title="Fewer dimensions: more facts per parameter, more samples",
-    statement="Superposition lets smaller embeddings store more facts for each parameter, but "
-    "learning the same facts then takes more samples: capacity is traded for learnability.",
-    source="Public reading notes on the paper (not by its authors); that the gain is one over a "
-    "logarithm is ours.",
-    support="V ln V is in proportion to d² at one half, with a constant of 0.52 to 0.64. Facts per "
-    "parameter, from the population (N = ∞), fall as d grows; and for the same "
-    "facts the smallest dimension of the grid needs more samples than the largest.",
-    contradict="Another power or constant; facts per parameter that grow with d, or no more "
-    "samples needed at small d.",
-    background="The value matrix has d² numbers. Packing V > d facts into them means that facts "
-    "overlap; how densely they can be packed is the capacity, and how much data it takes to get "
-    "there is the learnability.",
-    sweeps=("capacity-population", "random-short", "random-long"),
-    analyse=analyse,
-    attack="Facts per parameter that fall as 1/ln V are no superposition gain worth the name. How "
-    "large is it?",
-    plain="a smaller model packs facts more tightly, and pays for it with more training examples.",
-)
+    return ratio(few, many)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
-from recallscope.paper.claim import Claim, Finding
+from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, count_shown, factor, minus, moved, shown
+from recallscope.paper.intervals import UNKNOWN, count_shown, factor, moved, ratio, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions, theory_series
 from recallscope.results.panels import Picture
@@ -29,18 +29,15 @@ def analyse(evidence: Evidence) -> Finding:
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
     costly, middle = sizes["small", "long"], sizes["large", "long"]
+    cheap, cheapest = sizes["small", "short"], sizes["large", "short"]
     return Finding(
         judgements=judged(
             "two-by-two",
             {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
             | {
-                "N* of small over large d, long sequences": factor(minus(costly, middle)),
-                "N* of large d, long L, over small d, short L": factor(
-                    minus(middle, sizes["small", "short"])
-                ),
-                "N* of large d, long L, over large d, short L": factor(
-                    minus(middle, sizes["large", "short"])
-                ),
+                "N* of small over large d, long sequences": ratio(costly, middle),
+                "N* of large d, long L, over small d, short L": ratio(middle, cheap),
+                "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
             },
         ),
         answer="Observed over predicted batches: "
@@ -92,24 +89,3 @@ def _over_prediction(search: CriticalSearch, log_observed: Interval) -> Interval
     if search.theory is None:
         return UNKNOWN
     return factor(moved(log_observed, -math.log(search.theory)))
-
-
-CLAIM = Claim(
-    name="two-by-two",
-    title="Four corners: small or large d, short or long L",
-    statement="Which batch is needed depends on the corner of the plane of dimension and length: "
-    "few dimensions and long sequences are the costly one, many dimensions and long sequences come "
-    "next, short sequences are cheap; and theory says how costly each is.",
-    source="Public reading notes on the paper (a table without numbers); what theory says is ours.",
-    support="In each of the four corners the observed critical sample size lies within a factor "
-    "1.25 of the one our closed forms predict; and they come in the order stated.",
-    attack="Any theory with the right signs orders four corners. What of the sizes in between, "
-    "and of the choice of corners?",
-    contradict="A corner that is off by more than this factor, or an order that is reversed.",
-    background="The prediction is made from our own derivation, in which no constant is fitted. "
-    "The searches know nothing of it.",
-    sweeps=("corners", "random-short", "random-long"),
-    analyse=analyse,
-    plain="a small model that reads long texts needs by far the most data, and theory says "
-    "beforehand how much each kind of model needs.",
-)
