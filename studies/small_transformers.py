@@ -56,7 +56,7 @@ def cells() -> list[tuple[Problem, int]]:
     for task, bits in BITS.items():
         for dim, layers in SIZES[task]:
             for load in LOADS:
-                # A subject of `relations` brings parameters of its own: so many for each fact.
+                # A subject of `relations` brings its parameters: so many for each fact.
                 few, more = (problem(task, dim, layers, count) for count in (320, 640))
                 first, second = (parameters_of(each).trained for each in (few, more))
                 each = (second - first) / 320

@@ -17,7 +17,7 @@ from recallscope.theory.question import Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
 
-CONSTANTS = (2.94, 5.27, 68.0, 1.85, 0.41)
+CONSTANTS = (3.01, 5.14, 72.1, 1.75, 0.549)
 """Bits for each parameter at half recall, and how sharply; exposures at half recall, how sharply,
 and with which power of the load they grow."""
 TABLE = "small_transformers.csv"
