@@ -50,7 +50,6 @@ from .tasks.recall import RecallTask as RecallTask
 from .tasks.recall import Samples as Samples
 from .theory.capacity import Solution as Solution
 from .theory.law import Answer as Answer
-from .theory.law import Factor as Factor
 from .theory.law import Given as Given
 from .theory.law import Law as Law
 from .theory.lower_bound import Bound as Bound
