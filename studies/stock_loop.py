@@ -30,7 +30,7 @@ PROBLEM = Problem(
     learner="adamw",
     batch=128,
     steps=600,
-    learning_rate=1e-4,  # so that it does not converge before
+    learning_rate=1e-4,  # small: it must not converge early
 )
 
 
