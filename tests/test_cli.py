@@ -6,10 +6,12 @@ import resource
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from recallscope.cli.options import TRAINING
 from recallscope.cli.progress import ProgressDisplay
@@ -355,6 +357,8 @@ def test_a_verbose_version_has_bibtex(command, flags):
     assert done.returncode == 0
     assert done.stdout.startswith(command("--version").stdout)
     assert "2603.15923" in done.stdout
+    assert f"torch {version('torch')}" in done.stdout
+    assert "GPUs: 0" in done.stdout or torch.cuda.is_available()
     assert done.stdout.count("{") == done.stdout.count("}")
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 def test_the_version_is_the_same_everywhere():
     version = recallscope.__version__
     with (ROOT / "pyproject.toml").open("rb") as file:
-        assert tomllib.load(file)["project"]["version"] == version
+        assert tomllib.load(file)["project"]["dynamic"] == ["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\ncopyright: recallscope {version}," in (ROOT / "mkdocs.yml").read_text()
     citation = (ROOT / "src/recallscope/cli/citation.bib").read_text(encoding="utf-8")

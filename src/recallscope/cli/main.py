@@ -15,7 +15,7 @@ import typer
 from recallscope import __version__
 from recallscope.cli.commands import Commands
 from recallscope.cli.terminal import Guarded
-from recallscope.common.extras import missing
+from recallscope.common.extras import EXTRAS, missing
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.parts.errors import ProblemError, did_you_mean
@@ -127,9 +127,26 @@ def _version(context: typer.Context, wanted: bool) -> None:
         if context.params["verbose"]:
             from importlib.resources import files  # here, as other commands would wait for it
 
+            print(_installed())
             citation = files("recallscope.cli").joinpath("citation.bib")
             print(citation.read_text(encoding="utf-8"), end="")
         raise typer.Exit
+
+
+def _installed() -> str:
+    """Python, the packages that matter, and the GPUs that torch sees."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = [f"Python {platform.python_version()} on {platform.platform()}"]
+    for name in ("numpy", "scipy", *EXTRAS):
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    with suppress(ImportError):
+        import torch
+
+        found.append(f"GPUs: {torch.cuda.device_count()}")
+    return ", ".join(found)
 
 
 @app.callback()
@@ -138,7 +155,10 @@ def _common(
         bool, typer.Option("--version", callback=_version, help="Show the version.")
     ] = False,
     verbose: Annotated[  # eager, to be known when the version is shown
-        bool, typer.Option("--verbose", is_eager=True, help="With --version: BibTeX too.")
+        bool,
+        typer.Option(
+            "--verbose", is_eager=True, help="With --version: packages, GPUs and BibTeX too."
+        ),
     ] = False,
 ) -> None:
     if verbose:

@@ -118,7 +118,10 @@ Seeds = Annotated[
 ]
 Dtype = Annotated[str, one_of(DTYPES)]
 Device = Annotated[
-    str, one_of(("cpu", "cuda"), help="Where torch computes: cpu, cuda, cuda:1 and so on.")
+    str,
+    one_of(
+        ("cpu", "cuda"), help="Where torch computes: cpu, or cuda (cuda:1, …), which is untested."
+    ),
 ]
 Target = Annotated[
     str, typer.Option(metavar="SHARE", help="The accuracy to reach, between 0 and 1.")
