@@ -37,7 +37,7 @@ FAST = ("quickstart",)
 
 EVERY_PAGE = [
     ROOT / "README.md",
-    # Commands are compared with --help by a test of their own, guides are executed as notebooks.
+    # Commands are compared with --help by another test.
     *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem != "commands"),
     *TUTORIALS,
 ]
