@@ -22,12 +22,10 @@ PAGES = [
         for name in (
             "quickstart",
             "plan",
-            "faq",
             "extending",
-            "pictures",
             "tables",
             "theory",
-            "scale",
+            "performance",
         )
     ),
 ]
