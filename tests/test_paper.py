@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from claims_page import DOCS, page
+from claims_page import DOCS, OVERVIEW, figures, pages
 
 from browser import browser, open_tab
 from conftest import recallscope as command_line
@@ -121,10 +121,16 @@ def test_the_verdicts_follow_from_the_records(found):
             assert rebuilt == kept
 
 
-def test_the_page_of_the_claims_is_that_of_the_records(found):
+def test_the_pages_of_the_claims_are_those_of_the_records(found):
+    """All of them, and no page or figure of a claim that is no more."""
     findings = [(CLAIMS[name], each) for name, each in found.items()]
-    assert (DOCS / "claims.md").read_text() == page(findings, manifest())
+    written = pages(findings, manifest())
+    for name, text in written.items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text, name
+    there = {f"claims/{path.name}" for path in (DOCS / "claims").iterdir()}
+    assert there | {OVERVIEW} == written.keys() | figures()
     assert {path.stem for path in (DOCS / "claims").glob("*.png")} == set(CLAIMS)
+    assert len(written[OVERVIEW].split()) <= 900  # one look, not a database
 
 
 def test_every_claim_of_the_bundle_has_a_verdict():
@@ -179,7 +185,8 @@ def test_list_report_and_page_tell_caveats_and_count_the_papers_claims_only(foun
     listed = " ".join(recallscope("list", folder=tmp_path).stdout.split())
     findings = [(CLAIMS[name], each) for name, each in found.items()]
     report = html.unescape(report_page(findings, FACTS))
-    told = {"list": listed, "report": report, "page": page(findings, manifest())}
+    written = pages(findings, manifest())
+    told = {"list": listed, "report": report, "page": written[OVERVIEW]}
     for where, text in told.items():
         assert TALLY in text, where
         for name in CAVEATS:
@@ -188,9 +195,10 @@ def test_list_report_and_page_tell_caveats_and_count_the_papers_claims_only(foun
     assert "Not the paper’s: A news summary" in report
     assert "13." not in re.findall(r"<h2[^>]*>(\S+)", report)
     for claim, each in findings:
-        for text in (claim.source, claim.attack, each.in_practice):
+        texts = (claim.source, claim.attack, each.in_practice, claim.caveat, each.untestable)
+        for text in texts:
             assert text in report
-            assert text in told["page"]
+            assert text in written[f"claims/{claim.name}.md"]
     assert "| not the paper's | [A news summary" in told["page"]
 
 

@@ -75,7 +75,7 @@ def powers(rows: Sequence[Mapping[str, Any]], *names: str) -> Powers:
     law = fit_law(read_points(rows, names), LEVEL)
     found = Powers({name: Interval(*power) for name, power in law.exponents.items()})
     if law.status is FitStatus.POOR_FIT:
-        found.note = " (means over this grid: the law bends, and another grid would give others)"
+        found.note = " (means over this grid: the law is curved, so another grid would give others)"
     return found
 
 

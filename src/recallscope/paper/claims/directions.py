@@ -77,8 +77,8 @@ def analyse(evidence: Evidence) -> Finding:
                 + "."
                 for model, of_it in by_model.items()
             )
-            + " These are the changes of recall with one step up of each size at equal values of "
-            f"the others, on average. Of {pairs} such steps, {len(exceptions)} change mean recall "
+            + " These are mean changes of recall when one size takes its next value and the others "
+            f"stay. Of {pairs} such steps, {len(exceptions)} change mean recall "
             f"the other way by more than {_CLEARLY:g}. {_where_data_hurts(more_data, worst)}"
         ),
         reply=f"{pairs - len(exceptions)} of {pairs} single steps do not go the wrong way by more "
@@ -88,7 +88,7 @@ def analyse(evidence: Evidence) -> Finding:
             "averaged over a full factorial design. Bars are 99.5 % over seeds.",
             panels=[
                 Panel(
-                    title="what one step up does to recall",
+                    title="effect of one step up on recall",
                     x="size that is raised",
                     y="change of recall",
                     series=[

@@ -47,19 +47,19 @@ def analyse(evidence: Evidence) -> Finding:
             },
         ),
         answer=(
-            f"At d = {largest}, {fewest:,} samples teach {shown(factor(small))} of the facts that "
-            f"all the data there is would, and {most:,} samples {shown(factor(large))}. The more "
-            "dimensions, the larger the share that is missing: from the smallest to the largest d "
-            f"what is learnt falls to {shown(fall)} of it."
+            f"At d = {largest} and {fewest:,} samples, the model stores {shown(factor(small))} of "
+            f"the facts that it stores from infinite data; at {most:,} samples, "
+            f"{shown(factor(large))}. The missing fraction grows with d: from the smallest to the "
+            f"largest d, the stored fraction falls to {shown(fall)} of its value."
         ),
         reply="The gap closes with data and opens with dimensions: from the smallest to the "
-        f"largest d the share learnt from {fewest:,} samples goes from "
-        f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. That is "
-        "a factor that a theory for infinite data does not have.",
+        f"largest d the fraction stored from {fewest:,} samples goes from "
+        f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. A "
+        "theory for infinite data does not have that factor.",
         picture=Picture(
-            caption="Facts of which half are recalled after three steps, from a batch and from the "
-            "population (N = ∞), and one over the other. Lines are closed forms with nothing "
-            "fitted. Bars are 95 % (left) and 99.5 % (right).",
+            caption="Facts of which half are recalled after three steps, from a finite training "
+            "set and from the population (N = ∞), and one over the other. Lines are closed forms "
+            "with nothing fitted. Bars are 95 % (left) and 99.5 % (right).",
             panels=[
                 compared_with_theory(
                     f"facts stored, L = {shortest}",
@@ -67,7 +67,7 @@ def analyse(evidence: Evidence) -> Finding:
                     y="V*, facts",
                 ),
                 Panel(
-                    title="share of what all data would teach",
+                    title="fraction of the facts stored from infinite data",
                     x="d, dimensions",
                     y="V* over V* at N = ∞",
                     log_x=True,

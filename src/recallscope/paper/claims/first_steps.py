@@ -58,48 +58,48 @@ def analyse(evidence: Evidence) -> Finding:
         judgements=judgements,
         answer=(
             f"After first steps that saturate attention (s = {large:g}), later steps add "
-            f"{shown(gains[large])} to lock: the first ones decide. After small ones "
-            f"(s = {small:g}) later steps add {shown(gains[small])}: the first ones do not decide, "
-            "but the cosine that they leave tells which seeds will lock, with an area under the "
-            f"curve of {shown(areas[small])} (and {shown(areas[large])} with saturating steps; 0.5 "
-            "is chance). After the paper's three steps the cosine of attention with the trigger "
-            f"goes from {shown(cosines[0])} at the smallest batch to {shown(cosines[1])} at the "
-            f"largest; where attention has not locked, recall is {shown(recall, 3)}."
+            f"{shown(gains[large])} to attention accuracy: the first ones decide. After small ones "
+            f"(s = {small:g}) later steps add {shown(gains[small])}: the first ones do not decide. "
+            "The cosine that they leave still predicts which seeds will find the trigger: the area "
+            f"under the curve is {shown(areas[small])}, and {shown(areas[large])} with saturating "
+            "steps (0.5 is chance). After the paper's three steps, the cosine of attention with "
+            f"the trigger goes from {shown(cosines[0])} at the smallest training set to "
+            f"{shown(cosines[1])} at the largest. Where attention has not found the trigger, "
+            f"recall is {shown(recall, 3)}."
         ),
-        reply="Lock gained later, from small to saturating first steps: "
+        reply="Attention accuracy gained later, from small to saturating first steps: "
         + ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
-        + ". So the verdict is on the paper's regime, large steps, and does not hold for small "
-        "ones.",
+        + ". The verdict is on the paper's regime, large steps, and does not apply to small ones.",
         picture=Picture(
-            caption="Left: what the second of three steps makes of attention, over the batch. "
-            "Middle: what training adds to lock after first steps that leave scores of attention "
-            "with standard deviation s. Right: how well the cosine after the first steps tells "
-            "which seeds lock at the end; 0.5 is chance. Bars are 99.5 %.",
+            caption="Left: attention after the second of three steps, over the training-set size. "
+            "Middle: attention accuracy added by training after first steps that leave attention "
+            "logits with standard deviation s. Right: how well the cosine after the first steps "
+            "predicts which seeds find the trigger; 0.5 is chance. Bars are 99.5 %.",
             panels=[
                 Panel(
                     title="three steps",
                     x="N, samples",
-                    y="share, or cosine",
+                    y="fraction, or cosine",
                     log_x=True,
                     series=[
                         measured_series(label, [(n, of(each)) for n, each in runs.items()])
                         for label, of in (
-                            ("finds the mark", _lock),
+                            ("attends to the trigger", _lock),
                             ("cosine with the trigger", _cosine),
                             ("recall", _recall),
                         )
                     ],
                 ),
                 Panel(
-                    title="what later steps add",
-                    x="saturation s",
-                    y="lock gained later",
+                    title="gain by later steps",
+                    x="s, scale of attention logits",
+                    y="attention accuracy gained",
                     log_x=True,
                     series=[measured_series("gain", gains.items())],
                 ),
                 Panel(
-                    title="what the first steps tell",
-                    x="saturation s",
+                    title="prediction from the first steps",
+                    x="s, scale of attention logits",
                     y="area under the curve",
                     log_x=True,
                     series=[measured_series("early cosine", areas.items())],

@@ -121,22 +121,23 @@ def analyse(evidence: Evidence) -> Finding:
             f"The smallest N* + V of any decoder is {shown(lowest)} times the bound's, that of the "
             f"best decoder ({' or '.join(names)}) at most {shown(farthest)} times. "
             + " ".join(
-                f"For {which} the ratio of the best goes as "
+                f"For {which}, the ratio of the best decoder goes as "
                 + " · ".join(f"{LETTERS[name]}^{shown(left[which][name])}" for name in _SIZES)
                 + f"{left[which].note}."
                 for which in _TARGETS
             )
         ),
         reply=f"V runs over a factor {_reach(every, 'vocab')} at two ratios of d² to V ln V, d "
-        f"over a factor {_reach(every, 'dim')} and L over {_reach(every, 'length')}, at two shares "
-        f"of facts: the ratio to the bound stays between {nearest:.1f} and {farthest.mean:.1f}. "
-        "Batches are compared with V added to them, as "
-        "the bound's formula has it; without it, powers differ where N is near V.",
+        f"over a factor {_reach(every, 'dim')} and L over {_reach(every, 'length')}, for two "
+        "fractions of the facts. The ratio to the bound stays between "
+        f"{nearest:.1f} and {farthest.mean:.1f}. "
+        "V is added to both sizes, as in the bound's formula; without it, exponents differ where N "
+        "is near V.",
         picture=Picture(
-            caption="Batches at which each decoder of the first gradient tells half the facts, and "
-            "our lower bound for all of them, at the longest sequences. Three-step descent uses "
-            "two further gradients and is not bound by it. The bound takes the gradient's noise "
-            "for Gaussian. Bars are 95 %.",
+            caption="Training-set sizes at which each decoder of the first gradient finds half the "
+            "facts, and our lower bound for all of them, at the longest sequences. The three-step "
+            "learner uses two further gradients, so the bound does not apply to it. The bound "
+            "takes the gradient's noise for Gaussian. Bars are 95 %.",
             panels=[
                 over_dimensions(f"V = {vocab}", _series_of(_of_vocab(decoded, vocab)))
                 for vocab in sorted({each.problem.vocab for each in every})

@@ -84,31 +84,31 @@ def analyse(evidence: Evidence) -> Finding:
             + ", ".join(
                 f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
             )
-            + " of the three. From the population (N = ∞), where MLP noise is what "
-            f"width must beat, m* ∝ d^{shown(power)}{every.note}: "
+            + " of the three. From the population (N = ∞), where width must overcome MLP "
+            f"noise, m* ∝ d^{shown(power)}{every.note}: "
             f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
             f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
-            f"recall by {shown(few, 3)} at the smallest batch and by {shown(many, 3)} at the "
-            f"largest. On the plane of m and d, what limits recall was found by taking away one "
-            f"noise at a time: closed forms name it in {right} of {len(cells)} problems. "
-            f"Recall of {TARGET:g} asks for m* ∝ d^{shown(plane_power)} where MLP noise limits."
+            f"recall by {shown(few, 3)} at the smallest training set and by {shown(many, 3)} "
+            f"at the largest. On the plane of m and d, removing one noise at a time showed which "
+            f"one limits recall: closed forms name it in {right} of {len(cells)} problems. "
+            f"Recall of {TARGET:g} needs m* ∝ d^{shown(plane_power)} where MLP noise limits."
         ),
         reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
-        f"{near} of {len(borders)} dimensions, by intervals of 95 %; what limits was named right "
+        f"{near} of {len(borders)} dimensions, by intervals of 95 %. They name the limiting noise "
         f"in {right} of {len(cells)} problems after three steps, and in {right_first} for the "
         f"first gradient. From the population m* falls as d^{shown(below)} over the smaller "
         f"dimensions and as d^{shown(above)} over the larger.",
         picture=Picture(
             caption="First: which of the three noises is the largest in the first gradient, in "
-            "three problems, each measured on its own. Then the widths at which half the facts "
+            "three problems, each measured separately. Then the widths at which half the facts "
             f"are recalled from the population, and {TARGET:.0%} of them on the plane of "
             "m and d. Last: recall with an MLP minus recall without, at the same seeds. Bars are "
             "99.5 % (first, last) and 95 %.",
             panels=[
                 Panel(
-                    title="share of each noise",
+                    title="fraction of each noise",
                     x="problem chosen for",
-                    y="share of the three",
+                    y="fraction of the three",
                     series=[
                         measured_series(name, zip(names, of_noise, strict=True))
                         for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
@@ -132,7 +132,7 @@ def analyse(evidence: Evidence) -> Finding:
                     y="m*, hidden units",
                 ),
                 Panel(
-                    title="what an MLP changes",
+                    title="effect of an MLP",
                     x="m, width",
                     y="change of recall",
                     log_x=True,

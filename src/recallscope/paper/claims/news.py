@@ -34,14 +34,13 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         answer=(
             f"Samples needed: N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
-            f"{needed.note}. Facts stored from the same batch: "
+            f"{needed.note}. Facts stored from the same samples: "
             f"V* ∝ d^{shown(stored['dim'])} · L^{shown(stored['length'])}"
-            f"{stored.note}. The power that is farther from one misses it by "
+            f"{stored.note}. The exponent farther from one misses it by "
             f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
         ),
-        reply="In both readings the nearer power misses by "
-        f"{shown(nearer)}, many times the range allowed; the sign of d is the wrong one for "
-        "samples.",
+        reply="Both readings of the summary. The nearer one misses by "
+        f"{shown(nearer)}, many times the range allowed; for samples, the sign of d is wrong.",
         picture=Picture(
             caption="Grey lines rise as d to the first power, as the summary has it, through the "
             "middle of what was measured. Bars are 95 %.",

@@ -50,16 +50,16 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         answer=(
             f"At equal dimensions random embeddings need {shown(randomness)} times the samples of "
-            f"orthogonal ones: what randomness costs. With fewer dimensions than tokens they need "
-            f"{shown(dimension)} times as many again: what the dimension costs. Over "
+            f"orthogonal ones: the cost of randomness. With fewer dimensions than tokens they need "
+            f"{shown(dimension)} times as many again: the cost of few dimensions. With "
             f"orthogonal embeddings N* ∝ d^{shown(found['orthogonal']['dim'])} · "
-            f"L^{shown(found['orthogonal']['length'])}. Over random ones, at fewer dimensions than "
+            f"L^{shown(found['orthogonal']['length'])}. With random ones, at fewer dimensions than "
             f"tokens, N* ∝ d^{shown(found['random']['dim'])} · "
             f"L^{shown(found['random']['length'])}."
         ),
-        reply=f"Most of the whole factor, {shown(both)}, is the dimension, {shown(dimension)}; at "
-        f"equal dimensions it is {shown(randomness)}. Orthogonal embeddings do not exist at "
-        "d < V, so that no arm can take their randomness away there.",
+        reply=f"The whole factor is {shown(both)}. Most of it, {shown(dimension)}, is the cost of "
+        f"few dimensions; {shown(randomness)} is left at equal dimensions. Orthogonal embeddings "
+        "do not exist at d < V, so no comparison can remove randomness there.",
         picture=Picture(
             caption="The same task and lengths. Random embeddings with fewer dimensions than "
             "tokens, and with more; orthogonal ones need more. Bars are 95 %.",

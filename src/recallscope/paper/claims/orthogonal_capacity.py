@@ -61,8 +61,8 @@ def analyse(evidence: Evidence) -> Finding:
             },
         ),
         answer=f"With {', '.join(map(str, dims))} dimensions, random embeddings recall "
-        f"{in_words['most facts']} times as many facts as orthogonal ones can store, and with as "
-        f"many parameters in all {in_words['equal parameters']} times as many. The ratio at equal "
+        f"{in_words['most facts']} times as many facts as orthogonal ones can store. At "
+        f"equal parameters the factors are {in_words['equal parameters']}. The ratio at equal "
         f"dimensions goes as d^{shown(power)}.",
         reply="With so few facts that random embeddings recall "
         f"{', '.join(shown(each) for each in at_recall)} of them, they are still "

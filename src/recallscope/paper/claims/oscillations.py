@@ -62,19 +62,20 @@ def analyse(evidence: Evidence) -> Finding:
         answer=(
             f"With d = {at_few}, fewer dimensions than it takes to separate the facts, steps of "
             f"{large:g} end at {shown(higher)} times the loss of steps of {small:g}, and the loss "
-            f"rose at {shown(rises[at_few, large])} of the looks in the second half of training "
+            f"rises at {shown(rises[at_few, large])} of the evaluations in the second half "
             f"({shown(rises[at_few, small])} with small steps). With d = {at_many} the same large "
-            f"steps end at recall {shown(recall)}, and the loss rose at "
-            f"{shown(rises[at_many, large])} of the looks."
+            f"steps end at recall {shown(recall)}, and the loss rises at "
+            f"{shown(rises[at_many, large])} of the evaluations."
         ),
         reply=f"The same step, {large:g}, on the same task oscillates at d = {at_few} and not at "
         f"d = {at_many}: rises at {shown(rises[at_few, large])} against "
-        f"{shown(rises[at_many, large])} of the looks. Where facts cannot be separated the minimum "
-        "is at finite weights and has a curvature that large steps overshoot; where they can, "
-        "there is none.",
+        f"{shown(rises[at_many, large])} of the evaluations. Where facts cannot be separated, the "
+        "minimum is at finite weights and has a curvature that large steps overshoot. Where they "
+        "can, there is none.",
         picture=Picture(
             caption="The loss of the first seed along training, by gradient descent on both "
-            "matrices. The step is that of descent; logits and scores are scaled by the root of d.",
+            "matrices. The step is that of gradient descent; logits and scores are scaled "
+            "by the root of d.",
             panels=[
                 Panel(
                     title=f"d = {dim}",

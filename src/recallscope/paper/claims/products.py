@@ -65,18 +65,17 @@ def analyse(evidence: Evidence) -> Finding:
             },
         ),
         answer=(
-            f"Of products, sums and maxima the batch needed comes nearest to products: "
-            f"{_combined_in_words(known)}. "
-            f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}. This "
-            "is after three steps on long sequences, for half of the facts"
-            f"{needed.note}. The facts stored, read from the first gradient: "
+            f"N* comes nearer to a product than to a sum or a maximum. {_combined_in_words(known)} "
+            "After three steps on long sequences, for half of the facts, "
+            f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
+            f"{needed.note}. For the facts stored in the first-gradient readout, "
             f"V* ∝ (N/L)^{shown(capacity['ratio'])} · d^{shown(capacity['dim'])}"
-            f"{capacity.note}; at equal N/L and d, they go as "
+            f"{capacity.note}. At equal N/L and d, V* ∝ "
             f"L^{shown(at_equal_ratio)}."
         ),
         reply=_reply(known),
         picture=Picture(
-            caption="Left: the critical sample size over d, for the shortest and the longest of "
+            caption="Left: the sample-size threshold over d, for the shortest and the longest of "
             "the long sequences; lines are closed forms with nothing fitted. Right: facts stored "
             "over N/L. Several points of a colour above one another have the same N/L and "
             "different L: the closer they lie, the less L matters but through N/L. Bars are 95 %.",
@@ -87,10 +86,8 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _combined_in_words(combined: Mapping[str, Combination]) -> str:
-    return "; ".join(
-        f"for {which} the power that combines them is {shown(each.power)} (0 is a product, 1 a sum)"
-        for which, each in combined.items()
-    )
+    exponents = "; ".join(f"{shown(each.power)} for {which}" for which, each in combined.items())
+    return f"The exponent that combines them (0 is a product, 1 a sum) is {exponents}."
 
 
 def _reply(combined: Mapping[str, Combination]) -> str:

@@ -40,19 +40,19 @@ def analyse(evidence: Evidence) -> Finding:
             },
         ),
         answer=(
-            f"Three steps need from {shown(smallest)} to {shown(largest)} of the batch that our "
-            f"bound asks of a reader of the first gradient; the ratio goes as "
+            f"Three steps need {shown(smallest)} to {shown(largest)} of the training-set size that "
+            f"our bound requires of a reader of the first gradient. The ratio goes as "
             f"d^{shown(left['dim'])} · L^{shown(left['length'])} · V^{shown(left['vocab'])}"
-            f"{left.note}. So descent is not held by this bound: its second and third "
-            "gradients see which position is marked, and the longer the sequences, the more that "
-            "is worth."
+            f"{left.note}. The bound does not apply to three steps: their second and third "
+            "gradients see which position has the trigger. That is worth more, the longer the "
+            "sequences."
         ),
-        reply="That is so for our bound. A bound for all that three steps may look at would be "
-        f"another one; coverage, which holds for every learner, is at {_coverage(searches)} of "
+        reply="Our bound is judged. A bound for all three gradients would be another one. "
+        f"Coverage, a bound for every learner, is at {_coverage(searches)} of "
         "what three steps need.",
         picture=Picture(
-            caption="Batches at which three steps recall half the facts, and the lower bound for "
-            "readers of the first gradient, at the longest sequences. Bars are 95 %.",
+            caption="Training-set sizes at which three steps recall half the facts, and our lower "
+            "bound for readers of the first gradient, at the longest sequences. Bars are 95 %.",
             panels=[
                 over_dimensions(
                     f"V = {vocab}",
@@ -93,7 +93,7 @@ def _coverage(searches: list[CriticalSearch]) -> str:
         for search in searches
         if not math.isnan(log_size(search).mean)
     ]
-    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "an unknown share"
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "an unknown fraction"
 
 
 def _bound_series(searches: list[CriticalSearch]) -> Series:

@@ -58,9 +58,9 @@ def analyse(evidence: Evidence) -> Finding:
             },
         ),
         answer=(
-            f"With all the data there is, V ln V = {shown(constant)} d² at one half, with a power "
-            f"of d of {shown(held_power)}: facts per parameter fall as 1/ln V and no faster. As a "
-            f"power of d over this grid that looks like {shown(per_parameter)}"
+            f"From the population (N = ∞), V ln V = {shown(constant)} d² at one half, with an "
+            f"exponent of d of {shown(held_power)}. Facts per parameter fall as 1/ln V and no "
+            f"faster: over this grid, with an exponent of d of {shown(per_parameter)}"
             f"{facts.note}. For the same facts the "
             f"smallest dimension of the grid, {few}, needs {shown(more['short'])} times the "
             f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
@@ -71,7 +71,7 @@ def analyse(evidence: Evidence) -> Finding:
         f"{_growth(measured)}. V ln V/d² stays at {shown(constant)}.",
         picture=Picture(
             caption="Left: facts of which half are recalled from the population (N = ∞), per "
-            "number of the d² in the value matrix. Right: what the same facts cost in samples. "
+            "number of the d² in the value matrix. Right: samples that the same facts need. "
             "Bars are 95 %, lines closed forms.",
             panels=[
                 over_dimensions(
@@ -83,7 +83,7 @@ def analyse(evidence: Evidence) -> Finding:
                     y="V*/d²",
                 ),
                 compared_with_theory(
-                    f"learnability: batch for half of {short[0].problem.vocab} facts",
+                    f"learnability: samples for half of {short[0].problem.vocab} facts",
                     {f"L = {each[0].problem.length}": each for each in (short, long)},
                 ),
             ],

@@ -40,21 +40,21 @@ def analyse(evidence: Evidence) -> Finding:
                 "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
             },
         ),
-        answer="Observed over predicted batches: "
+        answer="Measured over predicted N*: "
         + ", ".join(map(shown, over.values()))
-        + ". Samples observed: "
+        + ". Samples measured: "
         + "; ".join(f"{d} d, {at} L: {_both(search)}" for (d, at), search in corners.items())
         + ".",
         practice="Before you lengthen sequences in a small model, ask the closed forms what it "
-        f"costs: observed over predicted is {', '.join(map(shown, over.values()))} here.",
-        reply="Sizes between the corners lie on the closed forms as well: of "
-        f"{len(between)} in between, observed over predicted is {_extremes(between)}. The order of "
-        "the middle corners is a matter of how far apart they are chosen, and so is judged as an "
-        "order and not as a law.",
+        f"costs: measured over predicted is {', '.join(map(shown, over.values()))} here.",
+        reply="Sizes between the corners follow the closed forms as well: for "
+        f"{len(between)} of them, measured over predicted is {_extremes(between)}. The order of "
+        "the middle corners depends on how far apart they are chosen. It is judged as an order, "
+        "not as a law.",
         picture=Picture(
             caption="Samples needed for half of the facts at the shortest and longest sequences. "
-            "What is judged are the corners, from runs of their own; the points between are there "
-            "to be seen. Lines are our closed forms with nothing fitted. Bars are 95 %.",
+            "The corners are judged, from separate runs; the points between are shown for "
+            "comparison. Lines are our closed forms with nothing fitted. Bars are 95 %.",
             panels=[
                 over_dimensions(
                     f"{at}: L = {searches[0].problem.length}",
