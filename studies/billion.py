@@ -1,4 +1,4 @@
-"""A billion samples in one process: time and memory, for docs/scale.md.
+"""A billion samples in one process: time and memory, for docs/performance.md.
 
     python studies/billion.py --csv studies/billion.csv
 

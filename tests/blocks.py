@@ -89,8 +89,6 @@ def _warm(place: str, asks: bool) -> Iterator[str]:
 _NOT_HERE = (
     "pip install",  # done by hand in a new environment, before a release
     "venv",
-    "--install-completion",  # changes the reader's shell
-    "<TAB>",
     "AWS_",  # buckets, clusters and job arrays have tests of their own
     "s3://",
     "RAY_",

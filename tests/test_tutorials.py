@@ -22,12 +22,10 @@ PAGES = [
         for name in (
             "quickstart",
             "plan",
-            "faq",
             "extending",
-            "pictures",
             "tables",
             "theory",
-            "scale",
+            "performance",
         )
     ),
 ]
@@ -37,7 +35,7 @@ FAST = ("quickstart",)
 
 EVERY_PAGE = [
     ROOT / "README.md",
-    # Commands are compared with --help by a test of their own, guides are executed as notebooks.
+    # Commands are compared with --help by another test.
     *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem != "commands"),
     *TUTORIALS,
 ]
