@@ -32,7 +32,7 @@ class Layer(nn.Module):
         super().__init__()
         dim, ratio = problem.dim, problem["mlp_ratio"]
         self.heads, self.dropout = problem["heads"], problem["dropout"]
-        self.residual = float(problem["residual"])
+        self.residual = problem["residual"]
         self.norms = nn.ModuleList(
             nn.LayerNorm(dim) if problem["layer_norm"] else nn.Identity() for _ in range(2)
         )
@@ -81,11 +81,9 @@ class GPT(nn.Module):
         self.labels, self.dropout = labels, problem["dropout"]
         self._start(setup)
         if problem["freeze_embeddings"]:
-            for each in (self.embed, self.places, self.unembed):
+            for each in (self.embed, self.places, self.unembed, self.trigger):
                 if each is not None:
                     each.requires_grad_(False)
-            if self.trigger is not None:
-                self.trigger.requires_grad_(False)
 
     def forward(
         self, input_ids: Int64[Tensor, "n T"], position: Int64[Tensor, " n"] | None = None

@@ -79,7 +79,11 @@ def learn(values: Mapping[str, str]) -> None:
 
 def check_text(name: str, text: str) -> bool:
     """Whether a text is the JSON that a name stands for."""
-    return f"json:{digest(text)[:16]}" == name
+    return _name_of(text) == name
+
+
+def _name_of(text: str) -> str:
+    return f"json:{digest(text)[:16]}"
 
 
 def _json(field: str, given: object) -> tuple[str, str]:
@@ -100,7 +104,7 @@ def _json(field: str, given: object) -> tuple[str, str]:
         ) from None
     if len(found) > MOST_BYTES:
         raise ProblemError(f"{field} is larger than {MOST_BYTES / 2**20:g} MiB")
-    return f"json:{digest(found)[:16]}", found
+    return _name_of(found), found
 
 
 def _folder(field: str, given: object) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from recallscope.theory.law import Answer, Law, LawKind
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
@@ -69,14 +70,21 @@ def published_law(
         fits = space >= often.facts * often.bits
         return Limit.EXPOSURES if fits else Limit.CAPACITY
 
+    return law_of_models(
+        capacity, LawKind.PUBLISHED, priority=priority, origin=origin, about="published"
+    )
+
+
+def law_of_models(
+    capacity: Callable[[Question], Capacity | str], kind: LawKind, **given: Any
+) -> Law:
+    """A law of models by their trained parameters: it answers questions, and no problem."""
     return Law(
         applies=lambda problem: _SAID_IN_PLAN,
         predict=lambda problems, given: [Answer(reason=_SAID_IN_PLAN) for _ in problems],
-        kind=LawKind.PUBLISHED,
-        priority=priority,
-        origin=origin,
-        about="published",
+        kind=kind,
         capacity=capacity,
+        **given,
     )
 
 

@@ -8,17 +8,16 @@ is never run, and nothing is downloaded.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope.checkpoints.bounded_json import read_json
 from recallscope.common.extras import missing_explained
 from recallscope.models import language_model
 from recallscope.models.kind import Model
 from recallscope.parts.field import Field
-from recallscope.parts.given_files import read_regular
 from recallscope.parts.long_values import is_known, json_of, text_of
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
@@ -129,9 +128,7 @@ def _given(problem: Problem) -> dict[str, Any] | None:
         return dict(json_of(name)) if is_known(name) else None
     if not is_known(folder):
         return None
-    path = Path(text_of(folder)) / "config.json"
-    found: dict[str, Any] = json.loads(read_regular(path, "configuration", _MOST_CONFIG))
-    return found
+    return read_json(Path(text_of(folder)) / "config.json", "configuration", _MOST_CONFIG)
 
 
 def _check(problem: Problem) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from recallscope.common.shapes import Float
-from recallscope.theory.law import Answer, Law, LawKind
-from recallscope.theory.published import refusal
+from recallscope.theory.law import LawKind
+from recallscope.theory.published import law_of_models, refusal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
@@ -21,7 +21,6 @@ CONSTANTS = (3.01, 5.14, 72.1, 1.75, 0.549)
 """Bits for each parameter at half recall, and how sharply; exposures at half recall, how sharply,
 and with which power of the load they grow."""
 TABLE = "small_transformers.csv"
-_SAID = "no law for experiments: it is about models by their trained parameters, as in plan"
 _GOOD = 0.99
 _TO_THE_END = 1e4  # exposures
 
@@ -87,11 +86,9 @@ def _recall(question: Question, exposures: float) -> float:
     return float(recall_at(CONSTANTS, *values)[0])
 
 
-PART = Law(
-    applies=lambda problem: _SAID,
-    predict=lambda problems, given: [Answer(reason=_SAID) for _ in problems],
-    kind=LawKind.FITTED,
+PART = law_of_models(
+    _capacity,
+    LawKind.FITTED,
     priority=30,
     origin="Fitted to small transformers that were trained here, all parameters from scratch.",
-    capacity=_capacity,
 )
