@@ -81,6 +81,11 @@ def test_each_feature_can_be_switched_off(off):
     assert fewer > 0 or off == {"residual": False}
 
 
+def test_a_vector_is_learnt_only_where_it_marks_a_token():
+    ids = {name: parameters_of(GPT.replace(trigger=name)) for name in ("vector", "token")}
+    assert ids["vector"].trained - ids["token"].trained == GPT.dim
+
+
 def test_tied_embeddings_are_counted_once():
     untied, tied = parameters_of(GPT), parameters_of(GPT.replace(tied=True))
     assert untied.total - tied.total == GPT.vocab * GPT.dim

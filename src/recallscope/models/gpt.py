@@ -74,12 +74,13 @@ class GPT(nn.Module):
         dim, labels = problem.dim, task.labels(problem)
         self.embed = nn.Embedding(task.ids(problem), dim)
         self.places = nn.Embedding(problem.length + 2, dim) if problem["positions"] else None
-        self.trigger = nn.Parameter(torch.zeros(dim)) if task.has_mark else None
+        added = task.has_mark and trigger_of(problem) == "vector"
+        self.trigger = nn.Parameter(torch.zeros(dim)) if added else None
         self.layers = nn.ModuleList(Layer(problem) for _ in range(problem["layers"]))
         self.norm = nn.LayerNorm(dim) if problem["layer_norm"] else nn.Identity()
         self.unembed = None if problem["tied"] else nn.Linear(dim, labels, bias=False)
         self.labels, self.dropout = labels, problem["dropout"]
-        self._start(setup)
+        self._start(setup, task.has_mark)
         if problem["freeze_embeddings"]:
             for each in (self.embed, self.places, self.unembed, self.trigger):
                 if each is not None:
@@ -112,7 +113,7 @@ class GPT(nn.Module):
         weights = {name: each.contiguous() for name, each in self.state_dict().items()}
         save_file(weights, Path(folder) / "model.safetensors")
 
-    def _start(self, setup: Setup) -> None:
+    def _start(self, setup: Setup, has_mark: bool) -> None:
         """First weights: of standard deviation 1/√(inputs), smaller where many are added up."""
         if self.embed.weight.is_meta:  # to be counted
             return
@@ -125,11 +126,12 @@ class GPT(nn.Module):
                     each.normal_(std=scale * each.shape[1] ** -0.5)
                 elif not name.endswith("weight"):
                     each.zero_()
-            if self.trigger is None:
+            if not has_mark:
                 return
             tokens = instance.tokens
             self.embed.weight[: len(tokens)] = tokens
-            self.trigger.copy_(instance.trigger)
+            if self.trigger is not None:
+                self.trigger.copy_(instance.trigger)
             if trigger_of(setup.problem) != "marked-id":
                 self.embed.weight[len(tokens)] = instance.trigger
             self.embed.weight[-1] = instance.end
