@@ -118,7 +118,7 @@ def main() -> None:
                 **table.effective_dim,
                 "mean_share": table.mean_share,
                 "one_step_half": each.facts.one_step[0.5],
-                "binds": each.facts.binds,
+                "bottleneck": each.facts.bottleneck,
             }
         )
     write_csv(rows, str(HERE / "audit-along-training.csv"))

@@ -2,9 +2,9 @@
 
     python studies/end_law.py run open        # 120 problems that the law may be found with
     python studies/end_law.py run few         # 48 more, long sequences and few samples
-    python studies/end_law.py predict sealed  # 60 others: the law's predictions, to be committed
-    python studies/end_law.py run sealed      # train them; the seeds come from the predictions
-    python studies/end_law.py predict again   # 60 more, for the law that was mended after these
+    python studies/end_law.py predict preregistered  # 60 others: predictions, to be committed
+    python studies/end_law.py run preregistered      # train; seeds come from the predictions
+    python studies/end_law.py predict again   # 60 more, for the law that was fixed after these
     python studies/end_law.py run again
     python studies/end_law.py report          # errors of all
 
@@ -33,21 +33,23 @@ from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 
 HERE = Path(__file__).parent
 TABLE = HERE.parent / "src" / "recallscope" / "theory" / "trained.csv"
-DRAWN_FROM = {"open": 20261116, "few": 20261117, "sealed": 20261119, "again": 20261120}
-COUNT = {"open": 120, "few": 48, "sealed": 60, "again": 60}
+DRAWN_FROM = {"open": 20261116, "few": 20261117, "preregistered": 20261119, "again": 20261120}
+COUNT = {"open": 120, "few": 48, "preregistered": 60, "again": 60}
 HARD = 32
 LEARNERS = ("gd", "adam", "muon")
-SECONDS_FOR_SEEDS = {"open": 5.0, "few": 20.0, "sealed": 15.0, "again": 15.0}
-MOST_SEEDS = {"open": 4, "few": 6, "sealed": 6, "again": 6}
-SEALED = ("sealed", "again")
-STUDIES = ("open", "few", *SEALED)
+SECONDS_FOR_SEEDS = {"open": 5.0, "few": 20.0, "preregistered": 15.0, "again": 15.0}
+MOST_SEEDS = {"open": 4, "few": 6, "preregistered": 6, "again": 6}
+PREREGISTERED = ("preregistered", "again")
+STUDIES = ("open", "few", *PREREGISTERED)
 SIZES = ("vocab", "samples", "dim", "length", "learner")
 
 
 def predictions(study: str) -> Path:
     """Where the predictions of a study are."""
     return HERE / (
-        "end-law-predictions.csv" if study == "sealed" else f"end-law-{study}-predictions.csv"
+        "end-law-predictions.csv"
+        if study == "preregistered"
+        else f"end-law-{study}-predictions.csv"
     )
 
 
@@ -103,7 +105,7 @@ def problem_of(row: dict[str, str]) -> Problem:
 
 def first_seed(study: str) -> int:
     """Of sealed runs nobody could know it before the predictions were made."""
-    return seed_from(predictions(study)) if study in SEALED else 0
+    return seed_from(predictions(study)) if study in PREREGISTERED else 0
 
 
 def trained(study: str, index: int, problem: Problem) -> list[Row]:

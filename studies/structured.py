@@ -1,7 +1,7 @@
 """Theory for tables with structure, beside simulation.
 
-    python studies/structured.py draw open|sealed          # studies/structured-STUDY.csv
-    python studies/structured.py run open|sealed [--processes 2]
+    python studies/structured.py draw open|preregistered          # studies/structured-STUDY.csv
+    python studies/structured.py run open|preregistered [--processes 2]
     python studies/structured.py report
 
 Problems are drawn at random over the fields of the structured family, one or two kinds of structure
@@ -25,8 +25,8 @@ from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 from recallscope import Problem, predict, run
 
 HERE = Path(__file__).parent
-COUNT = {"open": 140, "sealed": 60}
-DRAWN_FROM = {"open": 21, "sealed": 2121}
+COUNT = {"open": 140, "preregistered": 60}
+DRAWN_FROM = {"open": 21, "preregistered": 2121}
 HARD_SHARE = 0.7  # of problems, such that recall is predicted between 0.1 and 0.9
 TRIES = 6  # of other dimensions, to come there
 SEEDS = 24
@@ -111,7 +111,7 @@ def simulated(study: str, number: int, problem: Problem, first: int) -> list[Row
 def run_study(study: str, processes: int) -> None:
     path = HERE / f"structured-{study}.jsonl"
     done = {row["number"] for row in kept(path)}
-    first = seed_from(file_of(study)) if study == "sealed" else 1000
+    first = seed_from(file_of(study)) if study == "preregistered" else 1000
     tasks = [
         (study, number, Problem.from_dict(json.loads(row["problem"])), first)
         for number, row in enumerate(drawn(study))

@@ -45,7 +45,7 @@ def panel(title: str, rows: list[dict[str, str]], measured: list[dict[str, str]]
 
 def main() -> None:
     structured, runs = [], []
-    for study in ("open", "sealed"):
+    for study in ("open", "preregistered"):
         told = table(f"structured-{study}.csv")
         for run in table(f"structured-{study}-runs.csv"):
             structured.append(told[int(run["number"])])

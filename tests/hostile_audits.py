@@ -121,7 +121,9 @@ def work(numbers: range, seed: int, place: Path, answers: Connection) -> None:
             return facts_of(*given)  # type: ignore[arg-type]
         none = {0.5: 1.0, 0.9: 1.0, 0.99: 1.0}
         every = dict.fromkeys(TREATMENTS, none)
-        return TableFacts(one_step=none, trained=none, treated=every, looked_at=1, binds="mean")
+        return TableFacts(
+            one_step=none, trained=none, treated=every, looked_at=1, bottleneck="mean"
+        )
 
     api.facts_of = some_in_full  # type: ignore[assignment]
     for number in numbers:

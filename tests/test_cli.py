@@ -312,7 +312,7 @@ def test_predict_for_people_and_far_away(command):
     far = options(vocab="1e9", samples="1e13", dim="16384", length="1e6")
     done = command("predict", *far)
     assert done.returncode == 0, done.stderr
-    assert "What binds: interference of recall, as vocab^1 · dim^-2." in done.stdout
+    assert "Bottleneck: interference of recall, as vocab^1 · dim^-2." in done.stdout
 
 
 def test_solve_finds_a_size_or_says_why_not(command):

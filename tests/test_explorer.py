@@ -91,7 +91,7 @@ def test_the_law_of_the_end_is_that_of_python(tab):
     assert found["worst"][0] < 1e-6, found
 
 
-def test_what_binds_and_what_is_needed_are_those_of_python(tab):
+def test_the_bottleneck_and_what_is_needed_are_those_of_python(tab):
     # Where two noises are as good as equal rounding decides, so not at random.
     for sizes in ((512, 8192, 64, 32), (512, 1000, 64, 256), (512, 512, 256, 4)):
         problem = Problem(**dict(zip(("vocab", "samples", "dim", "length"), sizes, strict=True)))
@@ -397,7 +397,7 @@ def test_sizes_come_back_and_mistakes_are_told(chromium, written):
     tab.page.click("#try-back")
     state = tab.page.evaluate("recallscope.state()")
     assert (state["vocab"], state["width"]) == (1000, 256)
-    assert "Without the MLP recall would be" in tab.page.locator("#binds").inner_text()
+    assert "Without the MLP recall would be" in tab.page.locator("#bottleneck").inner_text()
     field = tab.page.locator("#sizes input[type=text]").first
     field.fill("many")
     field.press("Tab")

@@ -343,7 +343,7 @@ def test_prediction_as_json() -> None:
     assert set(document["exponents"]) == set(SIZES)
 
 
-def test_what_binds_is_what_costs_most() -> None:
+def test_the_bottleneck_is_what_costs_most() -> None:
     """Where interference and sampling compete: recall without the one, and without the other."""
     random = np.random.default_rng(1)
     vocab = np.exp(random.uniform(np.log(32), np.log(1e4), 2000)).round()
@@ -597,7 +597,7 @@ def test_a_phase_map_says_by_which_law_it_is() -> None:
     )
     assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
     derived = phase_map(Problem(vocab=64, samples=1, dim=1, length=4), *axes)
-    assert "Closed forms, nothing fitted. Colours: the noise" in " ".join(
+    assert "Closed forms, nothing fitted. Colours: the bottleneck" in " ".join(
         phase_map_figure(derived.figure_data()).get_suptitle().split()
     )
 

@@ -68,7 +68,7 @@ WRITE_INSTEAD = {
     r"(the|its|their|a|measured|fitted) powers?(?![ -]laws?| of (a|the) test)": "exponent",
     r"(hold|holds|held|holding) (\w+ ){0,3}facts|can hold": "store",
     r"embedding tables?|tables? of embeddings": "embedding matrix",
-    r"(?<!gradient\s)descent": "gradient descent",
+    r"(?<!gradient[\s_])descent": "gradient descent",
     r"the edge": "the capacity threshold",
     r"the marks?": "the trigger",
     r"clarity": "signal-to-noise ratio",

@@ -155,7 +155,7 @@ def _audited(
     experimented = after(1 + _FACTS, _EXPERIMENTS)
     return CheckpointAudit(
         name=checkpoint.name,
-        told=tables.how,
+        found_by=tables.how,
         tables=tuple(audited),
         facts=facts,
         measured=measure_facts(pair, facts.one_step, experimented) if measure else {},

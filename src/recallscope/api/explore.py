@@ -11,8 +11,8 @@ from recallscope.explorer.page import write_page
 def explore(to: str | Path = "recallscope.html", *, open: bool = True) -> Path:
     """Write a page to play with the closed forms, and open it; returns where it is.
 
-    It is one file that needs no server and no network: sliders for all sizes, the noises and what
-    binds, phase diagrams with measured points, and the three steps on small examples.
+    It is one file that needs no server and no network: sliders for all sizes, the noises and the
+    bottleneck, phase diagrams with measured points, and the three steps on small examples.
 
     Args:
         to: where to; a page that was written there before is replaced.

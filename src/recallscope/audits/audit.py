@@ -80,7 +80,7 @@ class CheckpointAudit:
     """One checkpoint: its tables, and what a memory between them holds."""
 
     name: str
-    told: str
+    found_by: str
     tables: tuple[TableAudit, ...]
     facts: TableFacts
     measured: dict[str, MeasuredFacts] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class CheckpointAudit:
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
         tables = [each.to_dict(self.facts) for each in self.tables]
-        data = {"name": self.name, "told": self.told, "tables": tables}
+        data = {"name": self.name, "found_by": self.found_by, "tables": tables}
         return data | {"measured": finite(plain(self.measured))}
 
     @classmethod
@@ -162,5 +162,5 @@ def _row(checkpoint: CheckpointAudit, table: TableAudit) -> dict[str, Any]:
         "effective_dim_centred": found.effective_dim["centred"],
         **{name: getattr(found, name) for name in _SHOWN},
         **counts,
-        "binds": facts.binds,
+        "bottleneck": facts.bottleneck,
     }

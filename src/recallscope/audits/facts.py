@@ -44,7 +44,7 @@ class TableFacts(Plain):
         trained: at the end of training.
         treated: after one step, with rows that were treated before.
         looked_at: no more facts than so many rows were looked at for one step.
-        binds: what limits one step: mean, lengths, spectrum or dimension.
+        bottleneck: what limits one step: mean, lengths, spectrum or dimension.
         unanswered: of some rows, how many no matrix that was found answers; and of how many.
     """
 
@@ -52,7 +52,7 @@ class TableFacts(Plain):
     trained: Counts
     treated: dict[str, Counts]
     looked_at: int
-    binds: str
+    bottleneck: str
     unanswered: tuple[int, int] = (0, 0)
 
 
@@ -93,7 +93,7 @@ def facts_of(
         trained=trained_by_rank([min(each + 1, dim) for each in ranks], answers),
         treated=treated,
         looked_at=len(pair[0]),
-        binds=_binds(one_step, treated, len(pair[0])),
+        bottleneck=_bottleneck(one_step, treated, len(pair[0])),
         unanswered=unanswered(answers),
     )
 
@@ -121,7 +121,7 @@ def treat(rows: Rows, moments: Moments, how: str) -> Rows:
     return rows
 
 
-def _binds(one_step: Counts, treated: Mapping[str, Counts], looked_at: int) -> str:
+def _bottleneck(one_step: Counts, treated: Mapping[str, Counts], looked_at: int) -> str:
     """What costs most: each treatment takes away one cause more than the one before it."""
     held = [one_step[FIRST], *(treated[name][FIRST] for name in TREATMENTS)]
     known = [max(min(each, 2 * looked_at), 1.0) for each in held]

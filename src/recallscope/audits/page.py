@@ -76,7 +76,7 @@ def _shown(number: int, found: CheckpointAudit) -> dict[str, Any]:
             }
             for table in found.tables
         ],
-        "told": found.told,
+        "found_by": found.found_by,
         "head": [table.role for table in found.tables],
         "statistics": summary_tables.statistics_table(list(found.tables)),
         "figures": _figures(picture),

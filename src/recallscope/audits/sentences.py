@@ -65,13 +65,13 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     lost, of = facts.unanswered
     if lost:
         trained += f" At most {lost} of {of} rows are means of others: no matrix answers them."
-    if facts.binds not in CAUSES:
+    if facts.bottleneck not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "
             "random ones do, and treating them buys little.",
             trained,
         ]
-    (cause, deed), treatment = _CALLED[facts.binds], CAUSES[facts.binds]
+    (cause, deed), treatment = _CALLED[facts.bottleneck], CAUSES[facts.bottleneck]
     held = facts.treated[treatment][FIRST]
     after = about(held, facts.looked_at)
     whitened = facts.treated["whitened"][FIRST]

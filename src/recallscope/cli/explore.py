@@ -21,8 +21,8 @@ def explore(
 ) -> None:
     """Write one page to play with the closed forms, and open it in the browser.
 
-    It needs no server and no network, and works on a phone: sliders, noises and what binds, phase
-    diagrams with measured points, and the three steps on small examples.
+    It needs no server and no network, and works on a phone: sliders, noises and the bottleneck,
+    phase diagrams with measured points, and the three steps on small examples.
 
     \b
     Examples:

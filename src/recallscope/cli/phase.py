@@ -123,7 +123,7 @@ def _print_map(found: PhaseMap) -> None:
     bound = [row for row in found.rows() if row["term"] is not None]
     named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
     if named:  # a law may have no noises
-        print_table(("what binds", "points"), Counter(named).most_common())
+        print_table(("bottleneck", "points"), Counter(named).most_common())
     print_extrapolated(found.corners, "corners")
 
 

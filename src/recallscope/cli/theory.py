@@ -336,8 +336,8 @@ def _print_bound(found: Bound) -> None:
         print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
     rows = []
     for name in ("gradient", "counting", "coverage"):
-        binds = " (binds)" if name == found.binding else ""
-        rows.append((name + binds, f"{getattr(found, f'{name}_samples'):.6g}"))
+        dominant = " (dominant)" if name == found.binding else ""
+        rows.append((name + dominant, f"{getattr(found, f'{name}_samples'):.6g}"))
     output.print_table(("bound", "samples"), rows)
     print(
         f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "

@@ -20,7 +20,7 @@ def create(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def written_beside(path: Path, what: str) -> Iterator[Path]:
+def written_next_to(path: Path, what: str) -> Iterator[Path]:
     """A new file next to a path, moved there at the end, so that no half of it is ever seen.
 
     Its name cannot be guessed: a link under a name known beforehand would be followed.
@@ -38,5 +38,5 @@ def written_beside(path: Path, what: str) -> Iterator[Path]:
 
 def write_whole(path: Path, what: str, content: str | bytes) -> None:
     """Write a file of which no half is ever seen."""
-    with written_beside(path, what) as part:
+    with written_next_to(path, what) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)

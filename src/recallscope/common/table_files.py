@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, write_csv
 from recallscope.common.extras import missing
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import written_next_to
 from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def write_table(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     if path.suffix.lower() == ".csv":
         write_csv(full, path)
         return
-    with written_beside(path, "table") as part:
+    with written_next_to(path, "table") as part:
         if path.suffix.lower() == ".tex":
             part.write_text(latex_table(full), encoding="utf-8")
         else:

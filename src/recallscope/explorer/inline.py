@@ -29,11 +29,11 @@ def _add(folder: Traversable, name: str, made: dict[str, str], above: tuple[str,
         raise ValueError(f"modules import each other: {' → '.join((*above, name))}")
     text = folder.joinpath(*name.split("/")).read_text(encoding="utf-8")
     for match in _IMPORT.finditer(text):
-        _add(folder, _beside(name, match[2]), made, (*above, name))
+        _add(folder, _next_to(name, match[2]), made, (*above, name))
 
     def taken(match: re.Match[str]) -> str:
         names = ", ".join(each for each in re.split(r"[\s,]+", match[1]) if each)
-        return f'const {{ {names} }} = modules["{_beside(name, match[2])}"];\n'
+        return f'const {{ {names} }} = modules["{_next_to(name, match[2])}"];\n'
 
     exported = _EXPORT.findall(text)
     body = _EXPORT.sub("", _IMPORT.sub(taken, text))
@@ -43,5 +43,5 @@ def _add(folder: Traversable, name: str, made: dict[str, str], above: tuple[str,
     made[name] = f'modules["{name}"] = (() => {{\n{body}{given}}})();\n'
 
 
-def _beside(name: str, other: str) -> str:
+def _next_to(name: str, other: str) -> str:
     return normpath(join(dirname(name), other))

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from recallscope.common.csv_files import check_output, csv_text
 from recallscope.common.formatting import format_number, format_range
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import written_next_to
 from recallscope.executors.serial import Serial
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.drawings import Drawings
@@ -91,7 +91,7 @@ def write_report(
     drawn = drawn or Drawings(Serial())
     page = report(claims, facts, folder.name, drawn)
     figures: list[Path] = []
-    with written_beside(path, "report") as part:
+    with written_next_to(path, "report") as part:
         for number, (claim, finding) in enumerate(claims, start=1):
             progress(number, len(claims))
             if finding is not None and finding.picture.panels:

@@ -44,7 +44,7 @@ _NEEDED = {
     "law": "predict",
 }
 _loaded: dict[tuple[str, str], Any] = {}
-_handed_over: dict[tuple[str, str], Any] = {}
+_registered: dict[tuple[str, str], Any] = {}
 
 
 class UnknownPartError(LookupError):
@@ -58,8 +58,8 @@ def part(kind: str, name: str) -> Any:
     []
     """
     place = (kind, name)
-    if place in _handed_over:
-        return _handed_over[place]
+    if place in _registered:
+        return _registered[place]
     if place not in _loaded:
         _loaded[place] = _load(kind, name)
     return _loaded[place]
@@ -96,26 +96,26 @@ def register_object(kind: str, given: Any) -> str:
             f"class has; this is a {type(given).__name__}"
         )
     name = f"{called}:{fingerprint(given)}"
-    _handed_over[kind, name] = given
+    _registered[kind, name] = given
     return name
 
 
 def packed(used: Iterable[tuple[str, str]]) -> bytes:
     """Of these kinds and names, the parts that another process could not find by itself."""
-    if not _handed_over:
+    if not _registered:
         return b""
-    return _packed(tuple(place for place in used if place in _handed_over))
+    return _packed(tuple(place for place in used if place in _registered))
 
 
 @cache
 def _packed(places: tuple[tuple[str, str], ...]) -> bytes:
-    return travel.pack({place: _handed_over[place] for place in places}) if places else b""
+    return travel.pack({place: _registered[place] for place in places}) if places else b""
 
 
 def unpack(parts: bytes) -> None:
     """Take in what was handed over in another process of ours."""
     if parts:
-        _handed_over.update(travel.unpack(parts))
+        _registered.update(travel.unpack(parts))
 
 
 def _load(kind: str, name: str) -> Any:

@@ -69,5 +69,5 @@ def _described(panel: Panel) -> str:
     return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
 
 
-def _text(room: str, name: str) -> str:
-    return files(f"recallscope.{room}").joinpath(name).read_text(encoding="utf-8")
+def _text(package: str, name: str) -> str:
+    return files(f"recallscope.{package}").joinpath(name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The picture of a phase map: which noise binds where, and where recall succeeds."""
+"""The picture of a phase map: which noise is the bottleneck where, and where recall succeeds."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def phase_map_caption(plane: Mapping[str, Any]) -> str:
     if not binding:
         return lines
     hatched = any(_HATCH[stage] for stage, _ in binding)
-    return f"{lines} Colours: the noise that binds{'; hatching: its stage' if hatched else ''}."
+    return f"{lines} Colours: the bottleneck{'; hatching: its stage' if hatched else ''}."
 
 
 def _binding(plane: Mapping[str, Any]) -> list[tuple[str, str]]:

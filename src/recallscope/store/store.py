@@ -20,7 +20,7 @@ from typing import NamedTuple
 from recallscope.common.csv_files import check_output
 from recallscope.common.extras import missing
 from recallscope.common.formatting import printable
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import written_next_to
 from recallscope.models.embeddings import Embeddings
 from recallscope.parts.long_values import known_among
 from recallscope.problem import ProblemError
@@ -147,7 +147,7 @@ class Store:
         """Write all records to one .csv or .parquet file; how many there were."""
         path = check_output(path, "table", (".csv", ".parquet"))
         table = joined([shard.table for shard in self.read()])
-        with written_beside(path, "table") as part:
+        with written_next_to(path, "table") as part:
             if path.suffix.lower() == ".csv":
                 pyarrow.csv.write_csv(for_spreadsheets(table), part)
             else:

@@ -123,7 +123,7 @@ class Law:
         solved: the sizes that `solve` may look at, given a problem and the size sought.
         facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
             `one_step` of rows of inputs and outputs, `trained` of their dimensions.
-        binds: the stage and the noise that limit an accuracy, for each of the problems.
+        bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
         capacity: what the law says of a question of `plan`, or why it says nothing; a law without
             it is asked about the problem that the question is, if it is one.
         seconds: about how long a prediction of one problem takes.
@@ -154,7 +154,7 @@ class Law:
         math.inf,
     )
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
-    binds: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
+    bottleneck: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     capacity: Callable[[Question], Capacity | str] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0
     step: float = 2.0

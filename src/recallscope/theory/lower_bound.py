@@ -272,7 +272,7 @@ class Bound(Result):
             {
                 "bound": name,
                 "samples": getattr(self, f"{name}_samples"),
-                "binds": name == self.binding,
+                "dominant": name == self.binding,
                 "accuracy": self.accuracy,
             }
             for name in _BOUNDS
@@ -281,7 +281,7 @@ class Bound(Result):
     def _words(self) -> str:
         return (
             f"to have {self.accuracy:g} of {self.problem.vocab} facts right, any reader of the "
-            f"first gradient needs at least {self.samples:.6g} samples ({self.binding} binds)"
+            f"first gradient needs at least {self.samples:.6g} samples ({self.binding} dominates)"
         )
 
     def _drawing(self) -> Drawing:

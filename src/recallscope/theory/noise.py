@@ -1,4 +1,4 @@
-"""The noise budget: at each stage, which noise there is, how much of it, and which one binds."""
+"""The noise budget: which noise there is at each stage, how much, and which is the bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A law over a plane of two sizes: the accuracy predicted, and what binds where."""
+"""A law over a plane of two sizes: the accuracy predicted, and the bottleneck at each point."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AT_ONCE = 4096
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PhaseMap(Result):
-    """A plane of two sizes: the accuracy predicted at each point, and the noise that binds there.
+    """A plane of two sizes: the accuracy predicted at each point, and the bottleneck there.
 
     `stage` and `term` are names, as are `accuracy_name` and `law`; rows follow `y`, columns `x`.
     """
@@ -151,7 +151,7 @@ def phase_map(
             called with (work done, work in all).
 
     Returns:
-        The predicted accuracy and the noise that binds, at every cell.
+        The predicted accuracy and the bottleneck, at every cell.
 
     Raises:
         ProblemError: axes that are no sizes or the same, or a problem without closed forms.
@@ -176,7 +176,7 @@ def phase_map(
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
-    binding, limits = [(None, None)] * len(cells), choice.law.binds
+    binding, limits = [(None, None)] * len(cells), choice.law.bottleneck
     total = 2 * len(cells)
     with shown_progress(progress, "phase map") as show:
         numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))

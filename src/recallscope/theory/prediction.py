@@ -106,7 +106,7 @@ class Prediction(Result, Answer):
         return part("law", self.law)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row: the problem, its accuracies and factors, and what binds."""
+        """One row: the problem, its accuracies and factors, and the bottleneck."""
         stage, term = self.dominant or (None, None)
         return [
             self.problem.to_row()
@@ -187,7 +187,7 @@ class Prediction(Result, Answer):
             )
         if self.dominant is not None:
             stage, term = (name.replace("_", " ") for name in self.dominant)
-            said += f"; {term} of {stage} binds"
+            said += f"; bottleneck: {term} of {stage}"
         return (
             f"{said}; extrapolated: {'; '.join(self.extrapolated)}" if self.extrapolated else said
         )

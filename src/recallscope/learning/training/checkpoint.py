@@ -10,7 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from recallscope.common.new_files import written_beside
+from recallscope.common.new_files import written_next_to
 from recallscope.parts.given_files import open_regular
 from recallscope.problem import ProblemError
 
@@ -36,7 +36,7 @@ def save(training: Training, path: Path) -> None:
         "steepest": run.steepest,
         "curve": run.curve,
     }
-    with written_beside(path, "checkpoint") as part:
+    with written_next_to(path, "checkpoint") as part:
         # A copy of each: safetensors refuses tensors that share memory, as two views of one do.
         copies = {
             name: each.detach().clone(memory_format=torch.contiguous_format)

@@ -114,4 +114,4 @@ PART = Law(
         f"the same {problem.dim} dimensions."
     ),
 )
-"""Tested on structured families: studies/structured-sealed.csv and structured-open.csv."""
+"""Tested on structured families: studies/structured-preregistered.csv and structured-open.csv."""

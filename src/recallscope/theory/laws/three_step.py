@@ -61,7 +61,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 
 @np.errstate(all="ignore")
-def _binds(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
+def _bottleneck(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
     s = arrays_of(problems)
     found = analyse(s)
     return dominant(s, found, budget(s, found), accuracy)
@@ -127,7 +127,7 @@ def _explain(problem: Problem, answer: Answer) -> str:
     return (
         "Variances in units of the squared signal of a fact seen as often as the average. Together:"
         " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
-        " label, by how often its fact happened to be seen. What binds: "
+        " label, by how often its fact happened to be seen. Bottleneck: "
         f"{term} of {stage}, as {law or 'a constant'}."
     )
 
@@ -148,7 +148,7 @@ PART = Law(
     recorded_error=recorded_error,
     widens=1.3,
     comparisons=simulated_comparisons,
-    binds=_binds,
+    bottleneck=_bottleneck,
     step=1.096,
     about="predicted accuracies",
     origin="Closed forms, nothing fitted.",

@@ -101,7 +101,7 @@ function contestOf(s, scores) {
   const sphere = [0, 1, 2].map((k) => (s.gaussian ? normal[k] : onSphere(normal[k], s.d)));
   for (let i = 0; i < score.length; i++) {
     const trigger = score[i];
-    const variance = s.L === 1 ? 1 : noise + crossTalk(trigger, s.room);
+    const variance = s.L === 1 ? 1 : noise + crossTalk(trigger, s.space);
     const some = Math.max(variance, 1e-140);
     const skewness = scores.third / (some * Math.sqrt(some));
     const kurtosis = scores.fourth / some ** 2;
@@ -168,7 +168,7 @@ function partlyRead(s, readout, { won, highest, weight }) {
   // Samples that do not lock read the highest token present, the same few again and again.
   const present = differentRivals(s) / s.V;
   const alike = s.marked ? 0 : present / (2 - present);
-  const lean = s.marked ? 0 : readout.slope / s.room;
+  const lean = s.marked ? 0 : readout.slope / s.space;
   const stored = { strength: STRENGTHS, share: [0, 0, 0], lost: [0, 0, 0], mean: 0, square: 0, cube: 0, fourth: 0, variance: 0 };
   let locks = 0;
   for (let i = 0; i < weight.length; i++) {
@@ -249,7 +249,7 @@ function readNoise(s, readout, stored) {
   const shared = readout.terms.mean_bias;
   const items = total(readout.terms) - shared;
   const wrong = items * (c2 / (1 + few)) + shared * (imbalance / few);
-  const crowding = V / s.room;
+  const crowding = V / s.space;
   // What reaches a label through all others' outputs, and what through its own stored item.
   const common = (wrong * crowding) / (1 + crowding);
   const own = wrong / (1 + crowding);

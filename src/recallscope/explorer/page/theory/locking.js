@@ -111,7 +111,7 @@ function gainsOf(s, h) {
     signal,
     drift: direct + own,
     direct,
-    scatter: own ** 2 + (curvature / s.L) ** 2 / s.room,
+    scatter: own ** 2 + (curvature / s.L) ** 2 / s.space,
     bias: h.moments.squareSlope + s.perToken * sameLabel, // per N, of a sample with its label's
     pull: h.moments.valueTimesSlope + s.perToken * (unitTogether - unit),
     single: Math.max(h.moments.slopeSquare * h.moments.square - direct ** 2 / s.L, 0),
@@ -139,7 +139,7 @@ export const scoreVariance = (scores) =>
 /** Signal and noise of the attention scores. */
 export function locking(s, h) {
   const g = gainsOf(s, h);
-  const { V, N, L, m, room: d } = s;
+  const { V, N, L, m, space: d } = s;
   const c = V / d;
   const keep = 1 - 1 / L;
   const others = L - 1;

@@ -1,4 +1,4 @@
-// The noise budget: at each stage, which noise there is, how much of it, and which one binds.
+// The noise budget: at each stage, which noise there is, how much of it, and which is the bottleneck.
 
 import { crossTalk, scoreVariance } from "./locking.js";
 import { sampling } from "./readout.js";
@@ -32,7 +32,7 @@ function lockTerms(s, scores) {
     gradient_noise: gradient_noise / squared,
     mean_bias: mean_bias / squared,
     mlp_noise: mlp_noise / squared,
-    cross_talk: alone ? 0 : crossTalk(1, s.room) * (1 + scoreVariance(scores) / squared),
+    cross_talk: alone ? 0 : crossTalk(1, s.space) * (1 + scoreVariance(scores) / squared),
   };
 }
 

@@ -1,4 +1,4 @@
-// The closed forms over a plane of two sizes: the accuracy predicted, and what binds where.
+// The closed forms over a plane of two sizes: the accuracy predicted, and the bottleneck at each point.
 
 import { analyse } from "./accuracy.js";
 import { budget, dominant } from "./noise.js";
@@ -7,7 +7,7 @@ import { noClosedForm, settle } from "./problem.js";
 /** An empty map: rows follow y, columns follow x; nothing is known yet. */
 export function emptyMap(x, y) {
   const plane = (value) => y.values.map(() => x.values.map(() => value));
-  return { values: plane(undefined), binds: plane(null) };
+  return { values: plane(undefined), bottleneck: plane(null) };
 }
 
 /** Work out one cell of a map, if that is not done: NaN where there is no closed form. */
@@ -22,7 +22,7 @@ export function fillCell(map, problem, x, y, accuracy, i, j) {
   const found = analyse(s, accuracy);
   const { stage, term } = dominant(s, found, budget(s, found), accuracy);
   map.values[i][j] = found[accuracy];
-  map.binds[i][j] = `${stage} ${term}`;
+  map.bottleneck[i][j] = `${stage} ${term}`;
 }
 
 /** Every cell of a map. */

@@ -1,4 +1,4 @@
-// What the closed forms say of one problem: accuracies, noises, and which of them binds.
+// What the closed forms say of one problem: accuracies, noises, and which of them is the bottleneck.
 
 import { analyse } from "./accuracy.js";
 import { budget, dominant } from "./noise.js";
@@ -17,7 +17,7 @@ export function predict(problem) {
   const found = analyse(s);
   if (!ACCURACIES.every((name) => Number.isFinite(found[name]))) return { reason: OVERFLOW };
   const noise = budget(s, found);
-  const binds = dominant(s, found, noise);
+  const bottleneck = dominant(s, found, noise);
   for (const stage in noise) {
     // What the population leaves of order 1/N is 0.
     for (const term in noise[stage]) if (!(noise[stage][term] > 1e-60)) noise[stage][term] = 0;
@@ -26,7 +26,7 @@ export function predict(problem) {
     reason: null,
     ...Object.fromEntries(ACCURACIES.map((name) => [name, found[name]])),
     noise,
-    dominant: binds,
+    dominant: bottleneck,
   };
 }
 

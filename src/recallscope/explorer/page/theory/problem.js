@@ -40,7 +40,7 @@ export function settle(problem) {
     orthogonal: form === "orthogonal",
     marked: problem.trigger_in_values, // the trigger is in the values
     perToken: 0,
-    room: 0,
+    space: 0,
   });
 }
 
@@ -51,6 +51,6 @@ export function resized(s, letter, value) {
 
 function withRatios(s) {
   s.perToken = s.N / s.V; // λ, the samples that show each fact
-  s.room = s.orthogonal ? Infinity : s.d; // 1/room is the mean square overlap
+  s.space = s.orthogonal ? Infinity : s.d; // 1/space is the mean square overlap
   return s;
 }

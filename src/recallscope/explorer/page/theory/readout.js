@@ -34,7 +34,7 @@ export function total(terms) {
 /** The third step's memory, every sample having been read at its mark. */
 export function recallReadout(s) {
   const items = s.marked ? markedItems(s) : plainItems(s);
-  const { V, N, room: d } = s;
+  const { V, N, space: d } = s;
   return {
     terms: {
       interference: interference(V, N, d, items.linear * s.d),
@@ -63,8 +63,8 @@ function plainItems(s) {
   const a2 = a[2];
   const a3 = a[3];
   const a4 = a[4];
-  const overlap2 = 1 / s.room;
-  const overlap4 = (3 * overlap2) / (s.room + 2);
+  const overlap2 = 1 / s.space;
+  const overlap4 = (3 * overlap2) / (s.space + 2);
   const mean = a0 ** 2 + a2 ** 2 * overlap2 + a4 ** 2 * overlap4;
   const signal = c.square - mean;
   // a_3² ρ³ goes along with a_1² ρ, as ρ⁴ has a mean; a_2² ρ² bends the kernel.
@@ -137,7 +137,7 @@ export function oneStepReadout(s, h) {
   const c = unitConstants(s.activation);
   const asked = c.coefficients;
   const stored = h.moments.coefficients;
-  const { V, N, L, m, room: d } = s;
+  const { V, N, L, m, space: d } = s;
   const others = L - 1;
   const radius = Math.sqrt(h.square);
   // The overlap of the token with a mean, over the lengths: shifted by 1/(L r) if it is in it.

@@ -85,13 +85,13 @@ function showEnd(problem, data) {
     return;
   }
   const error = endError(problem, found.recall_accuracy, data);
-  const room = found.parameters > found.edge ? "more" : "fewer";
+  const compared = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =
     `= attention finds the mark ${share(found.lock_accuracy)} ` +
     `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
-    `${room} than the ${whole(found.edge)} that hold every fact found.` +
+    `${compared} than the ${whole(found.edge)} that hold every fact found.` +
     (error
       ? ` Error at the ${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, ` +
         `90 % within ${digits(error.most, 2)}.`

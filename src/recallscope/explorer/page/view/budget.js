@@ -1,4 +1,4 @@
-// The budget of noises: how much of each there is at every stage, what binds, and what would help.
+// The budget of noises: how much of each there is at every stage, what bottleneck, and what would help.
 
 import { highestOf } from "../theory/accuracy.js";
 import { solve } from "../theory/capacity.js";
@@ -31,7 +31,7 @@ export function startBudget() {
   const needs = later(120, showNeeds);
   return (state, problem, found) => {
     find("noises").replaceChildren(...(found.reason ? [] : ORDER.map((stage) => stagePanel(stage, problem, found))));
-    find("binds").replaceChildren(...(found.reason ? ["There is no closed form here."] : whatBinds(problem, found)));
+    find("bottleneck").replaceChildren(...(found.reason ? ["There is no closed form here."] : theBottleneck(problem, found)));
     find("helps").replaceChildren(...(found.reason ? [] : helpRows(problem, found)));
     needs(state, problem, found);
   };
@@ -99,7 +99,7 @@ function termRow(name, variance, total) {
   );
 }
 
-function whatBinds(problem, found) {
+function theBottleneck(problem, found) {
   const { stage, term } = found.dominant;
   const powers = exponentsOf(problem, found.dominant);
   const law = SIZES.filter((name) => powers[name]).map((name) => `${LETTERS[name]}${raised(powers[name])}`);

@@ -184,24 +184,24 @@ function lines(values) {
 }
 
 /** Borders between cells that different noises bind, and the name of each region in it. */
-function regions({ binds, values }) {
+function regions({ bottleneck, values }) {
   let border = "";
   const [w, h] = [columnPlace(1) - columnPlace(0), rowPlace(0) - rowPlace(1)];
   const byName = new Map();
-  binds.forEach((row, i) => {
+  bottleneck.forEach((row, i) => {
     row.forEach((name, j) => {
       if (name === null) return;
       if (!byName.has(name)) byName.set(name, []);
       byName.get(name).push([i, j]);
       const [right, top] = [columnPlace(j) + w / 2, rowPlace(i) - h / 2];
       if (j + 1 < CELLS && row[j + 1] !== null && row[j + 1] !== name) border += `M${right.toFixed(1)} ${top.toFixed(1)}v${h.toFixed(1)}`;
-      if (i + 1 < CELLS && binds[i + 1][j] !== null && binds[i + 1][j] !== name) border += `M${(right - w).toFixed(1)} ${top.toFixed(1)}h${w.toFixed(1)}`;
+      if (i + 1 < CELLS && bottleneck[i + 1][j] !== null && bottleneck[i + 1][j] !== name) border += `M${(right - w).toFixed(1)} ${top.toFixed(1)}h${w.toFixed(1)}`;
     });
   });
   const parts = [drawn("path", { d: border, class: "border" })];
   for (const [name, inside] of byName) {
     if (inside.length < SMALLEST_NAMED * CELLS * CELLS) continue;
-    const [i, j] = deepest(binds, values, name, inside);
+    const [i, j] = deepest(bottleneck, values, name, inside);
     const [stage, term] = name.split(" ");
     const at = { x: columnPlace(Math.min(Math.max(j, 9), CELLS - 10)), class: "on-map middle small" };
     parts.push(drawn("text", { ...at, y: rowPlace(i) - 2 }, `${stage.replace("_", " ")}:`));
@@ -211,8 +211,8 @@ function regions({ binds, values }) {
 }
 
 /** The cell of a region from which it is furthest to another, to a line or to the frame. */
-function deepest(binds, values, name, inside) {
-  const free = (i, j) => binds[i]?.[j] === name && !LINES.some(({ level }) => Math.abs(logit(values[i][j]) - logit(level)) < 0.25);
+function deepest(bottleneck, values, name, inside) {
+  const free = (i, j) => bottleneck[i]?.[j] === name && !LINES.some(({ level }) => Math.abs(logit(values[i][j]) - logit(level)) < 0.25);
   let [best, most] = [inside[0], -1];
   for (const [i, j] of inside) {
     if (!free(i, j)) continue;

@@ -12,15 +12,15 @@ export function showLaws(problem, found) {
 function rows(problem, { noise }) {
   const { vocab: V, dim: d, length: L, embedding } = problem;
   const N = problem.samples;
-  const [n, room] = [N === Infinity ? "∞" : N, embedding === "orthogonal" ? Infinity : d];
-  const dim = room === Infinity ? "∞" : d;
+  const [n, space] = [N === Infinity ? "∞" : N, embedding === "orthogonal" ? Infinity : d];
+  const dim = space === Infinity ? "∞" : d;
   const gain = (value, plain) => (plain > 0 ? value / plain : 0);
-  const plainInterference = interference(V, N, room);
-  const plainGradient = gradientNoise(V, N, room, L);
+  const plainInterference = interference(V, N, space);
+  const plainGradient = gradientNoise(V, N, space, L);
   const kernel = gain(noise.recall.interference, plainInterference);
   const first = gain(noise.one_step.gradient_noise, plainGradient);
   const scaled = (factor) => (Math.abs(factor - 1) < 1e-6 ? "" : `${digits(factor)} · `);
-  const c = V / room;
+  const c = V / space;
   return [
     {
       name: "interference of recall",
@@ -46,7 +46,7 @@ function rows(problem, { noise }) {
     {
       name: "mean bias of lock",
       law: "((L − 1)(L − 2)/(N V))² (c + 3c² + c³) / (1 − 1/L)², c = V/d",
-      filled: `c = ${digits(c)}; about V L⁴/(N² d³) = ${digits((V * L ** 4) / (N ** 2 * room ** 3))}`,
+      filled: `c = ${digits(c)}; about V L⁴/(N² d³) = ${digits((V * L ** 4) / (N ** 2 * space ** 3))}`,
       value: noise.lock.mean_bias,
       note: "grows with the fourth power of L and falls with N²",
     },
@@ -54,10 +54,10 @@ function rows(problem, { noise }) {
       name: "gradient noise of lock",
       law: "≈ V² L³/(N² d⁴) + V² L²/(N² d³) + V L/(N d³) + V L²/(N d⁴)",
       filled: [
-        (V ** 2 * L ** 3) / (N ** 2 * room ** 4),
-        (V ** 2 * L ** 2) / (N ** 2 * room ** 3),
-        (V * L) / (N * room ** 3),
-        (V * L ** 2) / (N * room ** 4),
+        (V ** 2 * L ** 3) / (N ** 2 * space ** 4),
+        (V ** 2 * L ** 2) / (N ** 2 * space ** 3),
+        (V * L) / (N * space ** 3),
+        (V * L ** 2) / (N * space ** 4),
       ].map((each) => digits(each, 2)).join(" + "),
       value: noise.lock.gradient_noise,
       note: "leading powers, for V far above d; the value has all terms",

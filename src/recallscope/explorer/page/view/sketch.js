@@ -54,10 +54,10 @@ function between(map, known, across) {
       return Number.isNaN(value) ? map.values[down < 0.5 ? top : bottom][over < 0.5 ? left : right] : value;
     }),
   );
-  const binds = aboveOf.map(([top, bottom, down]) =>
-    leftOf.map(([left, right, over]) => map.binds[down < 0.5 ? top : bottom][over < 0.5 ? left : right]),
+  const bottleneck = aboveOf.map(([top, bottom, down]) =>
+    leftOf.map(([left, right, over]) => map.bottleneck[down < 0.5 ? top : bottom][over < 0.5 ? left : right]),
   );
-  return { values, binds };
+  return { values, bottleneck };
 }
 
 /** For each place, the known ones on both sides, and how far it is from the first to the second. */
