@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.learning.training.rates import gradient_descent_rate
+from recallscope.learning.training.rates import descent_rate
 
 SEED = 18
 OPTIMISERS = ("gd", "adam", "muon")
@@ -77,14 +77,14 @@ def stable() -> Iterator[dict[str, object]]:
         low, high = 1.0, 64.0
         while high / low > 1.1:
             middle = math.sqrt(low * high)
-            rate = middle * gradient_descent_rate(problem)
+            rate = middle * descent_rate(problem)
             found = run(problem.replace(learning_rate=rate), 0)
             losses = found.metrics.get("curve_loss", [math.inf])
             calm = found.status == "ok" and losses[-1] <= 1.02 * min(losses)
             low, high = (middle, high) if calm else (low, middle)
         for share in (low, 4 * high):
             row = measured(
-                "stable", problem.replace(learning_rate=share * gradient_descent_rate(problem)), 0
+                "stable", problem.replace(learning_rate=share * descent_rate(problem)), 0
             )
             yield row | {"share_of_default": share}
 

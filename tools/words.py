@@ -86,6 +86,14 @@ ALLOWED = {
     ("CHANGELOG.md", "| `World`"): "the same",
     ("CHANGELOG.md", "| `Audit`'s `told`"): "the same",
     ("CHANGELOG.md", "| a law's `chance`"): "the same",
+    **{
+        (file, "descent_rate"): "part of the hashes of learners that were made from ours"
+        for file in (
+            "src/recallscope/learning/training/optimisers.py",
+            "src/recallscope/learning/training/rates.py",
+            "studies/training.py",
+        )
+    },
     ("tools/claims_page.py", "fewer dimensions than the edge"): "the name of a prediction",
 }
 """Lines where a word is right after all: the file, a part of the line, and why."""

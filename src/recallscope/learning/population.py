@@ -19,13 +19,21 @@ from recallscope.models.instance import Instance
 
 
 def first_value(instance: Instance, batch: Batch) -> Memory:
-    """V1 = E q φ(W_in h)^T; for attention alone (1/LV) Σ_v q_π(v) z_v^T, as Σ q vanishes."""
+    """V1 = E q φ(W_in h)^T; for attention alone Σ_v p_v q_π(v) (z_v + t' + (L−1) z̄)^T / L.
+
+    Marked tokens have probabilities p; z̄ is the mean of the others. Where all facts are seen
+    equally often, Σ q vanishes and (1/LV) Σ_v q_π(v) z_v^T is left.
+    """
     if instance.hidden_weights is not None:
         return population_mlp.first_value(instance, batch)
     problem = instance.problem
-    total = store(
-        instance, batch.threads, instance.centred_outputs[instance.labels], instance.tokens
-    )
+    outputs = instance.centred_outputs[instance.labels]
+    if instance.frequencies is not None:
+        marked, others = _probabilities(instance)
+        reads = instance.tokens + instance.trigger_value
+        reads = (reads + (problem.length - 1) * (others @ instance.tokens)) / problem.length
+        return store(instance, batch.threads, outputs * marked[:, None], reads).to(reads.dtype)
+    total = store(instance, batch.threads, outputs, instance.tokens)
     return (total / (problem.length * problem.vocab)).to(instance.tokens.dtype)
 
 
@@ -35,11 +43,13 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     For attention alone b depends on the marked token v alone and averages to 0 over v, so only
     these terms survive, with the factor (L−1)/L² and means over v and over the tokens z:
     mean_v <z_v + t' − z̄, b_v> (z_v + t) − mean_v <z_v, b_v> z̄, where t' is the trigger if it is
-    in the values, else 0.
+    in the values, else 0. `_unequal_attention` has the other terms too.
     """
     if instance.hidden_weights is not None:
         weights = population_mlp.key_weights(instance, batch, V1)
         return attention_vector(instance, weights)
+    if instance.frequencies is not None:
+        return _unequal_attention(instance, V1)
     problem, tokens = instance.problem, instance.tokens
     average = tokens.mean(dim=0)
     back = instance.centred_outputs[instance.labels] @ V1
@@ -49,24 +59,55 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     return alpha * (problem.length - 1) / problem.length**2
 
 
+def _unequal_attention(instance: Instance, V1: Memory) -> Vector:
+    """α = (L−1)/L² [Σ_v p_v <z_v + t' − z̄, b_v> (z_v + t) + (L−1) Σ_w r_w <z_w, B> z_w − c z̄].
+
+    Marked tokens have probabilities p and the others r, z̄ = Σ r z. B = Σ p b no longer vanishes,
+    and c = Σ_v p_v <z_v + t', b_v> + (L−2) <z̄, B>.
+    """
+    problem, tokens = instance.problem, instance.tokens
+    marked, others = _probabilities(instance)
+    average, reads = others @ tokens, tokens + instance.trigger_value
+    back = instance.centred_outputs[instance.labels] @ V1
+    mean_back = marked @ back
+    pull = marked * ((reads - average) * back).sum(dim=1)
+    alpha = pull @ tokens + pull.sum() * instance.trigger
+    alpha += (problem.length - 1) * ((others * (tokens @ mean_back)) @ tokens)
+    kept = marked @ (reads * back).sum(dim=1) + (problem.length - 2) * (average @ mean_back)
+    return (alpha - kept * average) * (problem.length - 1) / problem.length**2
+
+
+def _probabilities(instance: Instance) -> tuple[Vector, Vector]:
+    """How often each token is the marked one, and how often it is one of the others."""
+    assert instance.frequencies is not None
+    marked = instance.frequencies.to(instance.tokens.dtype)
+    uniform = torch.full_like(marked, 1 / len(marked))
+    return marked, marked if instance.problem["distractor_frequencies"] == "same" else uniform
+
+
 def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = E q φ(W_in v_j)^T, from the probability that each token wins the attention.
 
     Order the tokens by score. The highest of L−1 others is token w with probability
     gap_w = ((r+1)/V)^(L−1) − (r/V)^(L−1), r its rank; the marked token loses to it if w scores
-    more than the marked token with its bonus.
+    more than the marked token with its bonus. Of unequal tokens, r/V is how often those below w
+    are drawn.
     """
     problem = instance.problem
     scores, bonus = key_scores(instance, alpha)
     order = scores.argsort()
     ranked = scores[order]
     rank = torch.arange(problem.vocab + 1, dtype=torch.float64, device=scores.device)
-    below = (rank / problem.vocab) ** (problem.length - 1)  # P(all others rank below r)
+    drawn, weight = rank / problem.vocab, torch.full_like(scores, 1 / problem.vocab)
+    if instance.frequencies is not None:
+        weight, others = _probabilities(instance)
+        drawn[1:] = others.double()[order].cumsum(dim=0)
+    below = drawn ** (problem.length - 1)  # P(all others rank below r)
     gap = below.diff().to(scores.dtype)
     beaten = torch.searchsorted(ranked, scores + bonus, right=True)  # tokens that do not win
     locks = below[beaten].to(scores.dtype)
 
-    outputs = instance.centred_outputs[instance.labels] / problem.vocab
+    outputs = instance.centred_outputs[instance.labels] * weight[:, None]
     locked = store(
         instance, batch.threads, outputs * locks[:, None], instance.tokens + instance.trigger_value
     )

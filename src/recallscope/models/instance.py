@@ -111,6 +111,12 @@ class Instance:
             raise ProblemError(f"the task {self.problem.task} has no permutation of the tokens")
         return torch.as_tensor(permutation, device=self.tokens.device)
 
+    @cached_property
+    def frequencies(self) -> Float[Tensor, " facts"] | None:
+        """The probability of each fact, in float64; None where all are equal."""
+        found = getattr(self.task, "frequencies", None)
+        return None if found is None else torch.as_tensor(found, device=self.tokens.device)
+
     @property
     def trigger_value(self) -> Float[Tensor, " d"]:
         """What the trigger adds to the value at its position: t, or nothing."""

@@ -29,14 +29,15 @@ def named(kind: str, field: str, given: object) -> str:
     """The name of a value that a user gives, which is known from now on.
 
     Args:
-        kind: json, for a JSON value, its text or a file of it; folder, for a folder of weights.
+        kind: json, for a JSON value, its text or a file of it, an array, or a CSV file, whose last
+            column is a list of numbers; folder, for a folder of weights.
         field: what the value is for.
         given: the value, or its name.
 
     >>> named("json", "config", {"layers": 2}) == named("json", "config", '{"layers": 2}')
     True
     """
-    if given == "" or (isinstance(given, str) and NAMED.fullmatch(given)):
+    if isinstance(given, str) and (given == "" or NAMED.fullmatch(given)):
         return str(given)
     name, value = (_json if kind == "json" else _folder)(field, given)
     _known[name] = value
@@ -88,23 +89,42 @@ def _name_of(text: str) -> str:
 
 def _json(field: str, given: object) -> tuple[str, str]:
     text: str | bytes | None = None
-    if isinstance(given, Path) or (isinstance(given, str) and given.lstrip()[:1] not in "{["):
+    if isinstance(given, (str, Path)) and str(given).endswith(".csv"):
+        given = _last_column(read_regular(given, f"file for {field}", MOST_BYTES))
+    elif isinstance(given, Path) or (isinstance(given, str) and given.lstrip()[:1] not in "{["):
         text = read_regular(given, f"file for {field}", MOST_BYTES)
     elif isinstance(given, str):
         text = given
     try:
-        value = given if text is None else json.loads(text)
+        value = json.loads(text) if text is not None else getattr(given, "tolist", lambda: given)()
         if not isinstance(value, (dict, list)):
             raise ValueError("it is neither an object nor a list")
         found = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         why = str(error)[:100] or "it is nested too deep"
         raise ProblemError(
-            f"{field} must be JSON, its text or a file of it, not {str(given)!r:.60}: {why}"
+            f"{field} must be JSON, its text or a file of it, or a CSV file of numbers, "
+            f"not {str(given)!r:.60}: {why}"
         ) from None
     if len(found) > MOST_BYTES:
         raise ProblemError(f"{field} is larger than {MOST_BYTES / 2**20:g} MiB")
     return _name_of(found), found
+
+
+def _last_column(text: str | bytes) -> list[float]:
+    """The numbers at the ends of lines, but for a heading."""
+    lines = (text if isinstance(text, str) else text.decode(errors="replace")).splitlines()
+    found = [line.rpartition(",")[2].strip() for line in lines if line.strip()]
+    try:
+        return [float(each) for each in found[not _is_number(found[0]) :]] if found else []
+    except ValueError as error:
+        raise ProblemError(
+            f"the last column of a CSV file must have numbers: {error!s:.80}"
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) is not None
 
 
 def _folder(field: str, given: object) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recallscope.common.shapes import Int64
+from recallscope.tasks.frequencies import frequency_classes
 
 if TYPE_CHECKING:
     from recallscope.tasks.kind import SampleSource
@@ -24,8 +25,8 @@ class Examples:
         input_ids: sequences, one for each row.
         answer: the right label of each, at its last position.
         fact: the number of the fact that each asks for.
-        frequency_class: how often its fact is seen, as a class from 0 on; one class if all are
-            seen alike.
+        frequency_class: of its fact: 0 for the most frequent one, 1 for the next two, 2 for the
+            next four; one class if all are seen equally often.
         marked: which position of each is marked; None if the ids say all.
 
     >>> found = Examples(
@@ -62,7 +63,10 @@ def examples_of(source: SampleSource, start: int, stop: int, split: str = "train
         return yielded
     tokens, position, label = source.draw(start, stop, split)
     fact = tokens[np.arange(len(tokens)), position]
+    frequencies = getattr(source, "frequencies", None)
     classes = np.zeros_like(fact)
+    if frequencies is not None:
+        classes = frequency_classes(frequencies)[fact]
     return Examples(
         input_ids=tokens, answer=label, fact=fact, frequency_class=classes, marked=position
     )

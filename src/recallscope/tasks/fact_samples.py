@@ -7,6 +7,13 @@ import numpy as np
 from recallscope.common.shapes import Int64, UInt64
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.tasks.examples import Examples
+from recallscope.tasks.frequencies import (
+    check_frequencies,
+    cumulated,
+    facts_at,
+    frequencies_of,
+    frequency_classes,
+)
 from recallscope.tasks.kind import facts_of
 from recallscope.tasks.random import below, words
 from recallscope.tasks.recall import SPLITS, check_split
@@ -20,8 +27,9 @@ def check_range(start: int, stop: int, split: str) -> None:
     whole_number("stop", stop, whole_number("start", start, 0, LARGEST_SEED), LARGEST_SEED)
 
 
-def check_table(problem: Problem) -> None:
-    """Raise for more facts than a table of their answers may have."""
+def check_facts(problem: Problem) -> None:
+    """Raise for more facts than a table of their answers may have, or mistaken frequencies."""
+    check_frequencies(problem, facts_of(problem))
     if (facts := facts_of(problem)) > _LARGEST_TABLE:
         raise ProblemError(
             f"the task {problem.task} keeps the answer of each fact and has at most "
@@ -29,12 +37,40 @@ def check_table(problem: Problem) -> None:
         )
 
 
-def drawn_facts(
-    seed: int, sizes: tuple[int, ...], facts: int, more: int, start: int, stop: int, split: str
-) -> tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, "n more"]]:
-    """The facts of samples start…stop−1, uniform or in turn, and `more` random words for each.
+class Facts:
+    """How many facts a problem has, and how often each is seen."""
 
-    >>> drawn_facts(0, (64,), 3, 2, 0, 4, "each")[0].tolist()
+    def __init__(self, problem: Problem) -> None:
+        self.number = facts_of(problem)
+        self.frequencies = frequencies_of(problem, self.number)
+        if self.frequencies is not None:
+            self._ends = cumulated(self.frequencies)
+            self._classes = frequency_classes(self.frequencies)
+
+    def asked(self, random: UInt64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+        """A fact for each random word."""
+        if self.frequencies is None:
+            return below(self.number, random)
+        return facts_at(self._ends, random)
+
+    def examples(
+        self,
+        ids: Int64[np.ndarray, "n T"],
+        answer: Int64[np.ndarray, " n"],
+        fact: Int64[np.ndarray, " n"],
+    ) -> Examples:
+        """Examples without a mark."""
+        classes = np.zeros_like(fact) if self.frequencies is None else self._classes[fact]
+        return Examples(input_ids=ids, answer=answer, fact=fact, frequency_class=classes)
+
+
+def drawn_facts(
+    seed: int, sizes: tuple[int, ...], facts: Facts, more: int, start: int, stop: int, split: str
+) -> tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, "n more"]]:
+    """The facts of samples start…stop−1, drawn or in turn, and `more` random words for each.
+
+    >>> facts = Facts(Problem(vocab=3, samples=1, dim=2, length=2))
+    >>> drawn_facts(0, (64,), facts, 2, 0, 4, "each")[0].tolist()
     [0, 1, 2, 0]
     """
     check_range(start, stop, split)
@@ -42,13 +78,5 @@ def drawn_facts(
     random = words(seed, SPLITS[split], *sizes, start=start * width, stop=stop * width)
     random = random.reshape(stop - start, width)
     in_turn = split == "each"
-    fact = np.arange(start, stop) % facts if in_turn else below(facts, random[:, 0])
+    fact = np.arange(start, stop) % facts.number if in_turn else facts.asked(random[:, 0])
     return fact, random[:, 1:]
-
-
-def examples_without_mark(
-    ids: Int64[np.ndarray, "n T"], answer: Int64[np.ndarray, " n"], fact: Int64[np.ndarray, " n"]
-) -> Examples:
-    """Examples of facts that are seen equally often."""
-    classes = np.zeros_like(fact)
-    return Examples(input_ids=ids, answer=answer, fact=fact, frequency_class=classes)

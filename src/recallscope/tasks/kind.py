@@ -11,6 +11,7 @@ from recallscope.parts.field import ADDED, Field
 from recallscope.parts.naming import find_part
 from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
+from recallscope.tasks.frequencies import FREQUENCIES
 
 if TYPE_CHECKING:
     from recallscope.tasks.examples import Examples
@@ -25,12 +26,7 @@ FACTS = {
         monotone=-1,
         help="How many facts there are to learn; 0 for as many as tokens.",
     ),
-    "frequencies": Field(
-        default="uniform",
-        choices=("uniform",),
-        added_as="uniform",
-        help="How often facts are seen: uniform for all alike.",
-    ),
+    **FREQUENCIES,
 }
 """The fields of tasks that learn facts."""
 

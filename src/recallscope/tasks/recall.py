@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.common.shapes import Int64, UInt
+from recallscope.common.shapes import Float, Int64, UInt
 from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, choice, whole_number
+from recallscope.tasks.frequencies import cumulated, facts_at
 from recallscope.tasks.random import Role, below, generator, words
 
 _LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part in 65,536
@@ -56,8 +57,9 @@ class RecallTask:
         seed: which permutation, and which samples.
         facts: how many facts, each with a token: the first ones, and more than `vocab` if need be,
             which then share labels. 0 for as many as tokens.
-        distractors: 'same' if tokens that are not marked are those of facts too, 'uniform' if they
-            are any.
+        distractors: 'same' if tokens that are not marked are those of facts too, as often as these
+            are seen; 'uniform' if they are any.
+        frequencies: the probability of each fact; None if all are equal.
 
     Raises:
         ProblemError: fewer than 2 tokens, a length below 1, or a seed or facts below 0.
@@ -89,12 +91,14 @@ class RecallTask:
         *,
         facts: int = 0,
         distractors: str = "same",
+        frequencies: Float[np.ndarray, " facts"] | None = None,
     ) -> None:
         self.vocab = whole_number("vocab", vocab, 2)
         self.length = whole_number("length", length, 1)
         self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self.facts = whole_number("facts", facts, 0) or self.vocab
         self.distractors = choice("distractors", distractors, ("same", "uniform"))
+        self.frequencies = frequencies
 
     def __repr__(self) -> str:
         facts = "" if self.facts == self.vocab else f", facts={self.facts}"
@@ -102,7 +106,7 @@ class RecallTask:
 
     def __getstate__(self) -> dict[str, Any]:
         # A worker makes the permutation again: sending V numbers would cost more.
-        names = ("vocab", "length", "seed", "facts", "distractors")
+        names = ("vocab", "length", "seed", "facts", "distractors", "frequencies")
         return {name: getattr(self, name) for name in names}
 
     @cached_property
@@ -138,17 +142,29 @@ class RecallTask:
         position = below(self.length, random[:, self.length])
         rows = np.arange(stop - start)
         if self.distractors == "same":
-            tokens = below(self.facts, random[:, : self.length])
+            tokens = self._asked(random[:, : self.length])
         else:
             tokens = below(max(self.vocab, self.facts), random[:, : self.length])
-            tokens[rows, position] = below(self.facts, random[rows, position])
+            tokens[rows, position] = self._asked(random[rows, position])
         if split == "each":
             tokens[rows, position] = np.arange(start, stop) % self.facts
         return Samples(tokens, position, self.answers[tokens[rows, position]])
 
+    def _asked(self, random: UInt[np.ndarray, "*n"]) -> Int64[np.ndarray, "*n"]:
+        """A fact for each random word."""
+        if self.frequencies is None:
+            return below(self.facts, random)
+        return facts_at(self._ends, random)
+
+    @cached_property
+    def _ends(self) -> Float[np.ndarray, " facts"]:
+        assert self.frequencies is not None
+        return cumulated(self.frequencies)
+
     def _random(self, start: int, stop: int, role: Role) -> UInt[np.ndarray, "n numbers"]:
         """A row for each sample: a random word for each token, then one for the position."""
         halved = max(self.vocab, self.facts, self.length) <= _LARGEST_FOR_HALF_A_WORD
+        halved = halved and self.frequencies is None
         width = self.length // 2 + 1 if halved else self.length + 1
         random = words(
             self.seed, role, self.vocab, self.length, start=start * width, stop=stop * width

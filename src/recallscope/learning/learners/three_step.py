@@ -59,6 +59,12 @@ def _check(problem: Problem) -> None:
                 "choose another learner"
             )
 
+    unequal = problem["frequencies"] != "uniform"
+    if unequal and math.isinf(problem.samples) and problem.width is not None:
+        raise ProblemError(
+            "with samples=inf and an MLP the learner three-step takes every fact equally often; "
+            "leave frequencies out, or give a number of samples"
+        )
     if (facts := facts_of(problem)) != problem.vocab:
         raise ProblemError(
             f"the learner three-step has a fact for every token, {problem.vocab}, not {facts}; "

@@ -75,11 +75,13 @@ def _hard_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
         tokens, marked = attended(tile)
         return (tokens * 2 + marked) * instance.problem.vocab + tile.label
 
-    if math.isinf(setup.problem.samples):  # every fact, equally often: the task said so
+    if math.isinf(setup.problem.samples):  # every fact, as often as the task says
         token = torch.arange(facts_of(instance.problem), device=setup.device)
         labels = instance.labels[token % instance.problem.vocab]
         kind = (2 * token + 1) * instance.problem.vocab + labels
         times = torch.ones_like(kind)
+        if instance.frequencies is not None:
+            times = instance.frequencies * len(kind)
     else:
         kind, times = _counted(setup, kinds)
     token_marked, label = kind // instance.problem.vocab, kind % instance.problem.vocab

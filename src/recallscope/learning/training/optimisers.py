@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.learning.training import options
 from recallscope.learning.training.learner import trained_by
-from recallscope.learning.training.rates import adam_rate, gradient_descent_rate, spectral_rate
+from recallscope.learning.training.rates import adam_rate, descent_rate, spectral_rate
 from recallscope.problem import Problem
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ _DECAY = {"weight_decay": options.DECAY}
 PARTS = {
     "adam": trained_by(adam, adam_rate, _BATCHES, by_weight=True),
     "adamw": trained_by(adamw, adam_rate, _BATCHES | _DECAY, by_weight=True),
-    "gd": trained_by(gd, gradient_descent_rate, _MOMENTUM, by_weight=True),
+    "gd": trained_by(gd, descent_rate, _MOMENTUM, by_weight=True),
     "sgd": trained_by(
         sgd,
-        gradient_descent_rate,
+        descent_rate,
         _BATCHES | {"batch": options.MINIBATCH} | _MOMENTUM,
         by_weight=True,
     ),

@@ -16,10 +16,10 @@ from recallscope.theory.hermite import features
 _DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
 
 
-def gradient_descent_rate(problem: Problem) -> float:
+def descent_rate(problem: Problem) -> float:
     """A quarter of the largest stable step of descent, at zero and with attention on the mark.
 
-    >>> round(gradient_descent_rate(Problem(vocab=512, samples=1, dim=64, length=8)))
+    >>> round(descent_rate(Problem(vocab=512, samples=1, dim=64, length=8)))
     610
     """
     edge = (1 + math.sqrt(problem.dim / problem.vocab)) ** 2 / problem.dim

@@ -16,8 +16,9 @@ import numpy as np
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
-from recallscope.tasks.kind import Task, facts_of
+from recallscope.tasks.fact_samples import Facts, check_facts, drawn_facts
+from recallscope.tasks.frequencies import FREQUENCIES
+from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, generator
 
 _COUNTS = np.array([12, 28, 200, 200, 300, 100, 263, 2])
@@ -39,7 +40,7 @@ class Biographies:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab = seed, problem.vocab
-        self.facts = facts_of(problem)
+        self.facts = Facts(problem)
         self.first_name = int(generator(seed, Role.TOKENS).integers(_NAMES))
 
     @cached_property
@@ -56,7 +57,7 @@ class Biographies:
         # Multiplied by what has no divisor in common with it, no two indices meet modulo a number.
         name = (self.first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
         ids = np.stack((*np.unravel_index(name, _PARTS), fact % _QUESTIONS), axis=1) + _BEGIN
-        return examples_without_mark(ids, self.value_of[fact], fact)
+        return self.facts.examples(ids, self.value_of[fact], fact)
 
 
 def _check(problem: Problem) -> None:
@@ -65,11 +66,12 @@ def _check(problem: Problem) -> None:
             "the task biographies has a name of three tokens and a question in each sequence, but "
             f"length is {problem.length}; give length={len(_BEGIN)}"
         )
-    check_table(problem)
+    check_facts(problem)
 
 
 PART = Task(
     make=Biographies,
+    fields=FREQUENCIES,
     check=_check,
     has_mark=False,
     labels=lambda problem: _VALUES,

@@ -1,4 +1,4 @@
-"""Facts alone: one token to a sequence, its image to be answered, every fact equally often.
+"""Facts alone: one token to a sequence, its image to be answered.
 
 This is the associative memory of published results, linear or with an MLP: attention has nothing to
 find, and no fact is met more often than another.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import FACTS, Task
+from recallscope.tasks.frequencies import check_frequencies, frequencies_of
+from recallscope.tasks.kind import FACTS, Task, facts_of
 from recallscope.tasks.recall import RecallTask, Samples, check_split
 
 
 class Memory(RecallTask):
     """The facts one after another, over and over; tests ask for the same facts.
+
+    Facts of unequal frequency are drawn at random.
 
     >>> task = Memory(vocab=4, length=1, seed=0)
     >>> sorted(task.draw(0, 8).tokens[:, 0].tolist())
@@ -25,10 +28,19 @@ class Memory(RecallTask):
         """Samples start…stop−1, the same to train on and to test."""
         check_split(split)
         tokens = np.arange(start, stop, dtype=np.int64) % self.facts
+        if self.frequencies is not None and split != "each":
+            tokens = super().draw(start, stop, split).tokens[:, 0]
         return Samples(tokens[:, None], np.zeros_like(tokens), self.answers[tokens])
 
 
+def _make(problem: Problem, seed: int) -> Memory:
+    facts = facts_of(problem)
+    probability = frequencies_of(problem, facts)
+    return Memory(problem.vocab, problem.length, seed, facts=facts, frequencies=probability)
+
+
 def _check(problem: Problem) -> None:
+    check_frequencies(problem, facts_of(problem))
     if problem.length != 1:
         raise ProblemError(
             f"the task memory has one token to a sequence, but length is {problem.length}; "
@@ -37,7 +49,7 @@ def _check(problem: Problem) -> None:
 
 
 PART = Task(
-    make=lambda problem, seed: Memory(problem.vocab, problem.length, seed, facts=problem["facts"]),
+    make=_make,
     fields=FACTS,
     check=_check,
     equal_facts=True,

@@ -9,13 +9,15 @@ that labels are tokens of the same vocabulary, and in that tests ask for the sam
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import check_range, examples_without_mark
+from recallscope.tasks.fact_samples import Facts, check_facts, check_range, drawn_facts
+from recallscope.tasks.frequencies import check_frequencies
 from recallscope.tasks.kind import FACTS, Task, facts_of
 from recallscope.tasks.random import Role, below, words
 
@@ -25,22 +27,35 @@ _SEQUENCES_PER_FACT = 100
 class Pairs:
     """The facts one after another, over and over, the same to train on and to test.
 
-    Fact i is a pure function of (seed, vocab, length, i); no table of all facts is kept.
+    Fact i is a pure function of (seed, vocab, length, i). Facts of unequal frequency are drawn at
+    random, from a table of all of them.
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
-        self.facts = facts_of(problem)
+        self.facts = Facts(problem)
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
-        """Examples start…stop−1: sample i is fact i modulo their number."""
+        """Examples start…stop−1: sample i is fact i modulo their number, or a drawn one."""
         check_range(start, stop, split)
-        first, count = start % self.facts, np.arange(stop - start)
+        if self.facts.frequencies is not None and split != "each":
+            sizes = (self.vocab, self.length)
+            fact, _ = drawn_facts(self.seed, sizes, self.facts, 0, start, stop, split)
+            return self._examples(self._every[fact], fact)
+        facts, first, count = self.facts.number, start % self.facts.number, np.arange(stop - start)
         until = first + len(count)
-        again = min(max(until - self.facts, 0), first)  # facts that come after the last one
-        pairs = np.concatenate([self._pairs(first, min(until, self.facts)), self._pairs(0, again)])
-        pairs, fact = pairs[count % self.facts], (first + count) % self.facts
-        return examples_without_mark(pairs[:, :-1], pairs[:, -1], fact)
+        again = min(max(until - facts, 0), first)  # facts that come after the last one
+        pairs = np.concatenate([self._pairs(first, min(until, facts)), self._pairs(0, again)])
+        return self._examples(pairs[count % facts], (first + count) % facts)
+
+    def _examples(
+        self, pairs: Int64[np.ndarray, "n L+1"], fact: Int64[np.ndarray, " n"]
+    ) -> Examples:
+        return self.facts.examples(pairs[:, :-1], pairs[:, -1], fact)
+
+    @cached_property
+    def _every(self) -> Int64[np.ndarray, "facts L+1"]:
+        return self._pairs(0, self.facts.number)
 
     def _pairs(self, start: int, stop: int) -> Int64[np.ndarray, "n L+1"]:
         """The sequences of facts start…stop−1, and in the last column their labels."""
@@ -50,6 +65,10 @@ class Pairs:
 
 
 def _check(problem: Problem) -> None:
+    if problem["frequencies"] == "uniform":
+        check_frequencies(problem, facts_of(problem))
+    else:
+        check_facts(problem)  # of which a table is made
     facts = facts_of(problem)
     if math.log(_SEQUENCES_PER_FACT * facts) > problem.length * math.log(problem.vocab) + 1e-9:
         raise ProblemError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import FACTS, Task, inputs_of
+from recallscope.tasks.frequencies import check_frequencies, frequencies_of
+from recallscope.tasks.kind import FACTS, Task, facts_of, inputs_of
 from recallscope.tasks.recall import RecallTask
 
 _DISTRACTORS = Field(
@@ -26,13 +27,18 @@ _TRIGGER = Field(
 
 
 def _make(problem: Problem, seed: int) -> RecallTask:
-    distractors = problem["distractor_frequencies"]
     return RecallTask(
-        problem.vocab, problem.length, seed, facts=problem["facts"], distractors=distractors
+        problem.vocab,
+        problem.length,
+        seed,
+        facts=problem["facts"],
+        distractors=problem["distractor_frequencies"],
+        frequencies=frequencies_of(problem, facts_of(problem)),
     )
 
 
 def _check(problem: Problem) -> None:
+    check_frequencies(problem, facts_of(problem))
     trigger, model = problem["trigger"], find_part("model", problem.model)
     if trigger == "vector" and model.reads_ids and not model.takes_mark:
         raise ProblemError(

@@ -2,8 +2,8 @@
 
 This is the factual recall of Nichani, Lee and Bietti (arXiv 2412.06538). A sequence has a subject
 and a relation at random places, noise elsewhere, and an end; no two relations share an answer. Ours
-differs in that all relations have equally many answers, drawn uniformly, and in that every fact is
-equally frequent.
+differs in that all relations have equally many answers, drawn uniformly, and in that
+every fact is equally frequent unless `frequencies` says otherwise.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from recallscope.common.shapes import Int64
 from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import check_table, drawn_facts, examples_without_mark
-from recallscope.tasks.kind import Task, facts_of
+from recallscope.tasks.fact_samples import Facts, check_facts, drawn_facts
+from recallscope.tasks.frequencies import FREQUENCIES
+from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, below, generator
 
 _FIELDS = {
     "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
     "answers": Field(default=8, low=2, help="How many answers each relation has."),
     "noise_tokens": Field(default=64, low=1, help="How many tokens there are that say nothing."),
+    **FREQUENCIES,
 }
 
 
@@ -43,15 +45,15 @@ class Relations:
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem, self.seed, self.facts = problem, seed, facts_of(problem)
+        self.problem, self.seed, self.facts = problem, seed, Facts(problem)
 
     @cached_property
     def answer_of(self) -> Int64[np.ndarray, " facts"]:
         """The answer of each fact, out of those of its relation."""
         relations, answers = self.problem["relations"], self.problem["answers"]
         random = generator(self.seed, Role.FACTS, self.problem.vocab, relations, answers)
-        ids: Int64[np.ndarray, " facts"] = random.integers(answers, size=self.facts)
-        ids += np.arange(self.facts) % relations * answers
+        ids: Int64[np.ndarray, " facts"] = random.integers(answers, size=self.facts.number)
+        ids += np.arange(self.facts.number) % relations * answers
         return ids
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
@@ -66,7 +68,7 @@ class Relations:
         other = below(length - 1, random[:, 1])  # of the places that are left
         ids[rows, place] = subjects + fact // among
         ids[rows, other + (other >= place)] = relations + fact % among
-        return examples_without_mark(ids, self.answer_of[fact], fact)
+        return self.facts.examples(ids, self.answer_of[fact], fact)
 
 
 def _check(problem: Problem) -> None:
@@ -75,7 +77,7 @@ def _check(problem: Problem) -> None:
             "the task relations has a subject and a relation in each sequence, but length is "
             f"{problem.length}; give length=2 or more"
         )
-    check_table(problem)
+    check_facts(problem)
 
 
 PART = Task(

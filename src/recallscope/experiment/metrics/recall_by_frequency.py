@@ -1,0 +1,40 @@
+"""Recall by how often facts are seen: of the most frequent one, the next two, the next four, …"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recallscope.common.shapes import Float
+from recallscope.experiment.metric import Metric
+from recallscope.learning.blocks import blocks
+from recallscope.tasks.frequencies import frequencies_of, frequency_classes
+from recallscope.tasks.kind import facts_of
+
+if TYPE_CHECKING:
+    from recallscope.learning.learner import Logits, Setup
+
+_TESTS_AT_ONCE = 1024
+
+
+def recall_of_classes(setup: Setup, logits: Logits) -> Float[np.ndarray, " classes"]:
+    """The fraction of right answers in each class; every fact is asked for equally often."""
+    import torch
+
+    facts = facts_of(setup.problem)
+    probability = frequencies_of(setup.problem, facts)
+    classes = np.zeros(facts, np.int64) if probability is None else frequency_classes(probability)
+    tests = facts * math.ceil(setup.test_samples / facts)
+    right = np.zeros(facts)
+    with torch.no_grad():
+        for rows in blocks(tests, _TESTS_AT_ONCE):
+            tokens, position, label = setup.samples(rows.start, rows.stop, "each")
+            hit = (logits(tokens, position).argmax(dim=1) == label).cpu().numpy()
+            np.add.at(right, np.arange(rows.start, rows.stop) % facts, hit)
+    found: Float[np.ndarray, " classes"] = np.bincount(classes, right) / np.bincount(classes)
+    return found / (tests // facts)
+
+
+PART = Metric(measure=recall_of_classes)

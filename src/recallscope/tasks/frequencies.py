@@ -1,0 +1,120 @@
+"""How often each fact is seen: equally often, by Zipf's law, or by a table of counts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from recallscope.common.shapes import Float, Int64, UInt64
+from recallscope.parts.field import Field
+from recallscope.parts.long_values import json_of
+from recallscope.problem import Problem, ProblemError
+
+FREQUENCIES = {
+    "frequencies": Field(
+        default="uniform",
+        choices=("uniform", "zipf", "table"),
+        added_as="uniform",
+        help="How often facts are seen: uniform, zipf (fact k as k^-zipf_exponent) or table.",
+    ),
+    "zipf_exponent": Field(
+        default=1.0,
+        low=0.0,
+        high=10.0,
+        added_as=1.0,
+        scale="linear",
+        help="The exponent of Zipf's law; 0 for facts that are all seen equally often.",
+    ),
+    "frequency_table": Field(
+        default="",
+        added_as="",
+        long="json",
+        help="How often each fact is seen: a list of counts, or a JSON or CSV file (last column).",
+    ),
+}
+"""The fields of tasks whose facts may differ in frequency."""
+
+
+def check_frequencies(problem: Problem, facts: int) -> None:
+    """Raise unless the fields go together, and a table has a positive count for each fact."""
+    kind, table = problem["frequencies"], problem["frequency_table"]
+    if (kind == "table") != bool(table):
+        raise ProblemError(
+            "give frequencies=table and a frequency_table together, or none of them; "
+            f"here frequencies is {kind}"
+        )
+    if kind != "zipf" and problem["zipf_exponent"] != FREQUENCIES["zipf_exponent"].default:
+        raise ProblemError(f"zipf_exponent is of frequencies=zipf, not of frequencies={kind}")
+    if kind == "table" and len(_table(table)) != facts:
+        raise ProblemError(
+            f"the frequency_table has {len(_table(table)):,} counts for {facts:,} facts; "
+            "give one for each fact"
+        )
+
+
+def frequencies_of(problem: Problem, facts: int) -> Float[np.ndarray, " facts"] | None:
+    """The probability of each fact; None where all are equal.
+
+    >>> problem = Problem(vocab=4, samples=9, dim=2, length=2, frequencies="zipf")
+    >>> frequencies_of(problem, 4).round(2).tolist()
+    [0.48, 0.24, 0.16, 0.12]
+    """
+    kind = dict(problem.declared).get("frequencies", "uniform")
+    if kind == "table":
+        return _table(problem["frequency_table"])
+    return zipf(facts, problem["zipf_exponent"]) if kind == "zipf" else None
+
+
+def zipf(facts: int, exponent: float) -> Float[np.ndarray, " facts"]:
+    """Probabilities of facts by their rank: k^-exponent, divided by their sum.
+
+    >>> zipf(2, 1.0).round(3).tolist()
+    [0.667, 0.333]
+    """
+    weights = np.arange(1, facts + 1, dtype=float) ** -exponent
+    found: Float[np.ndarray, " facts"] = weights / weights.sum()
+    return found
+
+
+@lru_cache(maxsize=8)
+def _table(name: str) -> Float[np.ndarray, " facts"]:
+    given = json_of(name)
+    numbers = isinstance(given, list) and all(type(each) in (int, float) for each in given)
+    if not numbers or not given or min(given) <= 0:
+        raise ProblemError("a frequency_table must be a list of positive numbers")
+    counts = np.array(given, dtype=float)
+    found: Float[np.ndarray, " facts"] = counts / counts.sum()
+    return found
+
+
+def cumulated(probability: Float[np.ndarray, " facts"]) -> Float[np.ndarray, " facts"]:
+    """Where the facts end on the line from 0 to 1, for `facts_at`."""
+    found = np.cumsum(probability)
+    found[-1] = 1.0
+    return found
+
+
+def facts_at(
+    ends: Float[np.ndarray, " facts"], random: UInt64[np.ndarray, "*n"]
+) -> Int64[np.ndarray, "*n"]:
+    """A fact for each random word of 64 bits, by probabilities that were `cumulated`.
+
+    >>> facts_at(cumulated(np.array([0.5, 0.5])), np.array([2**62, 2**63], dtype=np.uint64))
+    array([0, 1])
+    """
+    found: Int64[np.ndarray, "*n"] = ends.searchsorted(
+        (random >> np.uint64(11)) * 2.0**-53, "right"
+    )
+    return found
+
+
+def frequency_classes(probability: Float[np.ndarray, " facts"]) -> Int64[np.ndarray, " facts"]:
+    """The class of each fact: 0 for the most frequent, 1 for the next two, 2 for the next four, …
+
+    >>> frequency_classes(zipf(8, 1.0)).tolist()
+    [0, 1, 1, 2, 2, 2, 2, 3]
+    """
+    rank = np.empty(len(probability), dtype=np.int64)
+    rank[np.argsort(-probability, kind="stable")] = np.arange(1, len(probability) + 1)
+    return np.frexp(rank)[1].astype(np.int64) - 1
