@@ -37,7 +37,7 @@ def check_facts(problem: Problem) -> None:
         )
 
 
-class Facts:
+class AskedFacts:
     """How many facts a problem has, and how often each is seen."""
 
     def __init__(self, problem: Problem) -> None:
@@ -65,11 +65,17 @@ class Facts:
 
 
 def drawn_facts(
-    seed: int, sizes: tuple[int, ...], facts: Facts, more: int, start: int, stop: int, split: str
+    seed: int,
+    sizes: tuple[int, ...],
+    facts: AskedFacts,
+    more: int,
+    start: int,
+    stop: int,
+    split: str,
 ) -> tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, "n more"]]:
     """The facts of samples start…stop−1, drawn or in turn, and `more` random words for each.
 
-    >>> facts = Facts(Problem(vocab=3, samples=1, dim=2, length=2))
+    >>> facts = AskedFacts(Problem(vocab=3, samples=1, dim=2, length=2))
     >>> drawn_facts(0, (64,), facts, 2, 0, 4, "each")[0].tolist()
     [0, 1, 2, 0]
     """

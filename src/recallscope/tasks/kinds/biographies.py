@@ -16,7 +16,7 @@ import numpy as np
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import Facts, check_facts, drawn_facts
+from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
 from recallscope.tasks.frequencies import FREQUENCIES
 from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, generator
@@ -40,7 +40,7 @@ class Biographies:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab = seed, problem.vocab
-        self.facts = Facts(problem)
+        self.facts = AskedFacts(problem)
         self.first_name = int(generator(seed, Role.TOKENS).integers(_NAMES))
 
     @cached_property

@@ -16,7 +16,7 @@ import numpy as np
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import Facts, check_facts, check_range, drawn_facts
+from recallscope.tasks.fact_samples import AskedFacts, check_facts, check_range, drawn_facts
 from recallscope.tasks.frequencies import check_frequencies
 from recallscope.tasks.kind import FACTS, Task, facts_of
 from recallscope.tasks.random import Role, below, words
@@ -27,13 +27,13 @@ _SEQUENCES_PER_FACT = 100
 class Pairs:
     """The facts one after another, over and over, the same to train on and to test.
 
-    Fact i is a pure function of (seed, vocab, length, i). Facts of unequal frequency are drawn at
+    Fact i is a pure function of (seed, vocab, length, i). AskedFacts of unequal frequency are drawn at
     random, from a table of all of them.
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
-        self.facts = Facts(problem)
+        self.facts = AskedFacts(problem)
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1: sample i is fact i modulo their number, or a drawn one."""
