@@ -27,7 +27,7 @@ _SEQUENCES_PER_FACT = 100
 class Pairs:
     """The facts one after another, over and over, the same to train on and to test.
 
-    Fact i is a pure function of (seed, vocab, length, i). AskedFacts of unequal frequency are drawn at
+    Fact i is a pure function of (seed, vocab, length, i). Facts of unequal frequency are drawn at
     random, from a table of all of them.
     """
 
