@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves: styles and drawings are in them, and no script runs."""
+"""Self-contained pages: styles and drawings are embedded, and no script runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recallscope.results.panels import Panel, Picture
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
+_PANEL_WIDTH = 3.25  # inches, as wide as a phone, to read text without zooming
 
 
 def check_page(path: str | Path) -> Path:

@@ -28,9 +28,9 @@ from recallscope.results.labels import (
 
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
-_NEAR_TARGET = 0.25  # cells in which no name stands, so that the boundary is seen
+_NEAR_TARGET = 0.25  # cells without names, to keep the boundary visible
 _NO_NOISE = -1  # the code of a cell of which the law has no noises
-_SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
+_SMALLEST_NAMED = 0.03  # fraction of the plane; smaller regions carry no name
 
 
 def phase_diagram_figure(
@@ -74,7 +74,7 @@ def phase_diagram_panels(diagrams: Sequence[Mapping[str, Any]]) -> int:
 
 
 def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
-    """Draw on axes of your own; `diagrams` is what `phase_diagram_figure` takes."""
+    """Draw on your axes; `diagrams` is what `phase_diagram_figure` takes."""
     _draw(layout.needed(axes, phase_diagram_panels(diagrams)), diagrams)
     layout.small_legend(axes[0], _handles(diagrams))
 
