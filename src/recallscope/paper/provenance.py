@@ -60,7 +60,9 @@ def facts_about(
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
     records = evidence.used(sweeps)
-    runs = [record for record in records if record.provenance.versions]  # 0.1 told of runs only
+    runs = [
+        record for record in records if record.provenance.versions
+    ]  # 0.1 had versions of runs only
     versions = {
         package: ", ".join(sorted({record.provenance.versions[package] for record in runs}))
         for package in (runs[0].provenance.versions if runs else ())

@@ -228,12 +228,12 @@ function readAccuracy(s, readout, stored, thirdStep) {
     many = manySamplesAccuracy(s, readout, stored, noise);
     if (s.perToken >= NO_LONGER_FEW) return many;
   }
-  // Between the two regimes each has a share, so that no curve has a step.
-  const share = Math.min(Math.max(Math.log(s.perToken) / Math.log(NO_LONGER_FEW), 0), 1);
-  return (1 - share) * fewSamplesAccuracy(s, readout, stored, noise) + share * many;
+  // Between the two regimes their results are interpolated, so no curve has a step.
+  const fraction = Math.min(Math.max(Math.log(s.perToken) / Math.log(NO_LONGER_FEW), 0), 1);
+  return (1 - fraction) * fewSamplesAccuracy(s, readout, stored, noise) + fraction * many;
 }
 
-/** The noise of one read: what all labels have of it, and what each has of its own. */
+/** The noise of one read: the part common to all labels, and the part of each label. */
 function readNoise(s, readout, stored) {
   const { V, d } = s;
   const few = 1 / s.perToken;

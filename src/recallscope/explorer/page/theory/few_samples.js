@@ -5,8 +5,8 @@
 
 import { ndtr, ndtri, poisson } from "./special.js";
 
-// Samples of a label; of them, with the token asked for as a distractor; points of the right label's
-// noise. With more samples than facts the formula of many has a share, and a coarser grid will do.
+// Samples of a label; those with the token asked for as a distractor; points of the right label's
+// noise. With more samples than facts the formula for many contributes, and a coarser grid suffices.
 const FEWER = grid(6, 4, 24);
 const MORE = grid(8, 3, 12);
 const NEGLIGIBLE = 1e-11; // of a weight, or of a number of rivals

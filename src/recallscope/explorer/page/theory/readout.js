@@ -31,7 +31,7 @@ export function total(terms) {
   return sum;
 }
 
-/** The third step's memory, every sample having been read at its mark. */
+/** The third step's memory, if every sample was read at its trigger. */
 export function recallReadout(s) {
   const items = s.marked ? markedItems(s) : plainItems(s);
   const { V, N, space: d } = s;

@@ -65,8 +65,8 @@ function batchPanel(example) {
       "p",
       {},
       `Each sequence has ${example.problem.length} tokens, small letters. One is marked by the trigger, ▼. The answer, a capital ` +
-        "letter, is the image of the marked token under a fixed permutation: these are the facts. The model sees the marks and the " +
-        "answers of the batch, and nothing else.",
+        "letter, is the image of the marked token under a fixed permutation: these are the facts. The model sees which tokens are marked " +
+        "and the answers of the batch, and nothing else.",
     ),
     element("ul", { class: "sequences" }, ...shown.map(sequence)),
     element("p", { class: "quiet" }, `${shown.length} of ${example.samples.length} sequences.`),
