@@ -44,8 +44,8 @@ def critical(
         how: how and where to run, as in `HowToRun`.
 
     Returns:
-        The size with its interval, or a status that says why there is none: `not_reached` if the
-        target is not crossed between low and high.
+        The size with its interval, or a status with the reason. It is `not_reached` if the target
+        is not crossed between low and high.
 
     Raises:
         ProblemError: an invalid size, accuracy or target.

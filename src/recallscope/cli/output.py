@@ -136,7 +136,7 @@ def print_table(
 
 
 def number(value: float | None, digits: str) -> str | None:
-    """A number with so many digits, for a cell of a table; None stays None."""
+    """A number as text for a cell of a table; None stays None."""
     return None if value is None else f"{value:{digits}}"
 
 

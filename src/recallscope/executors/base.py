@@ -98,7 +98,7 @@ class Executor(Protocol):
         """
 
     def finished(self, timeout: float) -> list[Done]:
-        """Wait for at least one task to finish, but no longer than so many seconds."""
+        """Wait for at least one task to finish, but no longer than `timeout` seconds."""
 
     def close(self) -> None:
         """Stop everything at once, and drop the tasks under way."""

@@ -102,7 +102,7 @@ def _alarm(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def _ceiling(memory: float | None) -> Iterator[None]:
-    """Let the process allocate at most so much beyond what it has."""
+    """Let the process allocate at most `memory` bytes beyond what it has."""
     if memory is None:
         yield
         return

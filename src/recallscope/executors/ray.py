@@ -131,7 +131,7 @@ class RayExecutor:
 
     def _launch(self) -> None:
         arguments, environment = self._cluster.prepare()
-        with tempfile.TemporaryFile() as output:  # nothing of Ray's on our terminal
+        with tempfile.TemporaryFile() as output:  # keeps output of Ray off our terminal
             driver = Child(_START, arguments, environment, output)
             self._drivers.append(driver)
             try:

@@ -33,7 +33,7 @@ class Serial:
         self._other.submit(number, job, seconds)
 
     def finished(self, timeout: float) -> list[Done]:
-        """Do the next task, however long it takes; wait for one with a limit."""
+        """Do the next task to its end, or wait for a task with a time limit."""
         if self._queue:
             number, job = self._queue.popleft()
             return [Done(number, "this process", *attempt(job))]

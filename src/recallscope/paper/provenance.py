@@ -56,7 +56,7 @@ def facts_about(
         evidence: the runs.
         claims: what was found in them.
         store: the folder that commands to repeat it name.
-        files: hashes of the files that hold the runs, by name.
+        files: hashes of the files of the runs, by name.
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
     records = evidence.used(sweeps)

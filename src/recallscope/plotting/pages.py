@@ -57,7 +57,7 @@ def panel_drawing(panel: Panel) -> PictureJob:
 
 
 def shown_panel(panel: Panel, drawn: Sequence[bytes]) -> dict[str, str]:
-    """What a template shows of a panel: the drawing is an address that holds all of it."""
+    """What a template shows of a panel; the drawing is a data URL."""
     (image,) = drawn
     address = f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
     return {"title": panel.title, "described": _described(panel), "drawn": address}

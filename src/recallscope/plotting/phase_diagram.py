@@ -29,7 +29,7 @@ from recallscope.results.labels import (
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
 _NEAR_TARGET = 0.25  # cells without names, to keep the boundary visible
-_NO_NOISE = -1  # the code of a cell of which the law has no noises
+_NO_NOISE = -1  # the code of a cell where the law has no noises
 _SMALLEST_NAMED = 0.03  # fraction of the plane; smaller regions carry no name
 
 
@@ -161,7 +161,7 @@ def _edges(values: Sequence[float]) -> Column:
 
 
 def _draw_regions(axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edges: Column) -> None:
-    """Lines between cells bound by different noises, and a name inside each region."""
+    """Lines between cells with different bottlenecks, and a name inside each region."""
     kinds = _noises(diagram)
     number = {kind: code for code, kind in enumerate(kinds)}
     codes = np.array([number.get(_binding(cell), _NO_NOISE) for cell in diagram["cells"]])
@@ -204,7 +204,7 @@ def _binding(cell: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _noises(diagram: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The stages and noises that bind somewhere; none if the law has no noises."""
+    """The stages and noises that are a bottleneck somewhere; none if the law has no noises."""
     return sorted(set(map(_binding, diagram["cells"])) - {("", "")})
 
 

@@ -154,7 +154,7 @@ def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
     low = y if series.low is None else np.array(series.low, dtype=float)
     high = y if series.high is None else np.array(series.high, dtype=float)
     low, high = np.where(np.isnan(low), y, low), np.where(np.isnan(high), y, high)
-    # Of a bound whose point is infinite, the end that is known is the point.
+    # If the point of a bound is infinite, its known end replaces it.
     y = np.where(np.isposinf(y), low, np.where(np.isneginf(y), high, y))
     x = np.array([names.index(str(each)) if names else each for each in series.x], dtype=float)
     known = np.isfinite(x) & np.isfinite(y)

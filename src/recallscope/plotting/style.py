@@ -70,7 +70,7 @@ def label_size_axes(axes: Axes, x: str, y: str) -> None:
 
 
 def log_bars(value: Column, log_sd: Column) -> Table:
-    """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
+    """How far 95 % intervals reach down and up, from errors of the logarithms of values."""
     reach = np.exp(1.959964 * np.asarray(log_sd))
     bars: Table = np.abs(np.array([value / reach, value * reach]) - value)
     return bars

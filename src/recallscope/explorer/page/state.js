@@ -50,7 +50,7 @@ const READ = {
   target: (text) => (Number(text) > 0 && Number(text) < 1 ? Number(text) : undefined),
 };
 
-/** The state that an address holds; what it lacks, or has wrong, is as by default. */
+/** The state in an address, with defaults for missing or invalid parts. */
 export function fromAddress(hash) {
   const state = { ...DEFAULTS };
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {

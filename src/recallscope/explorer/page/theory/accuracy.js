@@ -1,7 +1,7 @@
 // From signal and noise to a probability: lock, recall and one-step accuracy.
 //
-// The one step that all three share is (34): a right answer beats the highest of many wrong ones
-// whose scores are u·g for random directions u.
+// All three use equation (34): a right answer beats the highest of many wrong ones with scores u·g
+// for random directions u.
 
 import { fewSamplesAccuracy } from "./few_samples.js";
 import { crossTalk, locking, scoreVariance } from "./locking.js";
@@ -138,7 +138,7 @@ function triggerScores(s, scores) {
   const weight = [];
   for (let number = 0; number < likely.length; number++) {
     if (likely[number] < NEGLIGIBLE) continue;
-    // N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
+    // N samples have N²/2V pairs less those of a sample with itself, which have no signal.
     const middle = scores.signal + scores.pairScore * (number - s.N ** 2 / (2 * s.V));
     for (let i = 0; i < nodes.length; i++) {
       score.push(middle + deviation * nodes[i]);

@@ -79,7 +79,7 @@ function winsOver({ number, level, own }, s, dim, signal, deviation, others, dev
 /** Rivals: `seen` samples of a label, `met` of them with the token asked for as a distractor. */
 function rivalClasses(s, readout, noise, classes, rate) {
   let meets = readout.spillThird > 0 ? (s.L - 1) / s.V : 0;
-  if (meets >= 1) meets = 0; // so many that they are a part of the noise
+  if (meets >= 1) meets = 0; // this many are a part of the noise
   const uneven = readout.bias * Math.sqrt(noise.imbalance * rate);
   const drawn = Math.max(noise.within - (readout.slope ** 2 * meets) / rate, 0);
   const item = (readout.itemVariance * noise.c2) / (1 + 1 / rate);

@@ -74,7 +74,7 @@ function plainItems(s) {
   const mlp = c.square * (c.square - a0 ** 2);
   const variance = (s.orthogonal ? 0 : linear + curved + lengths) + mlp / s.m;
   const share = variance > 0 ? mlp / s.m / variance : 0;
-  // A token whose features are long has more signal, and as much more noise.
+  // A token with long features has more signal, and proportionally more noise.
   let token =
     (c.signalVariance / signal ** 2 -
       (share * c.signalWithNorm) / (signal * c.square) +
