@@ -317,7 +317,7 @@ def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
         ),
         (("bach", *SIZES), "not 'bach'; did you mean batch?"),
         (("mlp", *SIZES), "the mlp ablation takes the MLP away, and there is none; give a width"),
-        ((*SIZES, "--embedding", "own.npz"), "arrays of your own are not ablated"),
+        ((*SIZES, "--embedding", "own.npz"), "your arrays are not ablated"),
         ((*SIZES, "--accuracy", "best"), "accuracy must be one of"),
         ((*SIZES, "--figure", "a.gif"), "a figure is written as .pdf, .png, .svg, not 'a.gif'"),
     ],

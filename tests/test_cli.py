@@ -101,7 +101,7 @@ def test_own_arrays_come_from_a_file(command, tmp_path):
     assert all(cell["mean"] is not None for cell in json.loads(done.stdout)["cells"])
     done = command("critical", "--for", "dim", *given, "--length", "4", "--samples", "64")
     assert done.returncode == 2
-    assert "arrays of your own have one dim only; vary samples, length or width" in done.stderr
+    assert "your arrays have one dim only; vary samples, length or width" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["run", "critical", "fit", "phase", "solve", "check", "ablate"])
@@ -261,8 +261,8 @@ def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
     done = command(*arguments)
     assert done.returncode == 2
     assert re.fullmatch(
-        r"recallscope: this is predicted to take about [\d.]+ h; give --yes to run it all the "
-        rf"same, or {instead}\n",
+        r"recallscope: this is predicted to take about [\d.]+ h; give --yes to run it "
+        rf"anyway, or {instead}\n",
         done.stderr,
     )
 

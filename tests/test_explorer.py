@@ -346,7 +346,7 @@ def test_an_audit_is_read_with_care(chromium, written, tmp_path):
 def test_a_file_that_is_not_ours_is_left_alone(tmp_path):
     theirs = tmp_path / "page.html"
     theirs.write_text("mine")
-    with pytest.raises(ProblemError, match="is no page of recallscope; name another"):
+    with pytest.raises(ProblemError, match="is not a page of recallscope; name another"):
         explore(theirs, open=False)
     assert theirs.read_text() == "mine"
     with pytest.raises(ProblemError, match=r"a page is written as \.html"):
@@ -375,7 +375,7 @@ def test_modules_are_inlined_or_refused(tmp_path):
     assert made.index('modules["in/b.js"]') < made.index('const { b } = modules["in/b.js"];')
     assert "export" not in made
     (tmp_path / "in" / "b.js").write_text('export { b } from "../a.js";\n')
-    with pytest.raises(ValueError, match="no import or export that can be inlined"):
+    with pytest.raises(ValueError, match="not an import or export that can be inlined"):
         inline(tmp_path, "a.js")
     (tmp_path / "in" / "b.js").write_text('import { a } from "../a.js";\nexport const b = 1;\n')
     with pytest.raises(ValueError, match="import each other"):

@@ -286,7 +286,7 @@ def test_a_reading_of_hundreds_of_digits(tmp_path):
     fields = {"problem": PROBLEM.to_dict(), "seed": 0, "measure": "locking", "values": {}}
     text = json.dumps(fields | {"seconds": 10**400}) + "\n"
     (tmp_path / "readings.jsonl").write_text(text)
-    with pytest.raises(ProblemError, match="is no reading: int too large"):
+    with pytest.raises(ProblemError, match="is not a measure: int too large"):
         read_readings(tmp_path / "readings.jsonl")
 
 

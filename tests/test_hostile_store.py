@@ -272,7 +272,7 @@ def test_json_of_readings_is_bounded(tmp_path):
     path = tmp_path / "readings.jsonl"
     for line in (b"\xff\xfe\n", b"[" * 200_000 + b"\n", json.dumps({"seed": [1]}).encode() + b"\n"):
         path.write_bytes(line)
-        with pytest.raises(ProblemError, match=r"cannot be read|is no reading"):
+        with pytest.raises(ProblemError, match=r"cannot be read|is not a measure"):
             read_readings(path)
 
 

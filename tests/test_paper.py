@@ -223,7 +223,7 @@ def test_listing_needs_no_torch(tmp_path):
     [
         (["run", "foo"], "there is no claim 'foo'; claims are products"),
         (["run", "all", "--size", "huge"], "size must be one of smoke, short, full, not 'huge'"),
-        (["list", "--size", "smoke"], "give --store FOLDER for those of size smoke"),
+        (["list", "--size", "smoke"], "give --store FOLDER for runs of size smoke"),
         (["list", "--store", "nowhere"], "there are no runs of size full in 'nowhere'"),
         (["run", "news", "--store", "s3://b/c"], "keep their runs in a folder, not at 's3://b/c'"),
         (["report", "--to", "report.pdf"], ".html"),

@@ -342,7 +342,7 @@ def test_a_limit_of_time_in_a_thread_is_refused():
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()
-    assert errors == ["a limit of time holds in the main thread only; leave it out here"]
+    assert errors == ["a time limit works in the main thread only; leave it out here"]
 
 
 def test_a_sweep_in_a_thread_may_have_a_limit_of_time(tmp_path):

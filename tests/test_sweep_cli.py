@@ -194,14 +194,14 @@ def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
             "there is no Ray cluster at 127.0.0.1:9",
         ),
         (("sweep", "FILE", "--store", "nothing://x"), "the store 'nothing://x' cannot be reached"),
-        (("records", "list"), "give the store whose records are meant: --store PLACE"),
-        (("records", "--store", "a", "list", "--store", "b"), "meant: --store PLACE, once"),
+        (("records", "list"), "give the store of the records: --store PLACE"),
+        (("records", "--store", "a", "list", "--store", "b"), "records: --store PLACE, once"),
         (("records", "--store", "none", "list"), "there is no store at 'none'"),
         (
             ("records", "--store", "none", "compact", "--drop", "ok"),
             "must be one of failed, infeasible, not",
         ),
-        (("phase", "--from", ".", "--x", "dim=1,2", "--y", "samples"), "a store has values of its"),
+        (("phase", "--from", ".", "--x", "dim=1,2", "--y", "samples"), "a store has its values"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, message, file, command, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ def ablate(
     seed: int = 0,
     **how: Unpack[RunOptions],
 ) -> Ablations:
-    """Change one thing of a problem at a time, and see what it does at the same seeds.
+    """Change one thing of a problem at a time, and compare both at the same seeds.
 
     Args:
         problem: as it is before the change.
@@ -37,7 +37,7 @@ def ablate(
         The difference that each change makes, with its interval, paired by seed.
 
     Raises:
-        ProblemError: a name that is none of these, or a change that the problem has no room for.
+        ProblemError: an unknown name, or a change that does not apply to the problem.
 
     >>> problem = Problem(vocab=64, samples=512, dim=48, length=4)
     >>> [result.pairs for result in ablate(problem, ["trigger"], seeds=2).results]
@@ -47,7 +47,7 @@ def ablate(
         raise ProblemError(f"names are a list, as in [{names!r:.60}]")
     runs = runner(how)
     if runs.own:
-        raise ProblemError("an experiment of your own has nothing to take away; use sweep")
+        raise ProblemError("a custom experiment has nothing to ablate; use sweep")
     ablations = ablation.named(names, problem, accuracy_name(accuracy))
     count = whole_number("seeds", seeds, 1, 10**6)
     check_amount("this ablation", len(ablation.plan(ablations, 1)), count)

@@ -1,4 +1,4 @@
-"""What an embedding matrix can hold, from a checkpoint or an array."""
+"""How many facts an embedding matrix can store, from a checkpoint or an array."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from recallscope.problem import ProblemError
 _MOST_CHECKPOINTS = 1000
 _WORTH_SAYING = 2**31  # bytes of matrices
 _CALLED_UNUSED = re.compile(r"[<\[|]*\W*(?:unused|reserved|extra_id|padding|dummy)", re.IGNORECASE)
-_FACTS, _EXPERIMENTS = 2.0, 2.0  # the time that they take, that for going through all rows is 1
+_FACTS, _EXPERIMENTS = 2.0, 2.0  # time relative to one pass over all rows
 
 
 def audit(
@@ -40,25 +40,25 @@ def audit(
     measure: bool = False,
     progress: ProgressCallback | bool = True,
 ) -> Audit:
-    """What an embedding table can hold: from a checkpoint, an array, or several of them.
+    """How many facts an embedding matrix can store, from checkpoints or arrays.
 
-    A folder of checkpoints stands for all that are in it, in the order of the numbers in their
-    names. Nothing of a file is run, and rows are read in tiles.
+    A folder stands for all checkpoints in it, in the order of the numbers in their names. No code
+    of a file is run, and rows are read in tiles.
 
     Args:
         what: safetensors, GGUF, .npy or .npz files, folders, or arrays with a row for each token.
-        inputs: the name of the table that tokens are read from; found by itself if not given.
-        outputs: the name of the table that answers are compared with, if it is another.
+        inputs: the name of the matrix that embeds tokens; detected if not given.
+        outputs: the name of the matrix that answers are compared with, if it is another.
         tokens: a tokenizer.json, or a text file with a token in each line, to name rows.
-        measure: run real experiments on some of the rows too, and put them beside the prediction.
+        measure: also run experiments on some of the rows, and compare them with the prediction.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 
     Returns:
-        For each checkpoint its tables, how many facts fit, and what was measured if asked for.
+        For each checkpoint its embedding matrices, how many facts fit, and measurements if asked.
 
     Raises:
-        ProblemError: a file that cannot be read or has no table, or rows that are not in use.
+        ProblemError: a file that cannot be read or has no embedding matrix, or no rows in use.
 
     >>> rows = np.random.default_rng(0).standard_normal((2000, 32)) + 0.5
     >>> found = audit(rows)
@@ -68,7 +68,7 @@ def audit(
     >>> found
     What one step of learning could store in such a table and what training could are ...
     """
-    if measure:  # what experiments need is missed before the work, not after it
+    if measure:  # a missing package is reported before the work, not after it
         with missing_explained():
             import_module("recallscope.experiment.run")
     opened = list(_opened(what, inputs, outputs, tokens))
@@ -163,7 +163,7 @@ def _audited(
 
 
 def _check_memory(table: StoredTable) -> None:
-    """Say how much memory matrices take that are large, before they are made."""
+    """Warn of large matrices, or refuse them, before they are allocated."""
     needed = gram_memory(table.dim)
     if needed > memory_left():
         raise ProblemError(

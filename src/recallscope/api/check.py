@@ -19,9 +19,9 @@ def check(
 ) -> CheckReport:
     """Measure every noise of a problem and around it, and compare it with its closed form.
 
-    Run this first when you have changed the model or a formula. Nine to eleven problems are run at
-    each seed, each densely, with arrays of N×V, N×L and N×m numbers: choose a small one. On tables
-    of embeddings, drawn by a family or given as arrays, the terms of their theory are measured.
+    Run this first after a change of the model or a formula. Nine to eleven problems are run at each
+    seed with dense arrays of N×V, N×L and N×m numbers, so choose a small problem. For embedding
+    matrices, drawn by a family or given as arrays, it measures the terms of their theory.
 
     Args:
         problem: the one around which each size is halved and doubled.
@@ -34,7 +34,7 @@ def check(
         Each noise as predicted and as measured, its slopes, and which of them disagree.
 
     Raises:
-        ProblemError: fewer than two seeds, or a problem that no closed form is about.
+        ProblemError: fewer than two seeds, or a problem without a closed form.
 
     >>> report = check(Problem(vocab=64, samples=512, dim=16, length=8), seeds=2)
     >>> {c.size for c in report.comparisons} == {"vocab", "samples", "dim", "length"}

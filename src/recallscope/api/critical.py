@@ -30,33 +30,33 @@ def critical(
     """Search for the critical size, from first run to last.
 
     Args:
-        problem: everything but the size sought, whose value in the problem is not used.
+        problem: everything but the size sought; the value of that size is ignored.
         quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
         accuracy: recall, lock, one-step, or a metric.
-        low: the smallest size to look at; by default far below where the target could be reached.
+        low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
-        precision: the width of the interval that is good enough, as a share of the size.
+        precision: the sufficient width of the interval, relative to the size.
         budget: the most runs.
         seed: of the first run; each run has its own.
-        prior: a size to look at first; "theory" for what the closed forms say, None for none.
-        seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
+        prior: the first size to try; "theory" for the prediction of closed forms, or None.
+        seeds_passing: instead of the mean, the fraction of seeds that must reach the target.
         how: how and where to run, as in `HowToRun`.
 
     Returns:
-        The size with its interval, or a status that says why there is none: `not_reached` if the
-        target is not crossed between low and high.
+        The size with its interval, or a status with the reason. It is `not_reached` if the target
+        is not crossed between low and high.
 
     Raises:
-        ProblemError: a size, an accuracy or a target that cannot be.
+        ProblemError: an invalid size, accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
     >>> found = critical(problem, "samples", 0.5, budget=24)
     >>> found.low < found.value < found.high
     True
 
-    With `run`, a function of your own from a problem and a seed to an accuracy and the number of
-    its tests, that is searched instead:
+    With `run`, the search uses your function. It maps a problem and a seed to an accuracy and the
+    number of its tests:
 
     >>> def half_by_1000(problem, seed):
     ...     return problem.samples / (problem.samples + 1000), 4096

@@ -40,20 +40,20 @@ def fit(
         vary: sizes and their values: 'dim=32:128:4', or ('dim', [32, 64, 128]).
         target: the accuracy to cross.
         accuracy: recall, lock, one-step, or a metric.
-        expect: exponents of your own, by size: tested together against what is measured.
-        low: the smallest size to look at; by default far below where the target could be reached.
+        expect: your exponents by size, tested jointly against the measured ones.
+        low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
-        precision: the width of the interval that is good enough, as a share of the size.
+        precision: the sufficient width of the interval, relative to the size.
         budget: the most runs of each search.
         seed: of the first run; each run has its own.
-        prior: a size to look at first; "theory" for what the closed forms say, None for none.
+        prior: the first size to try; "theory" for the prediction of closed forms, or None.
         how: how and where to run, as in `HowToRun`.
 
     Returns:
         The exponents with their intervals, the p-value of the fit, and every critical size.
 
     Raises:
-        ProblemError: axes that cannot be varied, or a size, an accuracy or a target that cannot be.
+        ProblemError: axes that cannot be varied, or an invalid size, accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
     >>> found = fit(problem, "samples", ["dim=32,64"], budget=8)

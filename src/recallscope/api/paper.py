@@ -1,6 +1,6 @@
 """The claims: list them with their verdicts, run what they rest on, report what came of it.
 
-A claim of your own is given as an object in the place of a name.
+Give your claim as an object in place of a name.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from recallscope.executors.base import Executor
 
 OWN_RUNS = "recallscope-paper"
-"""The folder of runs of one's own."""
+"""The default folder of your runs."""
 
 _LISTED = ("name", "title", "statement", "source", "caveat", "of_the_paper", "from_abstract")
-_FEW = 2  # claims whose figures this process draws by itself
+_FEW = 2  # claims; their figures are drawn in this process
 
 Found = list[tuple[Claim, Finding | None]]
 Asked = str | Claim | Sequence[Claim]
@@ -36,7 +36,7 @@ def list_claims(
 ) -> list[dict[str, Any]]:
     """Every claim with its statement, its verdict and what that rests on.
 
-    Without a store, by the runs that come with the package.
+    Without a store, verdicts rest on the runs that come with the package.
 
     >>> [each["verdict"] for each in list_claims("products")]
     ['supported']
@@ -46,24 +46,24 @@ def list_claims(
     if store is None:
         _only_full(size)
         packed = manifest()
-        known, sealed = packed["claims"], packed["predictions"]
+        known, predictions = packed["claims"], packed["predictions"]
     else:
         found = findings(asked, evidence_at(size, store))
-        known, sealed = {claim.name: summary(each) for claim, each in found}, None
+        known, predictions = {claim.name: summary(each) for claim, each in found}, None
     return [
         {name: getattr(claim, name) for name in _LISTED}
         | {"known": known_before(claim.name)}
         | known.get(claim.name, summary(None))
-        | (_sealed(claim, sealed) if sealed else {})
+        | (_preregistered(claim, predictions) if predictions else {})
         for claim in asked
     ]
 
 
-def _sealed(claim: Claim, sealed: dict[str, Any]) -> dict[str, Any]:
-    """Of the runs that come with the package: which commit predicted, and the first seeds after."""
-    seeds = {name: sealed["first_seeds"].get(name) for name in claim.sweeps}
+def _preregistered(claim: Claim, predictions: dict[str, Any]) -> dict[str, Any]:
+    """The commit with a claim's predictions, and the first seeds of the bundled runs after it."""
+    seeds = {name: predictions["first_seeds"].get(name) for name in claim.sweeps}
     added = set(claim.sweeps) <= set(sweeps_added())
-    commit = sealed["later"]["commit"] if added else sealed["commit"]
+    commit = predictions["later"]["commit"] if added else predictions["commit"]
     return {"predicted_by": commit, "first_seeds": seeds}
 
 
@@ -77,13 +77,13 @@ def run_claims(
     address: str | None = None,
     progress: Callable[[str, float, float], None] = lambda sweep, done, total: None,
 ) -> Found:
-    """Run what claims rest on, and say what came of it. Interrupted and called again, it resumes.
+    """Run the sweeps of claims and return the findings. After an interruption, call it again.
 
     `progress` is called with the name of a sweep, the work done and the work in all.
     """
     asked, folder = claims_named(claims), runs_in(store, size)
     check_size(size)
-    from recallscope.paper.runner import run_claim_sweep  # with torch, after what may be mistaken
+    from recallscope.paper.runner import run_claim_sweep  # loads torch: after the checks
     from recallscope.sweeps.jobs import cell_workers
 
     sweeps = list(dict.fromkeys(sweep for claim in asked for sweep in claim.sweeps))
@@ -165,7 +165,7 @@ def findings(
     progress: Callable[[str, float, float], None] = lambda stage, done, total: None,
     then: Callable[[Claim, Finding], None] = lambda claim, found: None,
 ) -> Found:
-    """What the runs say of each claim; None of those whose runs are not all there.
+    """The finding of each claim, or None where some of its runs are missing.
 
     `then` is called with each as soon as it is known.
     """
@@ -193,7 +193,7 @@ def evidence_at(size: str, store: str | None) -> Evidence:
 
 
 def runs_in(store: str, size: str) -> Path:
-    """A folder for each size, so that none takes the others' runs for its own."""
+    """The folder of one size; each size has a separate one."""
     if "://" in store or not store:
         raise ProblemError(f"the claims keep their runs in a folder, not at {store!r}")
     return Path(store) / size
@@ -202,6 +202,6 @@ def runs_in(store: str, size: str) -> Path:
 def _only_full(size: str) -> None:
     if size != "full":
         raise ProblemError(
-            f"the runs that come with this are of size full; give --store FOLDER for those of "
-            f"size {size}"
+            f"the runs that come with recallscope are of size full; give --store FOLDER for runs "
+            f"of size {size}"
         )

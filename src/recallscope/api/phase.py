@@ -31,7 +31,7 @@ def phase(
     """Run every cell of a plane of two sizes, or other numeric fields, and compare with a law.
 
     Args:
-        problem: everything but the two sizes, whose values in the problem are not used.
+        problem: everything but the two sizes; their values in the problem are ignored.
         x: a size and its values: 'dim=16:256:30', or ('dim', [16, 32, 64]).
         y: another; the boundary is sought along it.
         seeds: how many runs of each cell.
@@ -44,7 +44,7 @@ def phase(
         Every cell with its mean and interval, the measured boundary and the predicted one.
 
     Raises:
-        ProblemError: axes that are no sizes or the same, or an accuracy or a target that cannot be.
+        ProblemError: axes that are equal or not numeric, or an invalid accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
     >>> found = phase(problem, "dim=16,64", ("samples", [32, 2048]), seeds=2)
@@ -70,7 +70,7 @@ def phase_of_store(
     """The plane of two sizes in the records of a store, of those that have the fields given."""
     if not x.isidentifier() or not y.isidentifier():
         raise ProblemError(
-            "a store has values of its own: give --x and --y as names, as in --x dim --y samples"
+            "a store has its values already: give --x and --y as names, as in --x dim --y samples"
         )
     store = run_options.store_at(store)
     records = [

@@ -1,4 +1,4 @@
-"""An engineer's question: how many facts will my model hold, and what should I change?"""
+"""An engineer's question: how many facts will my model recall, and what should I change?"""
 
 from __future__ import annotations
 

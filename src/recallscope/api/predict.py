@@ -50,14 +50,14 @@ def predict(
 ) -> Prediction | Predictions:
     """Lock, recall and one-step accuracy, and what limits them, without simulation.
 
-    The law with the highest priority that applies answers: for three steps closed forms, for the
-    end of training a law that is partly derived and partly measured. Where none applies, the
-    prediction says so as its reason, and has no numbers.
+    The applicable law with the highest priority answers. For three steps it is a closed form; for
+    the end of training it is partly derived and partly fitted. Where none applies, the prediction
+    has no numbers, and its reason says so.
 
     Args:
         problem: one, or a list of them.
-        embeddings: arrays of your own, which the problem names: then theory takes these very ones.
-        law: the name of a law, or one of your own, that is to answer instead.
+        embeddings: your arrays, which the problem names; the theory then uses exactly these.
+        law: the name of a law, or your `Law`, to use instead.
         progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
             function that is called with (work done, work in all).
         sizes: instead of a problem, arrays of sizes and options by name; they are broadcast.

@@ -31,21 +31,22 @@ def run(
 ) -> Record | RunResult:
     """Run one experiment: its record at one seed, or those of several with their means.
 
-    A record is a pure function of the problem and the seed, to the bit for the same engine, dtype
-    and number of tests on a CPU. What this machine cannot hold comes back as `infeasible` and what
-    breaks as `failed`, each with its reason; a request that makes no sense raises `ProblemError`.
+    A record is a pure function of the problem and the seed. On a CPU it is the same to the bit for
+    the same engine, dtype and number of tests. A run beyond the memory of this machine comes back
+    as `infeasible`, a run with an error as `failed`, each with its reason. An invalid request
+    raises `ProblemError`.
 
     Args:
         problem: what to learn, by what, from how much.
         seed: which instance; the same seed gives the same samples at every batch size.
-        seeds: how many, from that one on. Without it one record is returned.
+        seeds: how many, counted from `seed`. Without it one record is returned.
         how: how and where to run, as in `HowToRun`.
 
     Returns:
         A record; with `seeds` a collection of records with their means and intervals.
 
     Raises:
-        ProblemError: a seed or a setting that cannot be, or one that is for several runs only.
+        ProblemError: an invalid seed or setting, or a setting that needs several runs.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
@@ -69,18 +70,18 @@ def run(
 
 
 def _of_many(given: RunOptions) -> list[str]:
-    """The arguments that were given and mean something to several runs only."""
+    """The given arguments that only matter for several runs."""
     return [name for name in _OF_MANY if given.get(name, DEFAULTS[name]) != DEFAULTS[name]]
 
 
 def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> list[Record]:
-    """Here, with progress within each run: one of a billion samples takes a while."""
+    """Run in this process and show progress within each run, which may have a billion samples."""
     how = runner(given).how
     records: list[Record] = []
     with shown_progress(how["progress"], "run") as show:
 
         def update(done: float, total: float) -> None:
-            if len(numbers) == 1:  # whose own counts are told as they are
+            if len(numbers) == 1:  # show the counts of the run itself
                 show(done, total)
             else:
                 show(len(records) + len(together) * done / total, len(numbers))

@@ -1,4 +1,4 @@
-"""How and where runs are run, and who hears of them: the same of every measuring function."""
+"""How and where runs are run, and where progress goes: shared by all measuring functions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class RunOptions(TypedDict, total=False):
-    """What every measuring function takes beside its own arguments.
+    """What every measuring function takes in addition to its arguments.
 
     Attributes:
-        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
-            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
         name: what to call it in a store; by default the name of the function.
         version: to be raised when the function changes.
         engine: 'stream', 'counts', or 'auto' for the one that costs less.
@@ -40,9 +40,9 @@ class RunOptions(TypedDict, total=False):
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        executor: 'serial', 'processes', 'ray', or an executor of your own.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
         workers: how many workers; as many as there are cores if None.
-        address: of a Ray cluster; None for one of this machine's own.
+        address: of a Ray cluster; None starts a private one on this machine.
         store: a folder or an address: what it has is not run again, and what is run is kept there.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
@@ -73,7 +73,7 @@ DEFAULTS: dict[str, Any] = dict.fromkeys(RunOptions.__annotations__) | {
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs what is asked for as the arguments of a function say."""
+    """Runs problems and searches with the arguments of a measuring function."""
 
     how: dict[str, Any]
     settings: Settings
@@ -90,7 +90,7 @@ class Runner:
 
     @contextmanager
     def _place(self, what: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-        """Workers, how they run and who is shown it; and where records go."""
+        """Workers, settings and progress; and where records go."""
         how, store = self.how, self.how["store"]
         with (
             shown_progress(how["progress"], what) as progress,
@@ -101,7 +101,7 @@ class Runner:
 
     @property
     def own(self) -> str | None:
-        """The name of the user's own experiment, if that is what is run."""
+        """The name of the user's experiment, if there is one."""
         return None if self.settings.own is None else self.settings.own.name
 
 

@@ -47,39 +47,39 @@ def sweep(
 ) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
-    Interrupted at any moment and called again, it resumes.
+    After an interruption at any moment, call it again to resume.
 
     Args:
         cells: problems and seeds, in a list or from a generator; the same cell twice counts once.
-            Or a sweep file, by its path or as it was read, which says itself how its cells are run:
-            engine, dtype, test_samples, device and limits are then its own.
+            Or a sweep file, as a path or as read. Its engine, dtype, test_samples, device and
+            limits then replace those given here.
         store: a folder, or an address of an object store such as s3://bucket/folder.
-        executor: 'serial', 'processes', 'ray', or an executor of your own.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
         workers: how many workers; as many as there are cores if None.
-        address: of a Ray cluster; None for one of this machine's own.
+        address: of a Ray cluster; None starts a private one on this machine.
         engine: 'stream', 'counts', or 'auto' for the one that costs less.
         dtype: 'float32', or 'float64'.
         test_samples: fresh samples to test on.
         device: where torch computes.
-        shards: over how many workers to cut each single cell; for cells that are large.
-        part: (3, 8) for the third of eight jobs, which share the cells without talking.
-        time_limit: seconds that a cell may take; a cell that takes longer is ended, and has failed.
+        shards: over how many workers to cut each single cell, for large cells.
+        part: (3, 8) for the third of eight jobs, which divide the cells without communication.
+        time_limit: seconds that a cell may take; a longer one is stopped and counts as failed.
         memory_limit: bytes that a cell may add to its worker's memory.
         fail_fast: stop at the first cell that fails.
-        run: an experiment of your own: a function from a problem and a seed to an accuracy and the
-            number of its tests, or to named metrics. Engine, dtype and tests are then its own.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
         name: what to call it in the store; by default the name of the function.
-        version: to be raised when the function changes: the same name with another source is
-            refused.
+        version: raise it when the function changes; the same name and version with another source
+            is refused.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
         callback: called with each record that is made, for trackers.
 
     Returns:
-        How many cells there were, how many were run, what came of them, and where they are kept.
+        The numbers of cells and of runs, their statuses, and the place of the records.
 
     Raises:
-        ProblemError: a sweep file or a setting that cannot be, or a folder that is no store.
+        ProblemError: an invalid sweep file or setting, or a folder that is not a store.
 
     >>> import tempfile
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)

@@ -1,4 +1,4 @@
-"""What sizes must be: to reach a target, within a budget, and at least by the bound."""
+"""Required sizes: to reach a target, within a budget, and by the lower bound."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ def solve(
     For a target it is the smallest samples, dim or width, or the largest vocab or length.
 
     Args:
-        problem: everything but the sizes sought, whose values in the problem are not used.
+        problem: everything but the sizes sought; their values in the problem are ignored.
         quantity: samples, dim, width, vocab or length.
         target: the accuracy to reach.
         accuracy: recall, lock or one-step.
         within: a budget instead of a quantity and a target: 'parameters=1e6' or ('parameters',
             1e6). Parameters are spent on dim and width, tokens on samples, compute on all three.
         embeddings: arrays that the problem names; then sizes are samples and length.
-        law: the name of a law, or one of your own, that is to answer instead.
+        law: the name of a law, or your `Law`, to use instead.
         progress: of tables: True for a bar in a terminal or a notebook, False for none, or a
             function that is called with (work done, work in all).
 
     Returns:
-        The size, or none with status `not_reached` and a reason that names the noise which stays.
-        Of a budget the best sizes, with an MLP or without, and the best of the other kind.
+        The size, or None with status `not_reached` and a reason that names the remaining noise.
+        For a budget the best sizes, with or without an MLP, and the best of the other kind.
 
     Raises:
-        ProblemError: a size, an accuracy, a target or a budget that cannot be, or no closed form.
+        ProblemError: an invalid size, accuracy, target or budget, or no closed form.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value

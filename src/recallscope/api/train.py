@@ -25,17 +25,17 @@ def train(
     watch: Callable[[Mapping[str, float]], None] | None = None,
     progress: ProgressCallback | bool = True,
 ) -> TrainingCurve:
-    """Train once, and return what was seen along the way.
+    """Train once, and return the training curve.
 
     Args:
-        problem: what to learn, by what and how: its learner is one that trains.
+        problem: what to learn and how; its learner must be one that trains.
         seed: which instance.
         test_samples: fresh samples to test on at the end.
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
         checkpoint: a file from which to resume, and to which to save every few seconds.
-        watch: called with loss, recall, lock, mass and cosine at every step that is looked at.
+        watch: called with loss, recall, lock, mass and cosine at every evaluation.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (steps done, steps in all).
 
@@ -43,8 +43,8 @@ def train(
         The record at the end, and loss, lock and recall along the way.
 
     Raises:
-        ProblemError: a learner that takes no steps, or a checkpoint that has no folder or is of
-            another problem.
+        ProblemError: a learner without steps, or a checkpoint of another problem or without a
+            folder.
 
     >>> problem = Problem(vocab=32, samples=256, dim=24, length=4, learner="gd", steps=100)
     >>> found = train(problem)

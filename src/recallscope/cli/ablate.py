@@ -29,7 +29,7 @@ def ablate(
     accuracy: Accuracy = "recall",
     yes: Yes = False,
 ) -> int:
-    """Change one thing at a time, and see what it does to the accuracy at the same seeds.
+    """Change one thing at a time, and compare accuracies at the same seeds.
 
     Exit code 1 if a run failed.
 
@@ -43,7 +43,7 @@ def ablate(
     problem = problem_from(**asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests), place_from(asked.where)
-    from recallscope.api.ablate import ablate as measure  # with torch, after what may be mistaken
+    from recallscope.api.ablate import ablate as measure  # loads torch: after the checks
     from recallscope.measurement.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)

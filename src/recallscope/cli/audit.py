@@ -32,10 +32,10 @@ def audit(
         str | None, typer.Option(metavar="FILE", help="Write a page with figures: .html.")
     ] = None,
 ) -> None:
-    """Say what the embedding table of a checkpoint can hold.
+    """Report how many facts the embedding matrix of a checkpoint can store.
 
-    Finds the tables by itself. Several files are set side by side; a folder of checkpoints along
-    a training gives a curve. Nothing of a file is run.
+    It detects the matrices. Several files are compared, and a folder of checkpoints along a
+    training gives a curve. No code of a file is run.
 
     \b
     Examples:
@@ -76,14 +76,14 @@ def _print_one(found: CheckpointAudit) -> None:
     for sentence in sentences.to_do(found.facts, found.tables[0].dim):
         print(sentence)
     print_table(
-        ("facts, by the share recalled", *summary_tables.SHARE_NAMES),
+        ("facts, by the fraction recalled", *summary_tables.SHARE_NAMES),
         summary_tables.facts_table(found),
     )
     print(sentences.FACT)
     print(sentences.HOW_GOOD)
     if found.measured:
         print_table(
-            ("experiments on rows of it", *summary_tables.SHARE_NAMES),
+            ("experiments on its rows", *summary_tables.SHARE_NAMES),
             summary_tables.measured_table(found),
         )
     head = [f"{table.name} ({table.role})" for table in found.tables]

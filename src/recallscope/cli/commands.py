@@ -1,4 +1,4 @@
-"""The commands by name: each is loaded when it is asked for, since to load all takes longer."""
+"""The commands by name. Each is loaded when it is used, since loading all takes longer."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ COMMANDS = {
     "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
     "run": "Run one experiment at one or more seeds.",
     "train": "Train once, and watch attention and recall along the way.",
-    "predict": "Predict the accuracies by a law, and say what they come from; "
-    "exit 1 if there is none.",
+    "predict": "Predict the accuracies by a law, and explain them; exit 1 if no law applies.",
     "solve": "Find the size that reaches a target accuracy, all else given.",
     "bound": "Lower bound for estimators that see only the first gradient.",
     "check": "Compare every closed form with Monte Carlo, around one small problem.",
     "critical": "Measure the size at which an accuracy crosses a target, with an interval.",
-    "fit": "Measure the power law of a critical size: exponents with intervals, and if it is one.",
+    "fit": "Measure the power law of a critical size: exponents with intervals, and a test of fit.",
     "phase": "Measure accuracy over a plane of two sizes, and compare it with the theory.",
-    "ablate": "Change one thing at a time, and see what it does to the accuracy at the same seeds.",
-    "audit": "Say what the embedding table of a checkpoint can hold.",
+    "ablate": "Change one thing at a time, and compare accuracies at the same seeds.",
+    "audit": "Report how many facts the embedding matrix of a checkpoint can store.",
     "sweep": "Run every cell of a sweep that the store has no record of.",
     "explore": "Write one page to play with the closed forms, and open it in the browser.",
     "records": "List, verify, repair, compact, merge or export the records of a store.",
     "paper": "The claims of arXiv 2603.15923: measurements, verdicts and figures.",
 }
-"""What each command does, in the order of the help; a test compares it with the command itself."""
+"""What each command does, in the order of the help; a test compares these with the commands."""
 
 _TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module
 
@@ -46,7 +45,7 @@ def load_command(name: str) -> Any:
 
 
 class Commands(TyperGroup):
-    """All commands; their list needs none of them."""
+    """All commands; listing them loads none."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names, in the order of the table."""

@@ -25,14 +25,18 @@ def critical(
     quantity: Quantity,
     seeds_passing: Annotated[
         str | None,
-        typer.Option(metavar="FRACTION", help="Search for where so many seeds reach the target."),
+        typer.Option(
+            metavar="FRACTION",
+            help="Search for the size at which this fraction of seeds reaches the target.",
+        ),
     ] = None,
     yes: Yes = False,
 ) -> int:
     """Measure the size at which an accuracy crosses a target, with an interval.
 
-    The smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the target is
-    not reached within the range, or if the runs failed. The table holds the points of the curve.
+    It is the smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the
+    target is not reached within the range, or if the runs failed. The table has the points of the
+    curve.
 
     \b
     Examples:
@@ -47,7 +51,7 @@ def critical(
     if seeds_passing is not None:
         how["seeds_passing"] = number_or_text(seeds_passing)
     place = place_from(asked.where)
-    from recallscope.api.critical import critical as measure  # with torch, after mistakes are told
+    from recallscope.api.critical import critical as measure  # loads torch: after the checks
 
     check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):
@@ -85,10 +89,13 @@ def _print_critical(found: CriticalSize) -> None:
         print_extrapolated(found.predicted_at)
     ends = "" if found.ended is None else f": {found.ended}"
     say(
-        f"From {found.evaluations} runs, each with a seed of its own{ends}.",
+        f"From {found.evaluations} runs, each with a separate seed{ends}.",
         found.all_or_nothing
         and f"Seeds are all-or-nothing here: {found.all_or_nothing}."
-        + (" --seeds-passing 0.9 searches for where nine in ten do." * (not found.seeds_passing)),
+        + (
+            " --seeds-passing 0.9 searches for the size at which nine in ten do."
+            * (not found.seeds_passing)
+        ),
         (found.failures or found.infeasible)
         and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
         "they are left out.",

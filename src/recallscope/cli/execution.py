@@ -44,11 +44,11 @@ def store_from(where: dict[str, Any]) -> Store | None:
 def check_time(
     seconds: float, yes: bool, instead: str = "take less of it", *, say: bool = True
 ) -> None:
-    """Say how long it is predicted to take; raise if that is an hour and nobody said yes to it."""
+    """Print the predicted time; raise if it is more than an hour without --yes."""
     if seconds > _LONG and not yes:
         raise ProblemError(
-            f"this is predicted to take about {format_duration(seconds)}; give --yes to run it all "
-            f"the same, or {instead}"
+            f"this is predicted to take about {format_duration(seconds)}; give --yes to run it "
+            f"anyway, or {instead}"
         )
     if say and seconds > _NOTICED:
         print(f"recallscope: about {format_duration(seconds)}", file=sys.stderr, flush=True)
@@ -62,7 +62,7 @@ def check_time_of(
     yes: bool,
     instead: str = "take less of it",
 ) -> None:
-    """The same of runs with so many seeds for each, as if none of them were in the store."""
+    """The same for runs with `seeds` seeds each, as if none of them were in the store."""
     from recallscope.cell import Settings
     from recallscope.sweeps.dispatch import cost_maker
 
@@ -82,7 +82,7 @@ def check_time_of_searches(
     where: dict[str, Any],
     yes: bool,
 ) -> None:
-    """The same of searches with their whole budget, each run as long as the first ones."""
+    """The same for searches that use their whole budget; each run counts as long as the first."""
     from recallscope.measurement.critical import CriticalSearch
 
     named = {name: how[name] for name in ("target", "accuracy", "low", "high", "budget", "prior")}
@@ -93,7 +93,7 @@ def check_time_of_searches(
 
 @contextmanager
 def resumable(store: Any = True) -> Iterator[None]:
-    """Stopped within, a command cleans up, and says that it can be resumed if it has a store."""
+    """When stopped, clean up, and print whether the command can be resumed from a store."""
     with clean_up_needed():
         try:
             yield

@@ -30,10 +30,10 @@ def fit(
     source: options.Source = None,
     yes: options.Yes = False,
 ) -> int:
-    """Measure the power law of a critical size: exponents with intervals, and if it is one.
+    """Measure the power law of a critical size: exponents with intervals, and a test of fit.
 
-    Sizes are varied one at a time about the problem given. The table holds the critical sizes, and
-    --from fits such a table without a run. Exit code 1 if the law is undetermined.
+    Sizes are varied one at a time about the problem given. The table has the critical sizes, and
+    --from fits such a table without new runs. Exit code 1 if the law is undetermined.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def _measure(asked: options.Asked, powers: dict[str, float], yes: bool) -> Scali
     problem, arrays = problem_to_run(asked.problem, [quantity, *(axis.name for axis in axes)])
     how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
     place = place_from(asked.where)
-    from recallscope.api.fit import fit as measure  # with torch, after what may be mistaken
+    from recallscope.api.fit import fit as measure  # loads torch: after the checks
 
     searches = sum(len(axis.values) for axis in axes)
     check_time_of_searches(problem, quantity, searches, how, settings, asked.where, yes)

@@ -1,4 +1,4 @@
-"""The command line: options in, tables or JSON out, no logic of its own."""
+"""The command line: options in, tables or JSON out, without any logic."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def main() -> None:
     """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without α is no reason to fail
-    # Names of others may be in anything that a command prints.
+            stream.reconfigure(errors="replace")  # a terminal without α must not fail
+    # Anything that a command prints may contain names from untrusted files.
     with (
         redirect_stdout(cast(TextIO, Guarded(sys.stdout))),
         redirect_stderr(cast(TextIO, Guarded(sys.stderr))),
@@ -62,7 +62,7 @@ def _run() -> int:
         if error.name is None or error.name.startswith("recallscope"):
             raise
         code = _complain(missing(error.name), 2)
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:  # the reader of the output has closed it
         code = 1
     except MemoryError:
         code = _complain("there is not enough memory for this; choose smaller sizes", 2)
@@ -81,7 +81,7 @@ def _run() -> int:
 
 
 def _misuse(error: Any) -> str:
-    """What is wrong with a call, what was probably meant, and whose help to read."""
+    """What is wrong with a call, what was probably meant, and which help to read."""
     said = re.split(r"\.? (?:Did you mean|\(Possible)", error.format_message())[0].rstrip(".")
     context = getattr(error, "ctx", None)
     if context is None:
@@ -95,14 +95,14 @@ def _misuse(error: Any) -> str:
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
-    """A warning is a sentence too, said once."""
+    """Print a warning as one sentence, once."""
     if (sentence := str(message)) not in _SAID:
         _SAID.add(sentence)
         _complain(sentence, 0)
 
 
 def _complain(sentence: str, code: int) -> int:
-    """Say what is wrong in one line: what was given is quoted in it, and may be anything."""
+    """Print what is wrong in one line; it may quote any input, so it is made printable."""
     line = printable(" ".join(sentence.split()))
     if len(line) > _LONGEST_SENTENCE:
         half = _LONGEST_SENTENCE // 2
@@ -113,7 +113,7 @@ def _complain(sentence: str, code: int) -> int:
 
 
 def _let_go() -> None:
-    """Drop output that cannot be written, about which Python would complain when it ends."""
+    """Drop output that cannot be written, since Python would complain about it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -125,7 +125,7 @@ def _version(context: typer.Context, wanted: bool) -> None:
     if wanted:
         print(f"recallscope {__version__}")
         if context.params["verbose"]:
-            from importlib.resources import files  # here, as other commands would wait for it
+            from importlib.resources import files  # here, since it would slow other commands
 
             print(_installed())
             citation = files("recallscope.cli").joinpath("citation.bib")

@@ -1,6 +1,6 @@
-"""The options of the command line, named alike in every command.
+"""The options of the command line, with the same names in every command.
 
-Values come as text, so that 1e6, 50k and inf are numbers and every mistake is told the same way.
+Values are read as text: 1e6, 50k and inf are numbers, and all mistakes are reported the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
-# As in the files that use them, which are not loaded for a list of options.
+# Copies: the files that define them are not loaded for a list of options.
 SIZES = ("vocab", "samples", "dim", "length", "width")
 ENGINES = ("auto", "stream", "counts")
 EXECUTORS = ("serial", "processes", "ray")
@@ -34,11 +34,11 @@ UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1
 class Command(TyperCommand):
     """A command that looks for the parts of other packages only when its help is shown.
 
-    To find them takes as long as all else.
+    The search takes as long as everything else.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments; a mistake in them knows its command, whose help it points to."""
+        """The arguments; a mistake in them gets its command, to point to its help."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -52,7 +52,7 @@ class Command(TyperCommand):
         return super().get_help(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options; those of a training apart, as most commands are used without."""
+        """Arguments and options; training options come last, as most commands do not need them."""
         lists: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Training options": []}
         for each in self.get_params(ctx):
             option = "Training options" if each.name in TRAINING else "Options"
@@ -85,7 +85,7 @@ def command_group(name: str, help: str) -> typer.Typer:
 def one_of(
     choices: Sequence[str] | str, more: str = ".", *flags: str, argument: bool = False, **how: Any
 ) -> Any:
-    """An option whose choices help lists and shells complete: names of parts, if of a kind."""
+    """An option with choices, for help and for shells; a text stands for the parts of a kind."""
 
     def complete() -> list[str]:
         return names(choices) if isinstance(choices, str) else list(choices)
@@ -159,7 +159,7 @@ _TRAINING = {
     "saturation": _text("SIZE", "Begin with two of three steps, scores varying by so much."),
     "attention": _name(ATTENTION, None, "; where converged looks."),
 }
-"""Fields that learners declare, as options of their own."""
+"""Fields that learners declare, as options."""
 TRAINING = tuple(_TRAINING)
 _PROBLEM = {
     "vocab": _text("V", "Tokens, and facts to learn; 2 or more."),
@@ -299,9 +299,9 @@ class Asked(SimpleNamespace):
 def takes(
     *groups: str, arrays: bool = False, **defaults: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command groups of options, and hand them over as `asked`.
+    """Give a command groups of options, and pass them as `asked`.
 
-    `arrays` says whether the command can do something with arrays of the user's own.
+    `arrays` says whether the command accepts the user's arrays.
     """
     offered = {group: _GROUPS[group] for group in groups}
     if arrays:
@@ -337,7 +337,7 @@ def takes(
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
-    """The options that were typed, and not left at their defaults: by name, as they are typed."""
+    """The options that were typed, by name; options at their defaults are left out."""
     flags = {each.name: each.opts[0] for each in context.command.params if each.name}
     sources = {name: context.get_parameter_source(name) for name in flags}
     return {
@@ -348,7 +348,7 @@ def given_options(context: typer.Context) -> dict[str, str]:
 
 
 def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
-    """Raise if an option was given beside --from that has no meaning with it."""
+    """Raise if an option was given that has no meaning with --from."""
     others = [flag for name, flag in given_options(context).items() if name not in meant]
     if others:
         raise ProblemError(

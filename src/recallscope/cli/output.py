@@ -1,4 +1,4 @@
-"""What becomes of a result: a table, a figure, one JSON document, or text for a reader."""
+"""Output of a result: a table, a figure, one JSON document, or text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Output(NamedTuple):
         plain: Callable[[Any], None],
         also: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        """Write what was asked for; print one document, `also` with more, or text by `plain`."""
+        """Write the files asked for; print one document, extended by `also`, or text by `plain`."""
         if self.table is not None:
             from recallscope.common.table_files import write_table
 
@@ -51,7 +51,7 @@ class Output(NamedTuple):
 
 
 def output_from(given: dict[str, Any]) -> Output:
-    """Where to, checked before the work begins."""
+    """Where the output goes, checked before the work begins."""
     table, figure, width = given["table"], given["figure"], given["figure_width"]
     if figure is None and (width is not None or given["no_caption"]):
         raise ProblemError("--figure-width and --no-caption are of a figure; give --figure FILE")
@@ -79,10 +79,10 @@ def _inches(width: str | None) -> float | None:
 
 
 def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
-    """JSON has neither infinity nor NaN: what is no number is null."""
+    """Print JSON, with null for infinity and NaN."""
     try:
         print(json.dumps(document, indent=2, allow_nan=False))
-    except ValueError:  # seldom, so that the document is gone through only then
+    except ValueError:  # rare, so the document is searched only then
         print(json.dumps(finite(document), indent=2, allow_nan=False))
 
 
@@ -95,19 +95,19 @@ def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *f
 
 
 def say(*sentences: object) -> None:
-    """Print each sentence that there is; `lost and f"{lost} are lost."` is none if none is lost."""
+    """Print the sentences that are not empty, so `lost and f"{lost} are lost."` works."""
     for each in sentences:
         if each:
             print(each)
 
 
 def capital(sentence: str) -> str:
-    """With a capital letter, the others as they are."""
+    """The sentence with its first letter as a capital."""
     return sentence[:1].upper() + sentence[1:]
 
 
 def print_problem(problem: Problem, sought: str | None = None) -> None:
-    """The fields of a problem, without a size that is sought and so has no value."""
+    """Print the fields of a problem, without the size that is sought."""
     given = ", ".join(
         f"{name}={value}"
         for name, value in problem.to_dict().items()
@@ -119,11 +119,8 @@ def print_problem(problem: Problem, sought: str | None = None) -> None:
 def print_table(
     head: Sequence[str], rows: Iterable[Sequence[object] | None], right: slice = slice(1, None)
 ) -> None:
-    """A table, with the columns of numbers to the right; a cell that is None is a dash.
-
-    A line is drawn where a row is None.
-    """
-    from rich.table import Table  # here: what is only asked for help does not wait for it
+    """Print a table, with numbers aligned right; None is a dash, and a row of None is a line."""
+    from rich.table import Table  # here, since it would slow --help
 
     table = Table(*map(printable_lines, head), show_header=any(head))
     table.columns[0].overflow = "fold"
@@ -139,19 +136,19 @@ def print_table(
 
 
 def number(value: float | None, digits: str) -> str | None:
-    """A number with so many digits, for a cell of a table; None stays None."""
+    """A number as text for a cell of a table; None stays None."""
     return None if value is None else f"{value:{digits}}"
 
 
 def print_reasons(records: Iterable[Record]) -> None:
-    """Say why runs are not ok, next to the result."""
+    """Print on stderr why runs are not ok."""
     for record in records:
         if record.reason:
             print(f"recallscope: seed {record.seed}: {printable(record.reason)}", file=sys.stderr)
 
 
 def print_extrapolated(problems: Iterable[Problem], called: str = "") -> None:
-    """Say where closed forms are used outside of what they were compared with, if anywhere."""
+    """Print where closed forms are used outside of their tested range, if anywhere."""
     from recallscope.theory.choosing import say_extrapolated
 
     if said := say_extrapolated(problems, called):

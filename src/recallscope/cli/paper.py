@@ -37,14 +37,14 @@ Size = Annotated[str, one_of(("smoke", "short", "full"))]
 Runs = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="FOLDER", help="Your own runs; by default those that come with this."
+        "--store", metavar="FOLDER", help="Your runs; by default those that come with recallscope."
     ),
 ]
 
 
 @app.command("list", cls=Command)
 def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) -> None:
-    """List the claims with their verdicts and what these rest on.
+    """List the claims with their verdicts and the evidence.
 
     \b
     Examples:
@@ -64,11 +64,10 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 @app.command(cls=Command)
 @takes("where", store=_OWN_RUNS, executor="processes")
 def run(asked: Asked, name: Name, size: Size = "smoke", as_json: Json = False) -> int:
-    """Run what a claim rests on, and say what came of it. Exit code 1 if a run is not ok.
+    """Run the sweeps of a claim, and print its verdict. Exit code 1 if a run is not ok.
 
-    Interrupt it at any time: the same command resumes. Sizes, with the time for all
-    claims on two cores: smoke (three minutes), short, full (over an hour; what the verdicts
-    rest on).
+    Interrupt it at any time: the same command resumes. The time for all claims on two cores is
+    three minutes at size smoke and over an hour at size full, which the verdicts rest on.
 
     \b
     Examples:
@@ -131,7 +130,7 @@ def report(
         figures = [
             str(path) for path in report_claims(to, store=store, size=size, progress=displays.show)
         ]
-    said = f"{to}, and {len(figures)} figures beside it"
+    said = f"{to}, and {len(figures)} figures next to it"
     print_either(as_json, {"report": to, "figures": figures}, print, said)
 
 
@@ -164,7 +163,7 @@ def _print_findings(found: list[tuple[Claim, Finding | None]], as_json: bool) ->
 
 
 def _print_claims(claims: list[dict[str, Any]]) -> None:
-    """Each claim with its title, its verdict, and how its predictions fared; then what to know."""
+    """Print each claim with its title, its verdict and its supported predictions; then caveats."""
     from recallscope.paper.verdict import Verdict, tally
 
     rows: list[tuple[object, ...] | None] = []
@@ -187,7 +186,7 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
 
 
 def print_finding(claim: Claim, found: Finding | None) -> None:
-    """A claim, what was found, and each prediction with its interval."""
+    """Print a claim, its finding, and each prediction with its interval."""
     from recallscope.common.formatting import format_number, format_range
     from recallscope.paper.verdict import LEVEL
 
@@ -212,4 +211,4 @@ def print_finding(claim: Claim, found: Finding | None) -> None:
         if text:
             shown.print(printable_lines(text))
     if found.lost:
-        shown.print(f"{found.lost} runs failed or are infeasible, and are no evidence.")
+        shown.print(f"{found.lost} runs failed or are infeasible; they do not count as evidence.")

@@ -70,7 +70,7 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
-    """A problem to predict; arrays of one's own have no closed form."""
+    """A problem to predict; arrays of the user are refused, as they have no closed form."""
     no_arrays(options, "have no closed form; use recallscope run")
     return problem_from(**options)
 
@@ -78,13 +78,11 @@ def closed_form_problem(options: dict[str, Any]) -> Problem:
 def problem_to_run(
     options: dict[str, Any], varied: Collection[str] = ()
 ) -> tuple[Problem, Embeddings | None]:
-    """A problem some of whose sizes are sought or varied, and the arrays that it names, if any."""
+    """A problem, with values for sizes that are sought or varied, and its arrays, if any."""
     arrays, options["embedding"] = own_arrays(options["embedding"])
     for size in ("vocab", "dim"):
         if arrays is not None and size in varied:
-            raise ProblemError(
-                f"arrays of your own have one {size} only; vary samples, length or width"
-            )
+            raise ProblemError(f"your arrays have one {size} only; vary samples, length or width")
     return problem_from(**options), arrays
 
 
@@ -101,18 +99,18 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 def _is_file(embedding: str) -> bool:
     if Path(embedding).suffix == ".npy":
         raise ProblemError(
-            f"arrays of your own are four in a .npz file, not one in {embedding!r}: make it by "
-            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…), tokens and outputs being "
-            "vocab×dim, trigger and end vectors of dim numbers about as long as a token's, for "
-            "example drawn like tokens"
+            f"give four arrays in a .npz file, not one in {embedding!r}: make it by "
+            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…); tokens and outputs are "
+            "vocab×dim, trigger and end vectors of dim numbers with about the norm of a token, "
+            "for example drawn like tokens"
         )
     return Path(embedding).suffix == ".npz"
 
 
 def no_arrays(options: dict[str, Any], why: str) -> None:
-    """Raise if arrays of the user's own are given to a command that can do nothing with them."""
+    """Raise if the user's arrays are given to a command that does not accept them."""
     if _is_file(options["embedding"]):
-        raise ProblemError(f"arrays of your own {why}")
+        raise ProblemError(f"your arrays {why}")
 
 
 def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str,
         fields["metrics"] = metric_names(fields["metrics"])
     if "embedding" in fields:
         fields["embedding"] = own_arrays(fields["embedding"])[1]
-    # Of attention alone, the width is none.
+    # Attention alone has no width.
     fields = {name: None if value == "none" else value for name, value in fields.items()}
     return fields | {
         name: _TRUTH.get(text, number_or_text(text)) for name, text in declared.items()
@@ -138,7 +136,7 @@ def parts_from(options: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> None:
-    """Give a size that is sought or varied some value that makes a problem."""
+    """Give a size that is sought or varied some valid value."""
     if size not in SIZES:  # a field of a part has a default
         axis_field(size, parts_from(options))
         return
@@ -161,7 +159,7 @@ def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, 
 
 
 def settings_from(tests: dict[str, Any], arrays: Embeddings | None = None) -> dict[str, Any]:
-    """How runs are to be made, as arguments of a function and of `Settings` alike."""
+    """The settings of runs, as arguments of a function and of `Settings`."""
     samples = whole_number("test-samples", number_or_text(tests["test_samples"]), 1)
     return tests | {"test_samples": samples, "embeddings": arrays}
 

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from recallscope.theory.phase_map import PhaseMap
 
 _WITH_FROM = ("source", "target", *OUTPUT)
-_MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms: more take some seconds
+_MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms; a larger one takes seconds
 
 
 @takes("problem", "tests", "where", "output", "phase", arrays=True)
 def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source = None) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
-    Every cell has seeds of its own. Exit code 1 if a run failed.
+    Every cell has separate seeds. Exit code 1 if a run failed.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def _measure(
     problem, arrays = parsing.problem_to_run(asked.problem, [axis.name for axis in axes])
     settings = parsing.settings_from(asked.tests, arrays)
     place = place_from(asked.where)
-    from recallscope.api.phase import phase as measure  # with torch, after what may be mistaken
+    from recallscope.api.phase import phase as measure  # loads torch: after the checks
     from recallscope.measurement.phase import check_plan, plan
 
     check_plan(problem, *axes, count)
@@ -118,7 +118,7 @@ def _measure(
 
 
 def _print_map(found: PhaseMap) -> None:
-    """The noises that bind, and where: the plane itself is in the figure and the table."""
+    """Print how often each noise is the bottleneck; figure and table have the plane itself."""
     print(f"{found!r}.")
     bound = [row for row in found.rows() if row["term"] is not None]
     named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]

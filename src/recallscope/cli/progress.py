@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.0  # seconds before anything is shown
 _FIRST_LINE, _BETWEEN_LINES = 5.0, 10.0  # seconds, in a log
-_TELLING, _TELLING_SECONDS = 0.05, 3.0  # of the work: less of it says nothing about the rest
+_ENOUGH, _ENOUGH_SECONDS = 0.05, 3.0  # of the work: an estimate needs as much
 
 
 class ProgressDisplay:
@@ -36,9 +36,9 @@ class ProgressDisplay:
     def update(
         self, done: float, total: float, note: str = "", elapsed: float | None = None
     ) -> None:
-        """Say that so much of so much is done, and what else there is to say of it.
+        """Show how much of the work is done, with a note.
 
-        `elapsed` seconds are those of the work, if it has not begun with the display.
+        `elapsed` is the time of the work in seconds, if it began before the display.
         """
         now = time.monotonic()
         if now - self._started < _PATIENCE:
@@ -74,11 +74,11 @@ class ProgressDisplay:
 
 
 def _time_left(done: float, total: float, elapsed: float) -> str:
-    """About how long it will still take, once enough is done to tell.
+    """About how long it will still take, once enough is done to estimate it.
 
     >>> _time_left(30, 100, 6.0), _time_left(1, 100, 60.0), _time_left(30, 100, 0.5)
     ('about 14 s left', 'estimating', 'estimating')
     """
-    if done < _TELLING * total or elapsed < _TELLING_SECONDS:
+    if done < _ENOUGH * total or elapsed < _ENOUGH_SECONDS:
         return "estimating"
     return f"about {format_duration(elapsed * (total - done) / done)} left"

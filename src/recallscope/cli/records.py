@@ -1,4 +1,4 @@
-"""`recallscope records`: what a store holds, checked, compacted, merged and exported."""
+"""`recallscope records`: list, check, compact, merge and export the records of a store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 app = command_group("records", COMMANDS["records"])
 
-Sure = Annotated[bool, typer.Option("--yes", help="Do it; else say what would be done.")]
+Sure = Annotated[
+    bool, typer.Option("--yes", help="Do it; without it, only print what would be done.")
+]
 _DROPPED = ("failed", "infeasible")
 
 
@@ -34,13 +36,13 @@ def _which(
 
 
 def _opened(context: typer.Context, asked: Asked) -> tuple[Store, bool]:
-    """The store, and whether JSON is wanted: said before the name of the command or after it."""
+    """The store, and whether JSON is wanted; both options may come before or after the command."""
     places = {
         place for place in (context.obj["store"], asked.records["store"]) if place is not None
     }
     if len(places) != 1:
         once = ", once" if places else ""
-        raise ProblemError(f"give the store whose records are meant: --store PLACE{once}")
+        raise ProblemError(f"give the store of the records: --store PLACE{once}")
     store = store_from({"store": places.pop()})
     assert store is not None
     return store, asked.records["as_json"] or context.obj["as_json"]
@@ -81,9 +83,9 @@ def verify(context: typer.Context, asked: Asked) -> int:
 @app.command(cls=Command)
 @takes("records")
 def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
-    """Put shards that cannot be used aside, under other names; put doubled records together.
+    """Rename shards that cannot be used, and merge duplicated records.
 
-    Nothing is deleted: the shards stay in the folder. Run the sweep again for the cells they held.
+    Nothing is deleted; the shards stay in the folder. Run the sweep again for their cells.
 
     \b
     Examples:
@@ -101,7 +103,7 @@ def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
         *(f"{done}: {name} ({why})" for name, why in found.left_out.items()),
         found.duplicated and f"{found.duplicated} records {were} there more than once.",
         not lost and "There is nothing to repair.",
-        lost and not yes and "Nothing was changed; repair --yes puts this right.",
+        lost and not yes and "Nothing was changed; repair --yes fixes this.",
     )
     print_either(in_json, document, say, *said)
 
@@ -109,9 +111,9 @@ def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
 @app.command(cls=Command)
 @takes("records")
 def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
-    """Mark the folder of a store of version 0.1 as a store, so that it can be added to.
+    """Mark the folder of a store of version 0.1 as a store, so records can be added.
 
-    Only the marker is written; the shards stay as they are, and are read in any case.
+    Only the marker is written; the shards are readable in any case and stay as they are.
 
     \b
     Examples:
@@ -245,7 +247,7 @@ def _print_summary(found: StoreSummary) -> None:
 
 
 def _full_fields(shown: list[ProblemSummary]) -> list[dict[str, str]]:
-    """The fields that any of the problems tells, of each: those at their defaults are not told."""
+    """All fields that differ from their default in any of the problems, for each problem."""
     every = [listed.fields() for listed in shown]
     names = dict.fromkeys(name for fields in every for name in fields)
     return [
@@ -274,6 +276,6 @@ def _print_check(place: str, found: StoreCheck) -> None:
         *(f"put aside by repair: {printable(name)}" for name in found.set_aside),
         *(f"not a shard, and left alone: {printable(name)}" for name in found.strange),
         found.bad_marker and printable(found.bad_marker),
-        not found.marked and "Not marked as a store, so that nothing can be added: see upgrade.",
+        not found.marked and "Not marked as a store, so nothing can be added: see upgrade.",
         "Store OK." if found.sound else "Store NOT OK.",
     )

@@ -42,7 +42,7 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
     problem, arrays = problem_to_run(asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
-    from recallscope.api.run import run as measure  # with torch, after what may be mistaken
+    from recallscope.api.run import run as measure  # loads torch: after the checks
     from recallscope.experiment import run as experiment
     from recallscope.learning.cost import predict_cost
 

@@ -60,7 +60,7 @@ def sweep(
     """Run every cell of a sweep that the store has no record of.
 
     Interrupt it at any time: the same command resumes. Exit code 1 if a cell has no
-    record that is ok.
+    ok record.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def sweep(
         return _print_estimate(plan, to.as_json)
     from recallscope.sweeps.sweep import run_sweep
 
-    if not yes:  # of a large sweep, an estimate takes a while
+    if not yes:  # the estimate of a large sweep takes a while
         check_time(_estimated(plan).seconds, yes, "see --dry-run", say=False)
     with ProgressDisplay("sweep") as display, resumable():
 
@@ -104,7 +104,7 @@ def sweep(
             part=plan.part,
             fail_fast=fail_fast,
             progress=show,
-            callback=_teller(display, where["store"]),
+            callback=_reporter(display, where["store"]),
         )
     to.show(found, _print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
@@ -172,11 +172,11 @@ def _note(progress: SweepProgress) -> str:
     )
 
 
-def _teller(display: Any, place: str) -> Callable[[Record], None]:
-    """Tells of cells that are not ok: of the first few, as there may be a million of them."""
+def _reporter(display: Any, place: str) -> Callable[[Record], None]:
+    """Reports the first few cells that are not ok, since there may be a million of them."""
     printed = 0
 
-    def tell(record: Record) -> None:
+    def report(record: Record) -> None:
         nonlocal printed
         if record.status == "ok":
             return
@@ -195,7 +195,7 @@ def _teller(display: Any, place: str) -> Callable[[Record], None]:
                 f"recallscope records --store {place} list"
             )
 
-    return tell
+    return report
 
 
 def _print_sweep(found: SweepResult) -> None:
@@ -228,7 +228,7 @@ def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None 
     )
     output.print_table(("", ""), rows)
     if found.unknown:
-        print(f"Without {found.unknown} cells, whose learner does not know its cost.")
+        print(f"Without {found.unknown} cells: their learner does not report its cost.")
     print("Times are for this machine, by a short timing, without other work; no cell was run.")
 
 

@@ -1,4 +1,4 @@
-"""What reaches a terminal: names of others are shown, and never acted on."""
+"""Output to a terminal: untrusted names are shown without their control characters."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Guarded:
-    """A stream that escapes whatever a terminal would act on, but for ends of lines and tabs.
+    """A stream that escapes control characters, except ends of lines and tabs.
 
-    All that is printed passes here, since a name of others may be in any sentence.
+    All output passes here, since any sentence may contain an untrusted name.
     """
 
     def __init__(self, raw: TextIO) -> None:
@@ -30,7 +30,7 @@ class Guarded:
 
 
 def printable_lines(text: str) -> str:
-    r"""The same text, printable but for ends of lines, and tabs, by which shells complete.
+    r"""The text with control characters escaped, except ends of lines and tabs (for shells).
 
     >>> printable_lines("a\n\tb\x1b[31m")
     'a\n\tb\\x1b[31m'
@@ -39,8 +39,8 @@ def printable_lines(text: str) -> str:
 
 
 def console(stderr: bool = False) -> Console:
-    """A console for text that is printable; its own colours pass the guard, markup is text."""
-    from rich.console import Console  # here: what is only asked for help does not wait for it
+    """A console for printable text; its colours pass the guard, and markup stays text."""
+    from rich.console import Console  # here, since it would slow --help
 
     stream = sys.stderr if stderr else sys.stdout
     raw = stream.raw if isinstance(stream, Guarded) else stream

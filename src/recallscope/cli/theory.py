@@ -34,10 +34,10 @@ _STEPS = "This is after three gradient steps."
 
 @takes("problem", "output", arrays=True)
 def predict(asked: Asked, law: LawName = None) -> int:
-    """Predict the accuracies by a law, and say what they come from; exit 1 if there is none.
+    """Predict the accuracies by a law, and explain them; exit 1 if no law applies.
 
-    With --learner adam (or gd, muon, converged) recall at the end of training, by the law that was
-    found for it.
+    With --learner adam (or gd, muon, converged) it predicts recall at the end of training, by a
+    fitted law.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def predict(asked: Asked, law: LawName = None) -> int:
 
 
 def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
-    """What training comes to, or the size that it needs, for a document next to three steps."""
+    """The recall after training, or the size that it needs, for JSON next to three steps."""
     from recallscope.theory.if_trained import predict_if_trained, solve_if_trained
 
     found = solve_if_trained(problem, *sought) if sought else predict_if_trained(problem)
@@ -67,7 +67,7 @@ def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
 
 
 def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) -> None:
-    """Say how long a law will take: products of a large table cannot report how far they are."""
+    """Print how long a law will take, since products of large matrices report no progress."""
     choice = choose(problem, law=law)
     seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
     if seconds > _PATIENCE:
@@ -88,12 +88,13 @@ def solve(
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
-    The smallest samples, dim or width, or the largest vocab or length; exit 1 if there is none.
+    It is the smallest samples, dim or width, or the largest vocab or length; exit 1 if there is
+    none.
 
-    Or the best sizes within a budget: parameters are spent on dim and width (or no MLP), tokens
-    (samples × length) on samples, compute (parameters × tokens) on all three. Parameters are
-    trained and frozen ones, embeddings too: 2(V+1)d + 2d² for attention alone, 2(V+1)d + d² + 2md
-    with an MLP.
+    With --within, find the best sizes within a budget. Parameters are spent on dim and width (or no
+    MLP), tokens (samples × length) on samples, and compute (parameters × tokens) on all three.
+    Parameters include frozen ones and embeddings: 2(V+1)d + 2d² for attention alone, and
+    2(V+1)d + d² + 2md with an MLP.
 
     \b
     Examples:
@@ -136,7 +137,7 @@ def bound(asked: Asked, target: Target = "0.5") -> None:
     from recallscope.api.theory import bound as find
 
     to = output.output_from(asked.output)
-    # The bound on N needs no N; with one, it also says how much V that N allows.
+    # The bound on N needs no N; given one, it also bounds V.
     asked.problem["samples"] = asked.problem["samples"] or "inf"
     to.show(find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound)
 
@@ -195,11 +196,11 @@ def _print_prediction(found: Prediction) -> None:
     print(said)
     output.print_extrapolated([found.problem])
     if found.factors:
-        shares = [
+        factors = [
             [accuracy_label(name), f"{value:.3f}", origin]
             for name, (value, origin) in found.factors.items()
         ]
-        output.print_table(("factor", "share", "from"), shares, slice(1, 2))
+        output.print_table(("factor", "value", "from"), factors, slice(1, 2))
     if found.quantities:
         rows = [[accuracy_label(name), f"{value:.5g}"] for name, value in found.quantities.items()]
         output.print_table(("quantity", "value"), rows)
@@ -214,7 +215,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _print_if_trained(problem: Problem) -> None:
-    """Say in the first line that three steps are no training, and what training comes to."""
+    """Print first that three steps are not a full training, and the recall after training."""
     from recallscope.theory.if_trained import predict_if_trained
 
     trained = predict_if_trained(problem)
@@ -232,7 +233,7 @@ def _print_if_trained(problem: Problem) -> None:
 
 
 def print_solved_if_trained(problem: Problem, quantity: str, target: float, accuracy: str) -> None:
-    """The same of a size that reaches a target."""
+    """The same for a size that reaches a target."""
     from recallscope.theory.if_trained import solve_if_trained, trained_instead
 
     other = trained_instead(problem)
@@ -240,7 +241,7 @@ def print_solved_if_trained(problem: Problem, quantity: str, target: float, accu
         return
     trained = solve_if_trained(problem, quantity, target, accuracy)
     if trained is None:
-        # A law of training may know nothing of this accuracy, or take too long next to an answer.
+        # A law of training may lack this accuracy, or take too long.
         print(f"{_STEPS} For a trained model give --learner {other.learner}.")
         return
     found = "none" if trained.value is None else f"{quantity} = {trained.value}"
@@ -250,7 +251,7 @@ def print_solved_if_trained(problem: Problem, quantity: str, target: float, accu
 
 
 def _print_nearest(found: Prediction) -> None:
-    """Say which problem could be answered, by what is other in it."""
+    """Print the nearest problem with an answer, by the fields that differ."""
     if found.nearest is None:
         return
     there, here = found.nearest.to_dict(), found.problem.to_dict()
@@ -260,7 +261,7 @@ def _print_nearest(found: Prediction) -> None:
 
 
 def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
-    """The variances of every stage; what is of the right label alone is no part of the sum."""
+    """Print the variances of every stage; noise of the right label alone is not in the sum."""
 
     def row(name: str, values: Iterable[float | None]) -> list[str | None]:
         return [accuracy_label(name), *(output.number(each, ".3g") for each in values)]
@@ -341,7 +342,7 @@ def _print_bound(found: Bound) -> None:
     output.print_table(("bound", "samples"), rows)
     print(
         f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
-        f"tells at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
+        f"has at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
         f"with a signal-to-noise of {found.signal_to_noise:.3g} each."
     )
     print(found.assumption)
@@ -359,8 +360,8 @@ def _print_check(report: CheckReport) -> None:
         last = name
     output.print_table(("noise", "along", "ratio", "slope", "theory", "verdict"), rows, slice(2, 5))
     print(
-        f"Ratio: measured over predicted. Slope: measured, of logarithms, ± a standard error, from "
-        f"means over {report.seeds} instances; beside it the theory's."
+        f"Ratio: measured over predicted. Slope: of logarithms, measured from means over "
+        f"{report.seeds} instances ± a standard error; next to it the theory's."
     )
     unclear = sum(c.verdict == "unclear" for c in report.comparisons)
     names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)

@@ -28,7 +28,7 @@ def train(asked: Asked, yes: Yes = False) -> int:
     """
     to = output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
-    from recallscope.api.train import train as measure  # with torch, after what may be mistaken
+    from recallscope.api.train import train as measure  # loads torch: after the checks
     from recallscope.learning.cost import predict_cost
 
     how = asked.train | {"test_samples": number_or_text(asked.train["test_samples"])}

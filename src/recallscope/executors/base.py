@@ -1,4 +1,4 @@
-"""Where work is done: one small interface, and the executor that needs nothing else."""
+"""The interface of executors and their jobs."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, NamedTuple, Protocol
 from recallscope.problem import ProblemError
 
 numbers = itertools.count()
-"""Numbers for tasks, none given twice in this process: what is left of work that was broken off may
-still come back from an executor that still runs, and must not be taken for another's."""
+"""Numbers for tasks, unique in this process. Results of interrupted work may still come back from a
+running executor, and must not be mistaken for others."""
 
 
 class Job(Protocol):
-    """Something to do that can travel to another process."""
+    """Something to do that can be sent to another process."""
 
     def run(self) -> Any:
         """Do it."""
 
 
 class Mistake(NamedTuple):
-    """A mistake of the user's that the work has met: a sentence to be raised as `ProblemError`."""
+    """A mistake of the user, found by the work: a sentence to raise as `ProblemError`."""
 
     sentence: str
 
 
 class Done(NamedTuple):
-    """A task that came to its end, or whose worker did."""
+    """A task that has ended, or lost its worker."""
 
     number: int
     worker: str
@@ -35,17 +35,17 @@ class Done(NamedTuple):
     lost: str | None = None
     """Why there is no result: how the worker ended, or the error that the work raised."""
     timed_out: bool = False
-    """Whether the worker was ended because the task took longer than it might."""
+    """Whether the worker was killed because the task exceeded its time limit."""
 
     def value(self) -> Any:
-        """The result; a mistake of the user's is raised, as it would be made again."""
+        """The result; a mistake of the user is raised, as another try would repeat it."""
         if isinstance(self.result, Mistake):
             raise ProblemError(self.result.sentence)
         return self.result
 
 
 def packed_job(job: Job) -> bytes:
-    """A job as it travels; what cannot travel is the mistake of whoever gave it."""
+    """A pickled job; a job that cannot be pickled is a mistake of the user."""
     try:
         return pickle.dumps(job)
     except Exception as error:
@@ -56,13 +56,13 @@ def packed_job(job: Job) -> bytes:
 
 
 class PackedJob:
-    """A job that has travelled, and is unpacked in the midst of being run."""
+    """A pickled job, unpacked when it is run."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
 
     def run(self) -> Any:
-        """Do it; what is missing here is a mistake too, and would be so in every worker."""
+        """Do it; a missing module is a mistake of the user, as every worker would lack it."""
         try:
             job: Job = pickle.loads(self._content)
         except (ImportError, AttributeError) as error:
@@ -74,7 +74,7 @@ class PackedJob:
 
 
 def attempt(job: Job) -> tuple[Any, str | None]:
-    """What the work returns, or None and the error that it raised."""
+    """The result of a job, or None and its error."""
     try:
         return job.run(), None
     except ProblemError as error:
@@ -84,7 +84,7 @@ def attempt(job: Job) -> tuple[Any, str | None]:
 
 
 class Executor(Protocol):
-    """Workers that are given numbered tasks and hand back their results in any order."""
+    """Workers that take numbered tasks and return results in any order."""
 
     workers: int
     memory: float
@@ -93,12 +93,12 @@ class Executor(Protocol):
     def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
         """Take a task; returns at once.
 
-        With `seconds`, its worker is killed soon after it has worked on the task for so long, and
-        the task comes back as timed out.
+        With `seconds`, the worker is killed soon after it has worked on the task for that long. The
+        task then comes back as timed out.
         """
 
     def finished(self, timeout: float) -> list[Done]:
-        """Wait for at least one task to finish, but no longer than so many seconds."""
+        """Wait for at least one task to finish, but no longer than `timeout` seconds."""
 
     def close(self) -> None:
-        """Stop everything at once; what is under way is dropped."""
+        """Stop everything at once, and drop the tasks under way."""

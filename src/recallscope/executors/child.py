@@ -1,4 +1,4 @@
-"""Processes of our own: a channel to each, and a watchdog that ends those that hang."""
+"""Child processes: a channel to each, and a watchdog that ends those that hang."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-TICK = 0.1  # seconds between looks at what may hang
-GRACE = 0.5  # seconds beyond a limit that work has to end by itself, which saves a new worker
+TICK = 0.1  # seconds between checks for processes that hang
+GRACE = 0.5  # seconds beyond a limit for work to end by itself, which saves a new worker
 LONGEST_STOP = 2.0  # seconds for which a process may be stopped
 
 
 class Deadline(NamedTuple):
-    """The task that a process is at, and when that must be over."""
+    """The current task of a process, and when it must end."""
 
     task: int
     end: float
@@ -30,8 +30,8 @@ class Deadline(NamedTuple):
 class Child:
     """A process that runs a line of Python, and the channel to it.
 
-    It is started as `python -c` with the number of one end of a socket pair, so that a user's
-    script is not imported a second time, and nothing listens anywhere.
+    It is started as `python -c` with the number of one end of a socket pair. So a user's script is
+    not imported a second time, and no port is open.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Child:
         path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
         settings = {**os.environ, "PYTHONPATH": path, **environment}
         with theirs:
-            # A session of its own: Ctrl-C in the terminal is for the driver to deal with.
+            # A separate session: the driver handles Ctrl-C in the terminal.
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", program, str(theirs.fileno()), *arguments],
                 pass_fds=[theirs.fileno()],
@@ -58,9 +58,9 @@ class Child:
         self.channel: Connection[Any, Any] = Connection(ours.detach())
         self.deadline: Deadline | None = None
         self.late: int | None = None
-        """The task for which the process was killed, as it took too long."""
+        """The task that took too long, for which the process was killed."""
         self._stop = Stop()
-        # Nothing is looked at, or killed, while it is cleared away.
+        # A process is not checked or killed during its cleanup.
         self._looking = threading.Lock()
 
     @property
@@ -80,7 +80,7 @@ class Child:
                 return
             self._stop.note(_is_stopped(self.process.pid))
             deadline = self.deadline
-            # What was sent in time may not have been read yet.
+            # A message sent in time may not have been read yet.
             if deadline and time.monotonic() > deadline.end and not wait([self.channel], 0):
                 self.late = deadline.task
             if self._stop.too_long or self.late is not None:
@@ -99,14 +99,14 @@ class Child:
 
 
 class Stop:
-    """Whether a process was seen to be stopped, by SIGSTOP for one, for too long."""
+    """Whether a process was stopped for too long, by SIGSTOP for example."""
 
     def __init__(self) -> None:
         self._since: float | None = None
         self.too_long = False
 
     def note(self, stopped: bool) -> None:
-        """Take account of how a process is now."""
+        """Update with the current state of a process."""
         if not stopped:
             self._since = None
             return
@@ -116,9 +116,9 @@ class Stop:
 
 
 class Watchdog:
-    """A thread that looks at children, so that one that hangs is ended whatever the driver does.
+    """A thread that checks children, and kills those that hang whatever the driver does.
 
-    A driver that waits for a message of a killed child is told that there will be none.
+    If the driver waits for a message of a killed child, it gets an end of file.
     """
 
     def __init__(self, children: Sequence[Child]) -> None:
@@ -137,12 +137,12 @@ class Watchdog:
 
 
 def all_processes() -> list[int]:
-    """All processes of this machine, where /proc tells."""
+    """All processes of this machine, where /proc exists."""
     return [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
 
 
 def process_state(pid: int) -> str | None:
-    """The letter by which Linux tells of a process: T if stopped, Z if dead; None if not there."""
+    """The state of a process on Linux: T if stopped, Z if dead, None if there is no process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

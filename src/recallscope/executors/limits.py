@@ -1,4 +1,4 @@
-"""Limits of time and memory on one job: what exceeds them fails, and the reason names the limit."""
+"""Limits of time and memory for a job; a job beyond them fails, and the reason says why."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LEAST_MEMORY = 2**26  # bytes; with less, threads do not start
 
 
 class LimitError(Exception):
-    """Job took more time or memory than it may; the message says how much that is."""
+    """Job exceeded its limit of time or memory; the message names the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The most seconds, and bytes beyond what the process has already, that work may take."""
+    """The most seconds that work may take, and the most bytes that it may allocate."""
 
     seconds: float | None = None
     memory: float | None = None
@@ -48,7 +48,7 @@ class Limits:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Raise `LimitError` in the midst of work that exceeds a limit."""
+        """Raise `LimitError` within work that exceeds a limit."""
         with _alarm(self.seconds), _ceiling(self.memory):
             try:
                 yield
@@ -58,7 +58,7 @@ class Limits:
                 raise LimitError(self._too_large) from None
 
     def exceeded(self, reason: str) -> str | None:
-        """The limit that lies behind an error which the work has caught itself, if one does."""
+        """The limit behind an error that the work caught itself, if there is one."""
         if LimitError.__name__ in reason:
             return too_long(self.seconds)
         if self.memory is not None and any(sign in reason for sign in _NO_MEMORY):
@@ -71,22 +71,22 @@ class Limits:
 
 
 def too_long(seconds: float | None) -> str:
-    """Why a task that took longer than it might has failed."""
+    """Why a task beyond its time limit failed."""
     return f"took longer than the limit of {seconds or 0:g} s"
 
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise in the midst of the work when its time is up.
+    """Raise within the work when its time is up.
 
-    That waits for the end of a call into torch, and not every system has it. But it is cheaper than
-    the end of the worker, which comes if this does not.
+    This waits for the end of a call into torch, and not every system has it. But it is cheaper than
+    killing the worker, which happens otherwise.
     """
     if seconds is None or not hasattr(signal, "SIGALRM"):
         yield
         return
     if threading.current_thread() is not threading.main_thread():
-        raise ProblemError("a limit of time holds in the main thread only; leave it out here")
+        raise ProblemError("a time limit works in the main thread only; leave it out here")
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise LimitError(too_long(seconds))
@@ -102,11 +102,11 @@ def _alarm(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def _ceiling(memory: float | None) -> Iterator[None]:
-    """Let the process allocate so much beyond what it has, and no more."""
+    """Let the process allocate at most `memory` bytes beyond what it has."""
     if memory is None:
         yield
         return
-    import resource  # which not every system has
+    import resource  # not available on every system
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = _allocated() + int(memory)
@@ -124,6 +124,6 @@ def _allocated() -> int:
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
-        raise ProblemError("a limit of memory can be held on Linux only; leave it out") from None
+        raise ProblemError("a memory limit works on Linux only; leave it out") from None
     line = next(line for line in status.splitlines() if line.startswith("VmData:"))
     return 1024 * int(line.split()[1])

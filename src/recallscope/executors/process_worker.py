@@ -21,19 +21,19 @@ def serve(channel: int, one_thread: bool, preload: Iterable[str]) -> None:
     """Work until the driver closes its end, or dies."""
     driver: Connection[Any, Any] = Connection(channel)
     load(preload, one_thread)
-    with suppress(BrokenPipeError):  # a driver that has died meanwhile: `_receive` ends this
+    with suppress(BrokenPipeError):  # the driver has died: `_receive` ends this process
         driver.send(("ready",))
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(driver, jobs), daemon=True).start()
     while True:
         number, job, timed = jobs.get()
-        if timed:  # all processes of a machine have one monotonic clock
+        if timed:  # all processes of a machine share one monotonic clock
             driver.send(("begun", number, time.monotonic()))
         driver.send(("done", number, *attempt(PackedJob(job))))
 
 
 def load(modules: Iterable[str], one_thread: bool = True) -> None:
-    """Import what jobs will need, and have torch use one thread if it is among that."""
+    """Import the modules of jobs, and limit torch to one thread if it was imported."""
     for name in modules:
         importlib.import_module(name)
     if one_thread and "torch" in sys.modules:
@@ -41,7 +41,7 @@ def load(modules: Iterable[str], one_thread: bool = True) -> None:
 
 
 def _receive(driver: Connection[Any, Any], jobs: queue.SimpleQueue[Any]) -> None:
-    """Read ahead, and end the process as soon as there is nobody left to work for."""
+    """Read ahead, and end the process as soon as the driver is gone."""
     try:
         while True:
             jobs.put(driver.recv())

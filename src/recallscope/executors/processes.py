@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine, from the standard library alone."""
+"""Workers as processes of this machine, by the standard library alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recallscope.executors.child import GRACE, Child, Deadline, Watchdog
 from recallscope.executors.limits import too_long
 
 _AT_ONCE = 2  # tasks a worker is given: the one it does, and the next
-_BAD_STARTS = 3  # of workers in a row that end by themselves, before it is no accident
+_BAD_STARTS = 3  # of workers in a row that end by themselves, before an error is raised
 _KILLED_STARTS = 30  # of workers in a row that are killed as they start
 _START = (
     "import sys; from recallscope.executors.process_worker import serve; "
@@ -47,7 +47,7 @@ class _Worker(Child):
 
 
 class Processes:
-    """So many processes, each of one thread; those that are lost are replaced.
+    """A number of processes with one thread each; lost ones are replaced.
 
     `preload` names modules that a worker imports before it is ready for its first job. Without
     `one_thread`, a worker uses as many as torch would in this process.
@@ -70,8 +70,8 @@ class Processes:
         self._watchdog: Watchdog | None = None
 
     def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
-        """Give a task to the worker that has least to do, or keep it for later."""
-        # Where memory is short there are few tasks at a time: then few workers need any.
+        """Give a task to the worker with the fewest tasks, or keep it for later."""
+        # Where memory is short there are few tasks at a time, so few workers are needed.
         if len(self._pool) < self.workers and all(worker.tasks for worker in self._pool):
             self._pool.append(self._start())
         if self._watchdog is None:
@@ -112,7 +112,7 @@ class Processes:
         return _Worker(self._preload, self._one_thread)
 
     def _take(self, worker: _Worker, kind: str, *what: Any) -> list[Done]:
-        """Take a message in: a worker is ready, has begun a task, or is done with it."""
+        """Take a message: a worker is ready, has begun a task, or is done with it."""
         if kind == "ready":
             worker.ready = True
         elif kind == "begun":
@@ -136,7 +136,7 @@ class Processes:
                 self._replace(worker)
 
     def _replace(self, worker: _Worker) -> None:
-        """Start another in the place of one that was lost; only what it was doing is lost too."""
+        """Replace a lost worker; only its current task is lost too."""
         worker.end()
         if not worker.ready:
             self._bad_starts += 1

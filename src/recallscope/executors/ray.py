@@ -1,8 +1,8 @@
 """Tasks on Ray: a private local cluster, or a cluster that runs already.
 
-Ray itself is in a process of its own, `ray_driver`. A local cluster is shut off from others: it
-listens on loopback only, wants a token that only this user can read, has no dashboard and sends no
-usage statistics.
+Ray itself is in a separate process, `ray_driver`. A local cluster is isolated from others: it
+listens on loopback only, requires a token that only this user can read, has no dashboard and sends
+no usage statistics.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 STARTS = 5  # tries to start a cluster
-LONGEST_START = 60.0  # seconds; a process that was stopped meanwhile can hang it
-LONGEST_JOIN = 30.0  # seconds; what listens at an address may not be Ray, and never answer
+LONGEST_START = 60.0  # seconds; a process that is stopped meanwhile can block it
+LONGEST_JOIN = 30.0  # seconds; the server at an address may not be Ray, and never answer
 LONGEST_SEARCH = 5  # seconds in which Ray must find its node on this host; it would take 60
 LONGEST_SILENCE = 2.0  # seconds of joining before this is said
-PATIENCE = 3.0  # seconds that a cluster may take to answer a first knock, or to be left
+PATIENCE = 3.0  # seconds that a cluster may take to answer the first probe, or to be left
 CLUSTER_MEMORY = 500 * 2**20  # bytes of Ray's own processes
 _SEARCH = "RAY_gcs_server_request_timeout_seconds"
 _START = "import sys; from recallscope.executors.ray_driver import serve; serve(int(sys.argv[1]))"
@@ -47,9 +47,9 @@ _START = "import sys; from recallscope.executors.ray_driver import serve; serve(
 class RayExecutor:
     """Runs tasks on Ray, one at a time on each CPU.
 
-    Without an address it starts a cluster of its own on this machine and ends it in `close`.
-    With one it joins that cluster and leaves it running. A task whose worker died comes back as
-    lost; so do all tasks in flight when the own cluster dies, which is then started again.
+    Without an address it starts a private cluster on this machine and ends it in `close`. With one
+    it joins that cluster and leaves it running. A task comes back as lost if its worker died. So do
+    all tasks in flight if the private cluster dies, which is then started again.
     """
 
     workers: int
@@ -76,7 +76,7 @@ class RayExecutor:
             raise
 
     def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
-        """Hand in a task; return at once."""
+        """Take a task; return at once."""
         self._tasks[number] = _Task(packed_job(job), seconds)
         self._send(number)
 
@@ -92,13 +92,13 @@ class RayExecutor:
                 return done
 
     def close(self) -> None:
-        """End the own cluster, or leave the joined one, at once and whatever still runs."""
+        """End the private cluster, or leave the joined one, at once, even if tasks still run."""
         self._tasks, self._begun = {}, {}
         self._watchdog.stop()
         self._stop()
 
     def _start(self) -> None:
-        """Start or join the cluster; what kills a raylet may kill the next one as it starts."""
+        """Start or join the cluster; retry, since whatever kills a raylet may kill the next one."""
         if self._cluster.address is not None:
             self._join(self._cluster.address)
             return
@@ -114,7 +114,7 @@ class RayExecutor:
                     raise
 
     def _join(self, address: str) -> None:
-        """Join a cluster in one try: what hinders it is for its user to change."""
+        """Join a cluster in one try; only the user can fix what prevents it."""
         said = f"recallscope: joining the Ray cluster at {address} ..."
         notice = threading.Timer(LONGEST_SILENCE, print, [said], {"file": sys.stderr})
         notice.daemon = True
@@ -131,7 +131,7 @@ class RayExecutor:
 
     def _launch(self) -> None:
         arguments, environment = self._cluster.prepare()
-        with tempfile.TemporaryFile() as output:  # nothing of Ray's on our terminal
+        with tempfile.TemporaryFile() as output:  # keeps output of Ray off our terminal
             driver = Child(_START, arguments, environment, output)
             self._drivers.append(driver)
             try:
@@ -149,7 +149,7 @@ class RayExecutor:
         self.memory = self._cluster.started(memory)
 
     def _await(self, driver: Child) -> None:
-        """Wait for the first message; what Ray has started by then may die, or be stopped."""
+        """Wait for the first message; processes of Ray may die or be stopped before it."""
         longest = LONGEST_START if self._cluster.address is None else LONGEST_JOIN
         end = time.monotonic() + longest
         while not driver.channel.poll(1.0):
@@ -173,11 +173,11 @@ class RayExecutor:
             self._send(number)
 
     def _send(self, number: int) -> None:
-        with contextlib.suppress(OSError):  # a driver that is gone: the next one is sent it again
+        with contextlib.suppress(OSError):  # the driver is gone: the next one gets it again
             self._drivers[0].channel.send((number, *self._tasks[number]))
 
     def _hear(self, timeout: float) -> None:
-        """Take in what the driver has sent, or will within so many seconds."""
+        """Take the messages of the driver; wait up to `timeout` seconds for the first."""
         channel = self._drivers[0].channel
         while True:
             try:
@@ -214,7 +214,7 @@ def _error(kind: str, sentence: str) -> Exception:
 
 
 class _LocalCluster:
-    """A cluster of our own on this machine."""
+    """A private cluster on this machine."""
 
     address = None
 
@@ -256,14 +256,14 @@ class _LocalCluster:
         return memory_left() - CLUSTER_MEMORY
 
     def alive(self) -> bool:
-        """Whether the raylet and the control server run; where it cannot be seen, Ray tells."""
+        """Whether the raylet and the control server run; without /proc, errors of Ray show it."""
         if time.monotonic() > self._next_look:
             self._kill_stopped()
             self._next_look = time.monotonic() + 5 * TICK
         return all(process_state(pid) not in (None, "Z", "X") for pid in self._vital)
 
     def _kill_stopped(self) -> None:
-        """Kill what of the cluster is stopped: Ray would wait for it, and starts what has died."""
+        """Kill stopped processes of the cluster. Ray waits for these, but restarts dead ones."""
         stopped = [pid for pid in all_processes() if process_state(pid) == "T"]
         ours = cluster_processes(str(self._folder)) if stopped else {}
         self._stopped = {pid: self._stopped.get(pid, Stop()) for pid in stopped if pid in ours}
@@ -285,7 +285,7 @@ class _LocalCluster:
 
 
 class _JoinedCluster:
-    """A cluster that others run, and may have no CPU for us for long."""
+    """A cluster that others run; it may have no free CPU for a long time."""
 
     patience = PATIENCE
 
@@ -306,7 +306,7 @@ class _JoinedCluster:
     def _probe(self) -> bool:
         """Whether the cluster is on loopback only; an error if there is none.
 
-        Ray takes 127.0.0.1 for the outer address of this machine, unless told that it has none.
+        Ray replaces 127.0.0.1 by the outer address of this machine, unless configured otherwise.
         """
         host, _, port = self.address.rpartition(":")
         host = host.strip("[]")
@@ -339,7 +339,7 @@ QUIET: dict[str, str | None] = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # it would send the working folder to the workers
 }
-# The only way to have Ray on Linux listen on loopback alone; it is the rule elsewhere.
+# The only way to make Ray on Linux listen on loopback alone; elsewhere it is the default.
 LOOPBACK_ONLY: dict[str, str | None] = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
@@ -362,7 +362,7 @@ def _outer_address() -> str | None:
 
 
 def _auth_mode() -> str | None:
-    """The user's own choice; else by token if there is one."""
+    """The choice of the user; else by token if there is one."""
     path = os.environ.get("RAY_AUTH_TOKEN_PATH")
     if path and not os.environ.get("RAY_AUTH_TOKEN") and not os.access(path, os.R_OK):
         # Ray would abort the process.

@@ -1,8 +1,8 @@
-"""Ray's driver, in a process of its own: the only file that imports Ray.
+"""Ray's driver, in a separate process: the only file that imports Ray.
 
-Each CPU gets one long-lived actor, and it is given the next task when it is done with the last.
-The process is started with the environment that Ray is to have, and killed if need be, so that Ray
-needs no more of us than its public interface. Jobs and results pass through it as bytes, unread.
+Each CPU gets one long-lived actor, which gets its next task when it is done with the last. The
+process is started with the environment for Ray, and killed if necessary, so we use the public
+interface of Ray only. Jobs and results pass through it as bytes, unread.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from recallscope.executors.limits import too_long
 from recallscope.executors.process_worker import load
 from recallscope.executors.same_code import difference, own_code
 
-BRIEF = 0.5  # seconds; a worker of tasks shorter than this is given the next one in advance
-WARM_UP = 30.0  # seconds that the workers of a cluster of our own may take to come up
+BRIEF = 0.5  # seconds; a worker of shorter tasks gets the next one in advance
+WARM_UP = 30.0  # seconds that the workers of a private cluster may take to start
 
 
 class _Plan(NamedTuple):
@@ -43,7 +43,7 @@ class _Plan(NamedTuple):
     workers: int | None
     preload: tuple[str, ...]
     code: dict[str, str]
-    """What the workers must have too, as `own_code` says it."""
+    """The code that workers must have too, as from `own_code`."""
 
 
 def serve(channel: int) -> None:
@@ -85,7 +85,7 @@ def _join(address: str) -> str | None:
 
 
 def _refusal(address: str, error: Exception) -> str:
-    """What is wrong, and what to do; Ray has no classes of errors for most of it."""
+    """What is wrong, and what to do; Ray has no error classes for most cases."""
     text = traceback.format_exc()  # with the errors that led to this one
     if "AuthenticationError" in text:
         return (
@@ -128,7 +128,7 @@ class _WorkerActor:
 
 
 class _Worker:
-    """A worker, seen from here: an actor on a CPU of its own, and its tasks in their order."""
+    """A worker as seen from the driver: an actor on one CPU, and its tasks in order."""
 
     def __init__(self, preload: tuple[str, ...]) -> None:
         how = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0}
@@ -141,7 +141,7 @@ class _Worker:
 
     @property
     def ready(self) -> bool:
-        """On a busy cluster an actor may wait long for its CPU; it gets no task before it is up."""
+        """Whether the actor has started; it may wait long for its CPU on a busy cluster."""
         return self.pid > 0
 
     @property
@@ -149,13 +149,13 @@ class _Worker:
         return f"{self.host}:{self.pid}" if self.ready else self.host
 
     def kill(self) -> None:
-        """Kill the process, if it is one of this machine; Ray asks it first, and it may be deaf."""
+        """Kill a process of this machine; Ray would ask it to end, and it may not answer."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
 class _Driver:
-    """Deals tasks to workers; everything that happens comes through one queue."""
+    """Gives tasks to workers; all events come through one queue."""
 
     def __init__(self, executor: Connection[Any, Any], plan: _Plan) -> None:
         found = ray.cluster_resources()
@@ -167,13 +167,13 @@ class _Driver:
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._waiting: deque[_Task] = deque()
         self._brief = False
-        self._failed_starts = 0  # workers in a row that did not live to say hello
+        self._failed_starts = 0  # workers in a row that died before their first answer
         self._next_look = 0.0
         self._workers = [self._new_worker() for _ in range(self._count)]
 
     def run(self) -> None:
-        """Work until there is nobody left to work for."""
-        # If one worker is late, then the first tasks would all go to the others.
+        """Work until the executor is gone."""
+        # Without this wait, a late worker would leave all first tasks to the others.
         end = time.monotonic() + (WARM_UP if self._local else 0.0)
         while time.monotonic() < end and not all(worker.ready for worker in self._workers):
             self._step()
@@ -222,7 +222,7 @@ class _Driver:
                         self._begin(worker)
 
     def _begin(self, worker: _Worker) -> None:
-        """Set the clock of a worker's first task, which it is at now."""
+        """Set the deadline of a worker's first task, which it begins now."""
         task = worker.tasks[0]
         limit = math.inf if task.seconds is None else task.seconds + GRACE
         worker.end = time.monotonic() + limit
@@ -239,7 +239,7 @@ class _Driver:
             self._replace(worker, _in_words(error))
             return
         worker.host, pid, *code = future.result()
-        # Workers of recallscope 0.2 and before say nothing of their code.
+        # Workers of recallscope 0.2 and before do not report their code.
         there = code[0] if code else {"recallscope": "too old to be compared"}
         if differs := difference(worker.host, there, self._code):
             self._executor.send(("refused", differs))
@@ -248,7 +248,7 @@ class _Driver:
         self._failed_starts = 0
 
     def _take(self, worker: _Worker, future: Any) -> None:
-        """Take the result of a worker's first task in."""
+        """Take the result of a worker's first task."""
         if worker not in self._workers:
             return
         if error := future.exception():
@@ -275,7 +275,7 @@ class _Driver:
             self._replace(worker, why, timed_out=late)
 
     def _replace(self, worker: _Worker, why: str, timed_out: bool = False) -> None:
-        """Start another in the place of one that is lost; only what it was doing is lost too."""
+        """Replace a lost worker; only its current task is lost too."""
         ray.kill(worker.actor)
         if worker.tasks:
             self._report(worker, worker.tasks.popleft(), None, why, timed_out)

@@ -1,6 +1,6 @@
-"""Ending a private Ray cluster for sure: its processes are found and killed, even after ours was.
+"""End a private Ray cluster reliably: find and kill its processes, even if ours was killed.
 
-Nothing here needs Ray.
+This file does not need Ray.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 def cluster_processes(folder: str) -> dict[int, str]:
     """The processes of the cluster in this folder, and the commands that started them.
 
-    They are known by their command or, as Ray may change it, by their open files. Where there is no
-    /proc, none are found.
+    They are found by their command or, as Ray may change it, by their open files. Without /proc,
+    none are found.
     """
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -47,9 +47,9 @@ def kill_cluster(folder: str, spared: set[int]) -> None:
 
 
 def clear_up(folder: str, spared: set[int]) -> None:
-    """Kill the cluster in this folder and remove it; again, if the last of it still wrote there.
+    """Kill the cluster in this folder and remove the folder; repeat if it is still there.
 
-    A process that was killed has no open files any more while one of its threads ends a write.
+    A killed process has no open files any more, but one of its threads may still finish a write.
     """
     for _ in range(50):
         kill_cluster(folder, spared)
@@ -60,7 +60,7 @@ def clear_up(folder: str, spared: set[int]) -> None:
 
 
 def watch(parent: int, folder: str) -> None:
-    """Wait for the end of the process that started this one; then clear up for it."""
+    """Wait for the end of the process that started this one, then clean up."""
     while os.getppid() == parent:
         time.sleep(0.2)
     clear_up(folder, set())
@@ -70,7 +70,7 @@ _GUARD = (cluster_processes, kill_cluster, clear_up, watch)
 
 
 def start_guard(folder: Path) -> subprocess.Popen[bytes]:
-    """Start a process that ends the cluster if we are killed: Ray would leave some of it."""
+    """Start a process that ends the cluster if we are killed, since Ray would leave some of it."""
     program = "\n".join(
         [
             "import contextlib, os, shutil, time",

@@ -20,7 +20,7 @@ def running(
     address: str | None = None,
     preload: Sequence[str] = (),
 ) -> Iterator[Executor]:
-    """An executor by its name, closed at the end; one of the caller's own is left open.
+    """An executor by its name, closed at the end; an executor of the caller is left open.
 
     `preload` names modules that its workers import before their first job.
 
@@ -39,7 +39,7 @@ def running(
 
 
 def check_executor(name: str, workers: int | None = None, address: str | None = None) -> None:
-    """Raise unless there is such an executor, and what is asked of it makes sense."""
+    """Raise unless there is such an executor with such options."""
     choice("executor", name, EXECUTORS)
     if address is not None and name != "ray":
         raise ProblemError(f"an address is for the executor ray, not for {name}")

@@ -16,7 +16,7 @@ _FOLDER = Path(__file__).parents[1]
 
 @cache
 def own_code() -> dict[str, str]:
-    """What the results of this process depend on, by name; nothing of it is imported for that.
+    """The versions that results of this process depend on, by name, without importing them.
 
     >>> own_code()["Python"] == platform.python_version().rpartition(".")[0]
     True
@@ -34,7 +34,7 @@ def own_code() -> dict[str, str]:
 
 
 def hash_of_files(folder: Path) -> str:
-    """Sixteen hexadecimal digits that change with any file of code or of numbers of theory."""
+    """Sixteen hexadecimal digits that change with any .py or .csv file."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}
     digest = hashlib.sha256()
     for name in sorted(name for name in files if name.endswith((".py", ".csv"))):
@@ -44,9 +44,9 @@ def hash_of_files(folder: Path) -> str:
 
 
 def difference(host: str, there: Mapping[str, str], here: Mapping[str, str]) -> str | None:
-    """A sentence on what a worker has that the command has not; None if both have the same.
+    """A sentence on how a worker's code differs from the command's; None if it does not.
 
-    A plugin that only one of both has does not matter until a problem asks for it.
+    A plugin that only one of them has does not matter until a problem needs it.
 
     >>> difference("node7", {"numpy": "2.3"}, {"numpy": "2.3"})
     >>> difference("node7", {"numpy": "2.3"}, {"numpy": "2.4"})
@@ -66,7 +66,7 @@ def difference(host: str, there: Mapping[str, str], here: Mapping[str, str]) -> 
 
 
 def installed_version(package: str) -> str:
-    """The version of a package, or that there is none."""
+    """The version of a package, or "not installed"."""
     try:
         return version(package)
     except PackageNotFoundError:

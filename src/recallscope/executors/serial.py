@@ -11,7 +11,7 @@ from recallscope.executors.processes import Processes
 
 
 class Serial:
-    """No workers but this process; tasks with a limit of time are done by one other process.
+    """Runs tasks in this process, and tasks with a time limit in one other process.
 
     This process could not kill itself and continue. `preload` is for the other one.
     """
@@ -33,14 +33,14 @@ class Serial:
         self._other.submit(number, job, seconds)
 
     def finished(self, timeout: float) -> list[Done]:
-        """Do the next task, however long it takes; wait for one with a limit."""
+        """Do the next task to its end, or wait for a task with a time limit."""
         if self._queue:
             number, job = self._queue.popleft()
             return [Done(number, "this process", *attempt(job))]
         return [] if self._other is None else self._other.finished(timeout)
 
     def close(self) -> None:
-        """Forget what was not done."""
+        """Drop the remaining tasks."""
         self._queue.clear()
         if self._other is not None:
             self._other.close()

@@ -1,4 +1,4 @@
-"""The small examples of the page: arrays on which it takes the three steps by itself."""
+"""The small examples of the page: arrays for the three steps, which the page computes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXAMPLES = tuple(
 
 
 def example_arrays(example: Example) -> dict[str, Any]:
-    """All that the three steps take, as plain lists."""
+    """All inputs of the three steps, as plain lists."""
     problem, seed = example.problem, example.seed
     drawn = draw_embeddings(problem, seed)
     task = RecallTask(problem.vocab, problem.length, seed)

@@ -1,4 +1,4 @@
-"""Modules of JavaScript in one script: a page that is opened from a disk cannot load others."""
+"""Modules of JavaScript in one script, as a page from a disk cannot load modules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 def inline(folder: Traversable, entry: str) -> str:
-    """All modules that an entry needs, each in a function of its own, in an order that works.
+    """All modules that an entry needs, each in a separate function, in the order of imports.
 
-    Modules import names in braces from files, and export constants and functions where they are
-    made; anything else is an error.
+    Modules import names in braces from files, and export constants and functions at their
+    definition; anything else is an error.
     """
     made: dict[str, str] = {}
     _add(folder, entry, made, ())
@@ -38,7 +38,7 @@ def _add(folder: Traversable, name: str, made: dict[str, str], above: tuple[str,
     exported = _EXPORT.findall(text)
     body = _EXPORT.sub("", _IMPORT.sub(taken, text))
     if strange := _OTHER.search(body):
-        raise ValueError(f"{name}: {strange[0]!r} is no import or export that can be inlined")
+        raise ValueError(f"{name}: {strange[0]!r} is not an import or export that can be inlined")
     given = f"return {{ {', '.join(exported)} }};\n" if exported else ""
     made[name] = f'modules["{name}"] = (() => {{\n{body}{given}}})();\n'
 

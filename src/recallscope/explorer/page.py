@@ -1,4 +1,4 @@
-"""The page, as text and as a file: code, style and data in one, so that it works from a disk."""
+"""The page, as text and as a file. It has code, style and data in one, and works from a disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recallscope.explorer.page_data import page_data
 from recallscope.problem import ProblemError
 
 _MARK = b'<meta name="generator" content="recallscope '
-_HEAD = 4096  # bytes in which the mark is
+_HEAD = 4096  # bytes to search for it
 
 
 def page() -> str:
@@ -30,7 +30,7 @@ def page() -> str:
     parts = {
         "style": folder.joinpath("page.css").read_text(encoding="utf-8"),
         "version": __version__,
-        # Nothing else is run, whatever else may get into the page.
+        # The browser runs no other script.
         "hash": f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         "data": json.dumps(page_data(), separators=(",", ":"), allow_nan=False).replace(
             "</", "<\\/"
@@ -44,13 +44,13 @@ def page() -> str:
 
 
 def write_page(path: str | Path) -> Path:
-    """Write the page; a file of the same name is replaced only if it is such a page too."""
+    """Write the page; an existing file is replaced only if it is such a page too."""
     to = check_output(path, "page", (".html",))
     if to.exists():
         with to.open("rb") as file:
             if _MARK not in file.read(_HEAD):
                 raise ProblemError(
-                    f"{str(to)!r:.200} is there already, and is no page of recallscope; "
+                    f"{str(to)!r:.200} exists already, and is not a page of recallscope; "
                     "name another with --to"
                 )
     write_whole(to, "page", page())

@@ -1,4 +1,4 @@
-"""What the page is given beside its code: tables of the theory, measured points, small examples."""
+"""The data of the page: tables of the theory, measured points, small examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recallscope.theory.label_pool import pool
 from recallscope.theory.memory_recall import rival_draws
 from recallscope.theory.output_cone import cone_rows
 
-_LAWS = ("three-step", "trained", "converged")  # those that the page computes
+_LAWS = ("three-step", "trained", "converged")  # laws that the page computes
 _SIZES = ("vocab", "samples", "dim", "length")
 _POOL_DEGREE = 10  # off by less than 1e-9
 _BITS = 2**30  # Sobol's numbers are whole multiples of 1 over this
@@ -57,7 +57,7 @@ def _pool_series() -> dict[str, Any]:
 
 
 def _simulated() -> list[dict[str, Any]]:
-    """The simulated problems, what was simulated, and what is predicted today."""
+    """The simulated problems, with simulated and predicted accuracies."""
     fields = (*_SIZES, "width", "activation", "trigger_in_values")
     return [
         {
@@ -74,7 +74,7 @@ def _short(accuracies: Mapping[str, float]) -> dict[str, float]:
 
 
 def _trained() -> list[dict[str, Any]]:
-    """The trainings that the law of the end was compared with."""
+    """The trainings that the law for the end of training was compared with."""
     return [
         {
             "learner": problem.learner,

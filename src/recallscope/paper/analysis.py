@@ -1,4 +1,4 @@
-"""What searches for critical sizes say: sizes, exponents, and how two of them combine."""
+"""From searches for critical sizes to sizes, exponents, and how two sizes combine."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def log_size(search: CriticalSearch, level: float = LEVEL) -> Interval:
-    """The logarithm of a critical size; an end that lies outside of what was searched is open."""
+    """The logarithm of a critical size; an end outside of the searched range is open."""
     if search.status not in (Status.OK, Status.NOT_REACHED):
         return UNKNOWN
     found = search.crossing
     start, end = found.range
     middle = min(max(found.quantile(0.5), start), end)
-    # Beyond the range the curve is a guess: what is known is that the crossing is not inside.
+    # Beyond the range the curve is a guess; only that the crossing is outside is known.
     first = min(found.quantile((1 - level) / 2), middle)
     last = max(found.quantile((1 + level) / 2), middle)
     low = first if first >= start else -math.inf
@@ -65,13 +65,13 @@ def row(search: CriticalSearch, **more: Any) -> dict[str, Any]:
 
 
 class Powers(dict[str, Interval]):
-    """The power of each size in a critical size; `note` is what a reader must know of them."""
+    """The exponent of each size in a critical size; `note` is a caveat for readers."""
 
     note = ""
 
 
 def powers(rows: Sequence[Mapping[str, Any]], *names: str) -> Powers:
-    """Of the power law through critical sizes, with intervals of the level that is judged."""
+    """Exponents of the power law through critical sizes, with intervals of the judged level."""
     law = fit_law(read_points(rows, names), LEVEL)
     found = Powers({name: Interval(*power) for name, power in law.exponents.items()})
     if law.status is FitStatus.POOR_FIT:
@@ -80,10 +80,10 @@ def powers(rows: Sequence[Mapping[str, Any]], *names: str) -> Powers:
 
 
 def power_within(groups: Iterable[Sequence[CriticalSearch]], name: str) -> Interval:
-    """The power of one size in the critical size among searches that are alike in all else.
+    """The exponent of one size in the critical size, within groups equal in all other sizes.
 
-    Each group has a level of its own, so nothing is assumed of how the groups differ. Errors are
-    those of the searches, or what is left about the groups' lines if that is more.
+    Each group has a separate level, so nothing is assumed about how the groups differ. Errors are
+    those of the searches, or of the residuals if these are larger.
     """
     x, y, weight, free = [], [], [], -1
     for whole in groups:

@@ -1,6 +1,6 @@
-"""The full-size runs that come with the package, and a manifest that says what they are.
+"""The full-size runs that come with the package, and their manifest.
 
-Figures and verdicts are rebuilt from them in less than a minute, and nothing else is needed.
+Figures and verdicts are rebuilt from them alone, in less than a minute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MANIFEST = "manifest.json"
 
 
 def manifest() -> dict[str, Any]:
-    """What the bundle says of itself: hashes of its files, and the verdicts drawn from them.
+    """The manifest of the bundle: hashes of its files, and the verdicts from them.
 
     >>> from recallscope.paper.registry import CLAIMS
     >>> sorted(manifest()["claims"]) == sorted(CLAIMS)
@@ -33,7 +33,7 @@ def manifest() -> dict[str, Any]:
 
 
 def bundled_evidence() -> Evidence:
-    """The runs that come with the package, or an error if a file is not as it was packed."""
+    """The runs that come with the package, or an error if a file has changed."""
     listed, found = manifest()["files"], hashes(BUNDLE)
     for name in sorted(set(listed) | set(found)):
         if listed.get(name) != found.get(name):

@@ -1,4 +1,4 @@
-"""A claim: what is said, what would support and what would contradict it, and how it is measured.
+"""A claim: its statement, what would support or contradict it, and how it is measured.
 
 Statement, support and contradiction were written before the full-size runs, and predictions.toml
 puts them into numbers.
@@ -23,12 +23,12 @@ class Finding:
 
     Attributes:
         judgements: its predictions, each with its interval and verdict.
-        answer: what was found, in a few sentences whose numbers come from the measurements.
+        answer: what was found, in a few sentences with numbers from the measurements.
         picture: the figure.
         rows: the numbers behind the figure, as rows of a table.
         practice: what it means for somebody who builds models, in a sentence or two.
         reply: what the measurements answer to the claim's attack, in numbers.
-        lost: how many runs failed or are infeasible; they are no evidence.
+        lost: how many runs failed or are infeasible; they do not count as evidence.
         untestable: why no verdict is given, whatever the predictions are.
     """
 
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """Computed from the intervals, never typed, if what the claim is about can be tested."""
+        """Computed from the intervals, never typed, if the claim can be tested."""
         return Verdict.NOT_TESTABLE if self.untestable else together(self.judgements)
 
     @property
@@ -64,15 +64,15 @@ class Claim:
         support: what would support it.
         contradict: what would contradict it.
         background: what a reader who does not know the paper needs, in a short paragraph.
-        sweeps: the names of the sweep files whose runs it rests on; files of one's own by their
-            paths, ending in .toml, where {size} stands for smoke, short or full.
+        sweeps: the names of the sweep files that it rests on. Give your files by their paths, which
+            end in .toml; {size} in them stands for smoke, short or full.
         analyse: from the runs to a finding.
         plain: what it would mean in practice, in one sentence of everyday words.
-        practice: what it means for somebody who builds models, unless a finding says it itself.
-        caveat: what the claim is not about, or its numbers do not show; told with every verdict.
+        practice: what it means for somebody who builds models, unless a finding says it.
+        caveat: what the claim or its numbers do not cover; shown with every verdict.
         attack: what a hostile referee would say of a verdict; the finding replies.
-        untestable: why no verdict can be given: what it is about is not available.
-        of_the_paper: whether the paper makes it; others are told apart, and not counted with them.
+        untestable: why no verdict can be given, if its subject is not available.
+        of_the_paper: whether the paper makes it; others are listed and counted separately.
     """
 
     name: str
@@ -93,5 +93,5 @@ class Claim:
 
     @property
     def from_abstract(self) -> bool:
-        """Whether the paper's abstract says it; the rest is from what others wrote of the paper."""
+        """Whether the paper's abstract says it; other claims are from texts about the paper."""
         return self.source.startswith("The abstract")

@@ -1,7 +1,7 @@
-"""Posteriors of critical sizes, kept beside the runs that they follow from.
+"""Posteriors of critical sizes, kept next to the runs that they follow from.
 
-To work one out takes a tenth of a second, and the claims rest on hundreds. Each is kept under the
-hash of the runs it was worked out from, so that it is taken for no other.
+Computing one takes a tenth of a second, and the claims rest on hundreds. The key of each is the
+hash of its runs, so none is mistaken for another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kept = dict[str, dict[str, Any]]
 
 
 def key_of(search: CriticalSearch) -> str:
-    """Of all that a posterior follows from."""
+    """The hash of all that a posterior follows from."""
     return hashlib.sha256(json.dumps(search.evidence()).encode()).hexdigest()[:32]
 
 
@@ -34,7 +34,7 @@ def crossings_of(searches: Iterable[CriticalSearch]) -> Kept:
         found = search.crossing
         kept[key_of(search)] = {
             "range": list(found.range),
-            "edges": [float(found.edges[0]), float(found.edges[-1])],  # all are as far apart
+            "edges": [float(found.edges[0]), float(found.edges[-1])],  # equally spaced
             "weight": found.weight.tolist(),
             "slope": found.slope,
         }
@@ -42,7 +42,7 @@ def crossings_of(searches: Iterable[CriticalSearch]) -> Kept:
 
 
 def read_crossings(path: Path) -> Kept:
-    """What such a file holds; nothing if there is none."""
+    """The posteriors in a file; none if there is no file."""
     if not path.is_file():
         return {}
     found: Kept = json.loads(path.read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def read_crossings(path: Path) -> Kept:
 
 
 def remember(search: CriticalSearch, kept: Kept) -> None:
-    """Give a search the posterior of just its runs, if it is kept."""
+    """Give a search the posterior of exactly its runs, if it is kept."""
     if kept and (known := kept.get(key_of(search))):
         (first, last), (start, stop) = known["range"], known["edges"]
         search.crossing = Crossing(

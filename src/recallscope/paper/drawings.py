@@ -1,4 +1,4 @@
-"""Drawing on all cores: it is most of what a report takes, and no figure waits for another."""
+"""Drawing on all cores: it takes most of the time of a report, and figures are independent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from recallscope.executors.base import Executor, numbers
 from recallscope.executors.registry import running
 from recallscope.plotting.picture_job import PictureJob
 
-_PATIENCE = 0.2  # seconds between looks at anything but the workers
+_PATIENCE = 0.2  # seconds to wait for workers at a time
 
 
 class Drawings:
-    """Drawings by a name each: asked for as soon as they are known, taken when they are needed.
+    """Drawings by name, requested as soon as they are known, and taken when they are needed.
 
     >>> from recallscope.results.panels import Picture
     >>> from recallscope.executors.serial import Serial
@@ -31,15 +31,15 @@ class Drawings:
         self._done: dict[Hashable, list[bytes]] = {}
 
     def ask(self, name: Hashable, drawing: PictureJob) -> None:
-        """Have it drawn, unless it was asked for before."""
+        """Request a drawing, unless it was requested before."""
         if name not in self._asked:
             number = next(numbers)
             self._asked[name], self._names[number] = drawing, name
             self._pool.submit(number, drawing)
-            self._collect(0)  # a worker that is done with all it was given gets more
+            self._collect(0)  # a worker without tasks gets more
 
     def take(self, name: Hashable) -> list[bytes]:
-        """What was drawn, once it is."""
+        """The drawing; waits for it."""
         while name not in self._done:
             self._collect(_PATIENCE)
         return self._done[name]
@@ -47,14 +47,14 @@ class Drawings:
     def _collect(self, patience: float) -> None:
         for each in self._pool.finished(patience):
             place = self._names[each.number]
-            # What no worker came to an end with is drawn here, or fails here and says why.
+            # A drawing that workers lost is drawn here, or fails here with its reason.
             lost = each.lost is not None
             self._done[place] = self._asked[place].run() if lost else each.value()
 
 
 @contextmanager
 def drawings(many: bool) -> Iterator[Drawings]:
-    """By all cores if there are many to be drawn: to start a worker takes as long as a few."""
+    """Drawings by all cores if there are many, since starting a worker takes as long as a few."""
     executor = "processes" if many and available_cores() > 1 else "serial"
     with running(executor, preload=["recallscope.plotting.picture_job"]) as pool:
         yield Drawings(pool)

@@ -19,17 +19,17 @@ from recallscope.validation.measures import MEASURES
 
 RECORDS = "records"
 READINGS = "readings.jsonl"
-"""Where version 0.1 kept measures, beside the store; read for ever, and written no more."""
+"""Where version 0.1 kept measures, next to the store; still read, but not written."""
 _MOST_BYTES = 2**28
 _NO_READING = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
 class NotMeasuredError(Exception):
-    """A claim was asked of runs that are not all there."""
+    """Some runs of a claim are missing."""
 
 
 def read_readings(path: Path) -> list[Record]:
-    """The measures in a file of version 0.1; a last line that a crash cut short is none."""
+    """The measures in a file of version 0.1; an incomplete last line, after a crash, is ignored."""
     if not path.is_file():
         return []
     if path.stat().st_size > _MOST_BYTES:
@@ -38,13 +38,15 @@ def read_readings(path: Path) -> list[Record]:
         *lines, last = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ProblemError(f"{str(path)!r} cannot be read: {error}") from None
-    del last  # what follows the last end of a line was not written to its end
+    del last  # an incomplete line, or empty
     records = []
     for number, line in enumerate(lines, start=1):
         try:
             records.append(_from_json(line))
         except _NO_READING as error:
-            raise ProblemError(f"line {number} of {str(path)!r} is no reading: {error}") from None
+            raise ProblemError(
+                f"line {number} of {str(path)!r} is not a measure: {error}"
+            ) from None
     return records
 
 
@@ -90,11 +92,11 @@ class Evidence:
                 continue
             self._records[record.seed].append(record)
             self._cells[record.problem, record.seed].append(record)
-        self._told: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
+        self._searched: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
 
     @classmethod
     def at(cls, place: str | Path, size: str, crossings: Kept | None = None) -> Evidence:
-        """The runs in a folder, and posteriors of them that are known already."""
+        """The runs in a folder, with posteriors that are already known."""
         from recallscope.store.store import Store
 
         records = Path(place) / RECORDS
@@ -107,21 +109,21 @@ class Evidence:
         return _all_of([self._record(cell, spec.settings) for cell in spec.cells()], "runs", name)
 
     def searches(self, name: str) -> list[CriticalSearch]:
-        """The searches of a sweep, each told all of its runs."""
+        """The searches of a sweep, each with all of its runs."""
         searches = self.searches_so_far(name)
         _complain(sum(not search.done for search in searches), len(searches), "searches", name)
         return searches
 
     def searches_so_far(self, name: str) -> list[CriticalSearch]:
-        """The searches of a sweep, told what there is of their runs."""
-        if name not in self._told:  # many claims rest on the same
+        """The searches of a sweep, with the runs that there are."""
+        if name not in self._searched:  # many claims use the same searches
             spec = sweep_of(name, self.size)
             asked = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
             for search, records in asked:
                 search.tell(records)
                 remember(search, self._crossings)
-            self._told[name] = asked
-        return [search for search, _ in self._told[name]]
+            self._searched[name] = asked
+        return [search for search, _ in self._searched[name]]
 
     def measures(self, name: str) -> list[Record]:
         """The measure of every cell of a sweep, in its order."""
@@ -149,14 +151,14 @@ class Evidence:
             yield from self.runs(name)
             return
         self.searches(name)  # all of them must be done
-        for _, records in self._told[name]:
+        for _, records in self._searched[name]:
             yield from records
 
     def _asked_by(self, search: CriticalSearch, settings: Settings) -> list[Record]:
-        """The runs of a search, no other having its seeds, in whole batches without a gap.
+        """The runs of a search in whole batches without a gap; no other search has its seeds.
 
-        It looks at what it has after each batch, so that part of one is as if it were not there:
-        interrupted and resumed it ends where it would have ended.
+        A search decides after each batch, so an incomplete batch is ignored. After an interruption
+        it then ends where it would have ended.
         """
         wanted = all_but(search.quantity, search.problem)
         found: list[Record] = []
@@ -180,7 +182,7 @@ class Evidence:
 
 
 def _was_run_so(record: Record, settings: Settings) -> bool:
-    """The same problem may have been run in other ways too."""
+    """Whether a record has these settings; a problem may have been run with others too."""
     tests = record.test_samples or settings.test_samples
     return (record.provenance.dtype, tests) == (settings.dtype, settings.test_samples)
 

@@ -16,7 +16,7 @@ FOR_PRINT = ("pdf", "png")
 def ask_for_figure(
     drawn: Drawings, claim: Claim, finding: Finding, kinds: Sequence[str] = FOR_PRINT
 ) -> None:
-    """Have the figure drawn in some formats."""
+    """Request the figure in some formats."""
     drawn.ask((claim.name, *kinds), PictureJob(finding.picture, claim.title, tuple(kinds)))
 
 
@@ -27,7 +27,7 @@ def write_figure(
     folder: Path,
     kinds: Sequence[str] = FOR_PRINT,
 ) -> list[Path]:
-    """Write the figure in some formats, named after the claim; returns where they are."""
+    """Write the figure in some formats, named after the claim; return the paths."""
     ask_for_figure(drawn, claim, finding, kinds)
     paths = [folder / f"{claim.name}.{kind}" for kind in kinds]
     for path, content in zip(paths, drawn.take((claim.name, *kinds)), strict=True):

@@ -1,4 +1,4 @@
-"""Numbers with intervals of the level that is judged: from seeds, joined, and in words."""
+"""Numbers with intervals of the judged level: from seeds, combined, and as text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recallscope.paper.verdict import LEVEL
 from recallscope.statistics.intervals import Interval
 
 UNKNOWN = Interval(math.nan, -math.inf, math.inf)
-"""Of what was not measured: a crash is no data point."""
+"""The interval of a number that was not measured."""
 _DRAWS = 2000
 
 
 def minus(first: Interval, second: Interval) -> Interval:
-    """The difference of two numbers that were measured apart from each other."""
+    """The difference of two independent numbers."""
     mean = first.mean - second.mean
     return Interval(
         mean,
@@ -28,7 +28,7 @@ def minus(first: Interval, second: Interval) -> Interval:
 
 
 def average(intervals: Sequence[Interval]) -> Interval:
-    """The mean of numbers that were measured apart from each other."""
+    """The mean of independent numbers."""
     mean = math.fsum(each.mean for each in intervals) / len(intervals)
     return Interval(
         mean,
@@ -48,7 +48,7 @@ def moved(interval: Interval, by: float) -> Interval:
 
 
 def factor(log: Interval) -> Interval:
-    """The number itself of one whose logarithm was measured; open ends stay open.
+    """The number from its logarithm; open ends stay open.
 
     >>> factor(Interval(0.0, -math.inf, math.inf))
     Interval(mean=1.0, low=-inf, high=inf)
@@ -57,12 +57,12 @@ def factor(log: Interval) -> Interval:
 
 
 def ratio(first: Interval, second: Interval) -> Interval:
-    """Of two independent numbers, of which the logarithms are given."""
+    """The ratio of two independent numbers, given by their logarithms."""
     return factor(minus(first, second))
 
 
 def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """The mean of independent numbers, one a seed, with Student's interval.
+    """The mean of independent numbers, one per seed, with Student's interval.
 
     >>> mean, low, high = mean_over([1.0, 1.1, 0.9, 1.0])
     >>> round(mean, 3), low < 1 < high
@@ -78,7 +78,7 @@ def mean_over(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 
 def drawn_again(number: Callable[[Sequence[Any]], float], seeds: Sequence[Any]) -> Interval:
-    """A number made of all seeds together, with an interval from drawing the seeds again.
+    """A number from all seeds together, with a bootstrap interval over seeds.
 
     Draws in which it is not defined are left out.
 
@@ -113,7 +113,7 @@ def shown(interval: Interval, digits: int = 2) -> str:
 
 
 def count_shown(interval: Interval) -> str:
-    """A large number with its interval, rounded to what is known of it.
+    """A large number with its interval, rounded to its known digits.
 
     >>> count_shown(Interval(1234.5, 1000.2, math.inf))
     '1,230 (above 1,000)'

@@ -1,4 +1,4 @@
-"""Which noise limits recall where, and the width that a plane of m and d asks for: from runs."""
+"""Which noise limits recall, and the required width on a plane of m and d, from runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Limited(NamedTuple):
 
 
 def limited(readings: Sequence[Record], accuracy: str = "recall_accuracy") -> list[Limited]:
-    """The noise whose removal helps most, in each problem, over its seeds."""
+    """For each problem, the noise with the most effect when removed, over its seeds."""
     by_problem = grouped_by(readings, attrgetter("problem"))
     predicted = predicted_limits(by_problem, accuracy)
     return [
@@ -66,7 +66,7 @@ def predicted_limits(problems: Iterable[Problem], accuracy: str = "recall_accura
 
 
 def share_right(found: Sequence[Limited], noise: str) -> Interval:
-    """Of the problems that a noise should limit, the fraction that it does; exact interval."""
+    """The fraction of problems limited by a noise, of those where it should; exact interval."""
     judged = [each.measured == noise for each in found if each.predicted == noise]
     right, total = sum(judged), len(judged)
     if not total:
@@ -80,7 +80,7 @@ def share_right(found: Sequence[Limited], noise: str) -> Interval:
 
 
 def border(runs: Sequence[Record], activation: str) -> list[dict[str, Any]]:
-    """For each dimension the width at which recall comes to the target; 95 % intervals.
+    """For each dimension the width at which recall reaches the target; 95 % intervals.
 
     `theory` is that of closed forms on the same widths, `limit` the noise that limits there by
     closed forms. Dimensions at which a seed does not come to it inside of the plane are left out.
@@ -117,7 +117,7 @@ def border(runs: Sequence[Record], activation: str) -> list[dict[str, Any]]:
 
 
 def _crossing(widths: Sequence[int], recall: Sequence[float]) -> float | None:
-    """The logarithm of the width at which recall, made to rise, comes to the target."""
+    """The logarithm of the width at which monotone recall reaches the target."""
     rising = isotonic_regression(recall).x
     place = int(np.searchsorted(rising, TARGET))
     if place in (0, len(widths)):

@@ -1,8 +1,8 @@
 """What claims predict, written down before the runs that judge them.
 
-The file predictions.toml holds for each claim the ranges in which intervals are expected, and what
-was known when they were written. Seeds of full-size runs come from its hash: nobody could look at
-those runs first.
+The file predictions.toml has for each claim the expected ranges of intervals, and what was known
+when they were written. Seeds of full-size runs come from its hash, so nobody could look at those
+runs first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recallscope.statistics.intervals import Interval
 
 FILE = Path(__file__).with_name("predictions.toml")
 LATER = Path(__file__).with_name("predictions-0.3.toml")
-"""Of runs that were added: the first file, of whose hash seeds are, can never change."""
+"""Predictions of added runs. The first file can never change, as seeds come from its hash."""
 
 
 @cache
@@ -34,12 +34,12 @@ def _all() -> dict[str, Any]:
 
 
 def sweeps_added() -> list[str]:
-    """The sweeps whose seeds come from the later file."""
+    """The sweeps with seeds from the later file."""
     return list(tomllib.loads(LATER.read_text(encoding="utf-8"))["sweeps"])
 
 
 def known_before(claim: str) -> str:
-    """What was known when the predictions of a claim were written; nothing of a plugin's.
+    """What was known when the predictions of a claim were written; empty for other claims.
 
     >>> known_before("news")
     'Both readings had been measured for version 0.1 with other seeds, and neither held.'
@@ -48,7 +48,7 @@ def known_before(claim: str) -> str:
 
 
 def judged(claim: str, measured: Mapping[str, Interval]) -> list[Judgement]:
-    """Each prediction of a claim beside what was measured: all of them, and no other.
+    """Compare each prediction of a claim with its measurement; both must have the same names.
 
     >>> found = judged("news", {
     ...     "how far powers are from those of d·L, in the nearer reading": Interval(2, 1.5, 2.5)

@@ -1,4 +1,4 @@
-"""How much is run: three sizes of every sweep, each a file that `recallscope sweep` reads too."""
+"""Three sizes of every sweep, each a file that `recallscope sweep` also reads."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from recallscope.sweeps.spec import Sweep, read_sweep
 SIZES = {
     "smoke": "about three minutes for all claims on two cores: does it run?",
     "short": "a first answer",
-    "full": "more than an hour: what the verdicts rest on",
+    "full": "more than an hour; the verdicts rest on it",
 }
 _SWEEPS = Path(__file__).with_name("sweeps")
 
 
 def check_size(size: str) -> None:
-    """Raise unless claims come in such a size."""
+    """Raise unless there is such a size."""
     choice("size", size, SIZES)
 
 
 def sweep_file(name: str, size: str) -> Path:
-    """Where a sweep of the claims is written down.
+    """The file of a sweep of the claims.
 
-    A claim of one's own names a file of its own, which ends in .toml; {size} in it is the size.
+    Your claim may name another file, which ends in .toml; {size} in it is the size.
     """
     check_size(size)
     if name.endswith(".toml"):

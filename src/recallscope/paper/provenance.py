@@ -56,11 +56,13 @@ def facts_about(
         evidence: the runs.
         claims: what was found in them.
         store: the folder that commands to repeat it name.
-        files: hashes of the files that hold the runs, by name.
+        files: hashes of the files of the runs, by name.
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
     records = evidence.used(sweeps)
-    runs = [record for record in records if record.provenance.versions]  # 0.1 told of runs only
+    runs = [
+        record for record in records if record.provenance.versions
+    ]  # 0.1 had versions of runs only
     versions = {
         package: ", ".join(sorted({record.provenance.versions[package] for record in runs}))
         for package in (runs[0].provenance.versions if runs else ())

@@ -1,4 +1,4 @@
-"""All claims, in the order in which the report tells them."""
+"""All claims, in the order of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITTEN = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encod
 
 
 def _claim(name: str, sweeps: Sequence[str], of_the_paper: bool = True, **texts: str) -> Claim:
-    """What claims.toml says of a claim, with the analysis of the module of its name."""
+    """A claim from claims.toml, with the analysis of the module of its name."""
     module = import_module(f"recallscope.paper.claims.{name.replace('-', '_')}")
     in_one_line = {field: " ".join(text.split()) for field, text in texts.items()}
     return Claim(
@@ -33,7 +33,7 @@ CLAIMS = {name: _claim(name, **written) for name, written in _WRITTEN.items()}
 
 
 def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:
-    """The claim of that name, or every claim for "all"; claims that are given are taken as such.
+    """The claim of that name, every claim for "all", or the given claims themselves.
 
     >>> [claim.title for claim in claims_named("products")]
     ['Capacity comes in products of N, d and L']
@@ -54,7 +54,7 @@ def claims_named(name: str | Claim | Sequence[Claim]) -> list[Claim]:
 
 
 def finding(claim: Claim, evidence: Evidence) -> Finding | None:
-    """What the runs say of a claim; None if some are missing."""
+    """The finding of a claim, or None if some runs are missing."""
     try:
         found = claim.analyse(evidence)
     except NotMeasuredError:

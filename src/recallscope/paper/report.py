@@ -1,7 +1,7 @@
 """The report: one page that says what was claimed, what was measured, and what follows.
 
-The page needs nothing but itself: styles, figures and numbers are in it, it runs no script and asks
-no one for anything. Figures for print are written beside it.
+The page is self-contained: styles, figures and numbers are in it, it runs no script and fetches
+nothing. Figures for print are written next to it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SIGNS = {
     Verdict.NOT_TESTABLE: "∅",
 }
 _MOST_ROWS = 200  # on the page; the CSV has all
-_BESIDE = ("pdf",)  # formats of the figures beside it
+_PRINTED = ("pdf",)  # formats of the figures next to it
 
 
 def report(
@@ -47,7 +47,7 @@ def report(
     figures: str = "report-figures",
     drawn: Drawings | None = None,
 ) -> str:
-    """The page, as HTML; `figures` is the folder beside it that its links to PDFs name."""
+    """The page, as HTML; `figures` is the folder next to it, for its links to PDFs."""
     drawn = drawn or Drawings(Serial())
     template = page_template(
         "paper", "report.html.j2", mean=_mean, format_range=format_range, raised=_raised
@@ -81,10 +81,10 @@ def write_report(
     progress: Callable[[int, int], None] = lambda done, total: None,
     drawn: Drawings | None = None,
 ) -> list[Path]:
-    """Write the page, and beside it a folder with each figure as PDF; where these are.
+    """Write the page, and next to it a folder with each figure as PDF; return the figures' paths.
 
-    Figures come first and every file is moved to its place when it is whole, so that a page never
-    has a link to what is not there.
+    Figures come first, and every file is moved to its place when it is complete. So a page never
+    has a broken link.
     """
     path = check_output(path, "report", (".html",))
     folder = path.with_name(f"{path.stem}-figures")
@@ -96,16 +96,16 @@ def write_report(
             progress(number, len(claims))
             if finding is not None and finding.picture.panels:
                 folder.mkdir(exist_ok=True)
-                figures += write_figure(drawn, claim, finding, folder, _BESIDE)
+                figures += write_figure(drawn, claim, finding, folder, _PRINTED)
         part.write_text(page, encoding="utf-8")
     return figures
 
 
 def ask_for_drawings(drawn: Drawings, claim: Claim, finding: Finding) -> None:
-    """Have all that a report shows of a claim drawn."""
+    """Request all drawings of a claim for a report."""
     _ask_for_panels(drawn, claim, finding)
     if finding.picture.panels:
-        ask_for_figure(drawn, claim, finding, _BESIDE)
+        ask_for_figure(drawn, claim, finding, _PRINTED)
 
 
 def _ask_for_panels(drawn: Drawings, claim: Claim, finding: Finding) -> None:
@@ -114,7 +114,7 @@ def _ask_for_panels(drawn: Drawings, claim: Claim, finding: Finding) -> None:
 
 
 def _raised(text: str) -> Markup:
-    """Text in which powers such as d^−1.4 are raised."""
+    """Text with exponents such as d^−1.4 as superscripts."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>", str(escape(text))))

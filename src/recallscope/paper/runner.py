@@ -1,4 +1,4 @@
-"""Run what claims rest on, at one size: every run that is not in the folder yet."""
+"""Run the sweeps of claims, at one size: every run that is not in the folder yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recallscope.validation.measures import MEASURES
 def run_claim_sweep(
     name: str, size: str, place: Path, executor: Executor, progress: ProgressCallback
 ) -> None:
-    """Run one sweep of the claims. Interrupted and called again, it resumes."""
+    """Run one sweep of the claims. After an interruption, call it again to resume."""
     spec = sweep_of(name, size)
     store, settings = Store(place / RECORDS), spec.settings
     if name in MEASURES:
@@ -27,7 +27,7 @@ def run_claim_sweep(
     how = (executor, settings, progress)
     if spec.critical is None:
         cells = list(spec.cells())
-        if name in MEASURES:  # those that version 0.1 kept beside the store
+        if name in MEASURES:  # without those that version 0.1 kept next to the store
             known = Evidence.at(place, size)
             cells = [cell for cell in cells if not known.has_measure(name, cell)]
         records = scheduler.run_all(cells, *how, limits=spec.limits, store=store)
@@ -38,7 +38,7 @@ def run_claim_sweep(
                 "by recallscope records compact --drop failed, and run it again"
             )
     else:
-        # Those that are done are left out: to ask their questions again one by one takes longer.
+        # Searches that are done are left out, as repeating their requests takes longer.
         before = Evidence.at(place, size).searches_so_far(name)
         searches = [new for new, old in zip(spec.searches(), before, strict=True) if not old.done]
         scheduler.run_searches(searches, *how, limits=spec.limits, store=store)

@@ -29,7 +29,7 @@ def critical_series(
 
 
 def theory_series(label: str, searches: Sequence[CriticalSearch], colour: int) -> Series:
-    """What the closed forms say over the dimension, where they reach the target."""
+    """Predictions of closed forms over the dimension, where they reach the target."""
     known = [search for search in searches if search.theory is not None]
     sizes = [float(search.theory or 0) for search in known]
     return Series(label, Kind.THEORY, list(map(_dimension, known)), sizes, colour=colour)
@@ -38,7 +38,7 @@ def theory_series(label: str, searches: Sequence[CriticalSearch], colour: int) -
 def measured_series(
     label: str, points: Iterable[tuple[Any, Interval]], colour: int | None = None
 ) -> Series:
-    """Points with bars; what is not known is left out."""
+    """Points with bars; unknown ones are left out."""
     known = [(x, *interval) for x, interval in points if not math.isnan(interval.mean)]
     x, y, low, high = ([each[place] for each in known] for place in range(4))
     return Series(label, Kind.MEASURED, x, y, low, high, colour)

@@ -1,8 +1,7 @@
 """From intervals to verdicts, by one rule for all claims.
 
 A claim makes several predictions, each of a number: the expected range of its interval. It is
-supported if all hold, contradicted if one fails, and inconclusive as long as an interval is too
-wide to tell.
+supported if all hold, contradicted if one fails, and inconclusive if an interval is too wide.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from recallscope.common.plain import finite
 from recallscope.statistics.intervals import Interval
 
 LEVEL = 0.995
-"""Of the intervals that are judged: a claim makes at most ten predictions, so that chance alone
-contradicts a true one in at most one claim of twenty."""
+"""Level of the judged intervals. A claim makes at most ten predictions, so chance alone contradicts
+a true one in at most one claim of twenty."""
 
 
 REPLICATION = "A preregistered replication: version 0.1 had measured most of it with other seeds."
@@ -118,7 +117,7 @@ def together(judgements: Iterable[Judgement]) -> Verdict:
 def tally(
     of_paper: Sequence[Verdict], others: Sequence[Verdict] = (), from_abstract: int = 0
 ) -> str:
-    """How many statements attributed to the paper have which verdict, and apart how many others.
+    """How many statements attributed to the paper have which verdict, and how many others.
 
     >>> tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED], from_abstract=1)
     'Of 3 statements attributed to the paper, 1 from its abstract, 2 are ...'

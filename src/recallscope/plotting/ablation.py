@@ -16,7 +16,7 @@ from recallscope.results.labels import accuracy_label, describe_common_fields
 
 _A, _B, _DIFFERENCE = 0, 1, 3  # places among the colours and markers
 _APART = 0.14  # half the distance of the two arms of a row
-_SIDE_BY_SIDE = 5.5  # inches, from which there is room for both panels in a row
+_SIDE_BY_SIDE = 5.5  # inches, the least width for both panels in a row
 
 
 def ablation_figure(
@@ -32,7 +32,7 @@ def ablation_figure(
             - `difference`, `low`, `high`: of B minus A, or None, and the `verdict` in words;
             - `pairs`, `failed`, `infeasible`: how many there are, and were left out;
             - `tests`: samples that each run was tested on;
-            - `note`: if there is one, the `dim` of B is told;
+            - `note`: if there is one, the figure shows the `dim` of B;
             - `problem_a`, `problem_b`: the fields of the problems, and `accuracy_a`.
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
@@ -50,7 +50,7 @@ def ablation_panels(found: Sequence[Mapping[str, Any]]) -> int:
 
 
 def draw_ablation(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]]) -> None:
-    """Draw on axes of your own; `found` is what `ablation_figure` takes."""
+    """Draw on your axes; `found` is what `ablation_figure` takes."""
     _draw(needed(axes, ablation_panels(found)), found, stacked=True)
     small_legend(axes[0], _handles())
 
@@ -70,8 +70,8 @@ def ablation_caption(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _draw(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]], stacked: bool) -> None:
-    """Rows have their numbers at the right of the second panel; at its left, if it is not beside
-    the first one, which has their names there."""
+    """Draw both panels; numbers of rows are at the right of the second panel, or at its left if
+    panels are stacked."""
     means, differences = axes
     for place, row in enumerate(found):
         _dot(means, (row["mean_a"], row["low_a"], row["high_a"]), place - _APART, _A)

@@ -50,7 +50,7 @@ def check_panels(report: Mapping[str, Any]) -> int:
 
 
 def draw_check(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
-    """Draw on axes of your own; `report` is what `check_figure` takes."""
+    """Draw on your axes; `report` is what `check_figure` takes."""
     _draw(needed(axes, check_panels(report)), report)
     small_legend(axes[0], _handles(report))
 

@@ -46,7 +46,7 @@ def critical_panels(found: Mapping[str, Any]) -> int:
 
 
 def draw_critical(axes: Sequence[Axes], found: Mapping[str, Any]) -> None:
-    """Draw on axes of your own; `found` is what `critical_figure` takes."""
+    """Draw on your axes; `found` is what `critical_figure` takes."""
     (one,) = needed(axes, critical_panels(found))
     small_legend(one, _draw(one, found))
 
@@ -59,7 +59,7 @@ def critical_caption(found: Mapping[str, Any]) -> str:
     of_tests = f" of {min(tests)} tests each" if len(tests) == 1 else ""
     sentences = [
         f"{describe_common_fields([found['problem'] | {'own': found.get('own')}])}.",
-        f"{reached} runs{of_tests}, every one with a seed of its own; larger dots are means of "
+        f"{reached} runs{of_tests}, each with a separate seed; larger dots are means of "
         "more. Bars: 95 % intervals of the mean over seeds.",
         _found(found),
     ]

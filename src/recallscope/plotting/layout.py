@@ -25,7 +25,7 @@ _HANDLE = 0.45  # inches, of what stands before a label
 def panel_grid(
     count: int, width: float, height: float, narrowest: float, **more: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure so many inches wide, of panels of this height and at least so wide each."""
+    """A figure of `width` inches, with panels of this height and at least `narrowest` wide."""
     most = max(1, min(count, int(width / narrowest)))
     rows = math.ceil(count / most)
     columns = math.ceil(count / rows)

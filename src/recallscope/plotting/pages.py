@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves: styles and drawings are in them, and no script runs."""
+"""Self-contained pages: styles and drawings are embedded, and no script runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recallscope.results.panels import Panel, Picture
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_PANEL_WIDTH = 3.25  # inches: as wide as a phone, so that text is read without zooming
+_PANEL_WIDTH = 3.25  # inches, as wide as a phone, to read text without zooming
 
 
 def check_page(path: str | Path) -> Path:
@@ -57,7 +57,7 @@ def panel_drawing(panel: Panel) -> PictureJob:
 
 
 def shown_panel(panel: Panel, drawn: Sequence[bytes]) -> dict[str, str]:
-    """What a template shows of a panel: the drawing is an address that holds all of it."""
+    """What a template shows of a panel; the drawing is a data URL."""
     (image,) = drawn
     address = f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
     return {"title": panel.title, "described": _described(panel), "drawn": address}

@@ -28,9 +28,9 @@ from recallscope.results.labels import (
 
 _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
-_NEAR_TARGET = 0.25  # cells in which no name stands, so that the boundary is seen
-_NO_NOISE = -1  # the code of a cell of which the law has no noises
-_SMALLEST_NAMED = 0.03  # regions of a smaller share of the plane carry no name
+_NEAR_TARGET = 0.25  # cells without names, to keep the boundary visible
+_NO_NOISE = -1  # the code of a cell where the law has no noises
+_SMALLEST_NAMED = 0.03  # fraction of the plane; smaller regions carry no name
 
 
 def phase_diagram_figure(
@@ -74,7 +74,7 @@ def phase_diagram_panels(diagrams: Sequence[Mapping[str, Any]]) -> int:
 
 
 def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
-    """Draw on axes of your own; `diagrams` is what `phase_diagram_figure` takes."""
+    """Draw on your axes; `diagrams` is what `phase_diagram_figure` takes."""
     _draw(layout.needed(axes, phase_diagram_panels(diagrams)), diagrams)
     layout.small_legend(axes[0], _handles(diagrams))
 
@@ -161,7 +161,7 @@ def _edges(values: Sequence[float]) -> Column:
 
 
 def _draw_regions(axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edges: Column) -> None:
-    """Lines between cells bound by different noises, and a name inside each region."""
+    """Lines between cells with different bottlenecks, and a name inside each region."""
     kinds = _noises(diagram)
     number = {kind: code for code, kind in enumerate(kinds)}
     codes = np.array([number.get(_binding(cell), _NO_NOISE) for cell in diagram["cells"]])
@@ -204,7 +204,7 @@ def _binding(cell: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _noises(diagram: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The stages and noises that bind somewhere; none if the law has no noises."""
+    """The stages and noises that are a bottleneck somewhere; none if the law has no noises."""
     return sorted(set(map(_binding, diagram["cells"])) - {("", "")})
 
 

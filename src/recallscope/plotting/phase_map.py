@@ -33,9 +33,9 @@ _HATCH = {"": "", "recall": "", "lock": "////", "one_step": "..."}
 def phase_map_figure(
     plane: Mapping[str, Any], title: str = "", *, width: float | None = None, caption: bool = True
 ) -> Figure:
-    """Regions by binding noise, with lines of equal predicted accuracy.
+    """Regions by their bottleneck, with lines of equal predicted accuracy.
 
-    The colour tells the noise and the hatching its stage: none for recall, lines for lock, dots for
+    The colour shows the noise and the hatching its stage: none for recall, lines for lock, dots for
     one step.
 
     Args:
@@ -63,7 +63,7 @@ def phase_map_panels(plane: Mapping[str, Any]) -> int:
 
 
 def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
-    """Draw on axes of your own; `plane` is what `phase_map_figure` takes."""
+    """Draw on your axes; `plane` is what `phase_map_figure` takes."""
     (one,) = layout.needed(axes, phase_map_panels(plane))
     _draw(one, plane)
     layout.small_legend(one, _handles(one, plane))

@@ -25,11 +25,11 @@ from recallscope.results.panels import Kind, Panel, Picture, Series
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
-_NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and what of it lies beside its axes
+_NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and of its part outside the axes
 _HEADING_LINE, _LINE = 0.16, 0.14  # inches, of a title and of all other text
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
-_ARROWS, _LOST = 0.025, 0.09  # from the edge: heads of arrows, and points that lie beyond it
+_ARROWS, _LOST = 0.025, 0.09  # from the end of the axis: heads of arrows, and points beyond it
 _WIDTHS = {Kind.THEORY: 1.3, Kind.REFERENCE: 0.8}  # of lines
 
 
@@ -79,7 +79,7 @@ def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
 
 
 def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
-    """Draw a panel, in whose width there is room for so many letters."""
+    """Draw a panel with a width of so many letters."""
     names, placed = _names(panel), _all_placed(panel)
     x, y, low, high = (
         np.concatenate([np.empty(0), *(getattr(each, name) for each in placed)])
@@ -154,7 +154,7 @@ def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
     low = y if series.low is None else np.array(series.low, dtype=float)
     high = y if series.high is None else np.array(series.high, dtype=float)
     low, high = np.where(np.isnan(low), y, low), np.where(np.isnan(high), y, high)
-    # Of a bound whose point is infinite, the end that is known is the point.
+    # If the point of a bound is infinite, its known end replaces it.
     y = np.where(np.isposinf(y), low, np.where(np.isneginf(y), high, y))
     x = np.array([names.index(str(each)) if names else each for each in series.x], dtype=float)
     known = np.isfinite(x) & np.isfinite(y)
@@ -194,7 +194,7 @@ def _limits(value: Column, low: Column, high: Column, log: bool) -> tuple[float,
         inside = ends[(ends >= start - reach) & (ends <= end + reach)]
         start, end = float(min(start, *inside)), float(max(end, *inside))
     pad = 0.06 * (end - start) or (0.3 if log else 0.1 * abs(end) or 1.0)
-    # Room for the arrow of a bar that goes on.
+    # Space for the arrow of a bar that continues.
     first = start - pad * (3 if np.any(low < start) else 1)
     last = end + pad * (3 if np.any(high > end) else 1)
     return (10**first, 10**last) if log else (first, last)
@@ -206,10 +206,10 @@ def _base(values: set[float]) -> int:
     return 2 if np.allclose(halvings, np.round(halvings), atol=1e-6) else 10
 
 
-def _inside(axes: Axes, share: float) -> tuple[float, float]:
-    """Places next to both ends of the axis of y, this share of it away from them."""
+def _inside(axes: Axes, fraction: float) -> tuple[float, float]:
+    """Places next to both ends of the axis of y, this fraction of it away from them."""
     to_data = axes.transAxes + axes.transData.inverted()
-    low, high = (float(to_data.transform((0, at))[1]) for at in (share, 1 - share))
+    low, high = (float(to_data.transform((0, at))[1]) for at in (fraction, 1 - fraction))
     return low, high
 
 
@@ -260,7 +260,7 @@ def _legend_columns(panel: Panel, letters: int) -> int:
 
 
 def _panel_height(panel: Panel, letters: int) -> float:
-    """Of a panel whose axes have the same room however long its titles are."""
+    """The height of a panel; its axes have the same size for any length of titles."""
     lines = sum(len(wrap(title, letters)) for title in (panel.title, panel.x))
     return _PANEL[1] + _LINE * max(lines - 2, 0)
 
@@ -271,7 +271,7 @@ def _legend_height(panel: Panel, letters: int) -> float:
 
 
 def _explain(axes: Axes, panel: Panel, letters: int) -> None:
-    """The legend, in axes of its own: it never covers what was measured."""
+    """Draw the legend in separate axes, where it never covers data."""
     axes.axis("off")
     handles = _handles(panel, letters - 5)
     if not handles:

@@ -34,13 +34,13 @@ def scaling_figure(
             - `panels`: for each `size` that was varied, `points` of `x`, critical `value`, its
               `log_sd`, `bound` (0: measured; 1, -1: it lies above, below) and `theory` or None,
               and the ends of the law's `line`, of `x` and `value`; none if there is no law. There
-              may be a `theory_line` and, for exponents of one's own, an `expected_line`: rows of
-              `x` and `value`, None where there is none;
+              may be a `theory_line` and, for expected exponents, an `expected_line`: rows of `x`
+              and `value`, which may be None;
             - `collapse`: None, or the rms about one curve against the size over that of the `law`,
               about one against the size itself (`raw`), and about each problem's own (`seeds`);
             - `collapse_points`: rows of the number of a `problem`, `ratio` and `accuracy`;
-            - `points`: the rows of the problems, from which their `evaluations` and what they
-              share is told.
+            - `points`: the rows of the problems; the caption names their common fields and the sum
+              of `evaluations`.
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
@@ -57,7 +57,7 @@ def scaling_panels(scaling: Mapping[str, Any]) -> int:
 
 
 def draw_scaling(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
-    """Draw on axes of your own; `scaling` is what `scaling_figure` takes."""
+    """Draw on your axes; `scaling` is what `scaling_figure` takes."""
     _draw(layout.needed(axes, scaling_panels(scaling)), scaling)
     layout.small_legend(axes[0], _handles(scaling))
 

@@ -18,7 +18,7 @@ from recallscope.common.new_files import write_whole
 from recallscope.plotting.ticks import set_ticks
 from recallscope.results.labels import axis_label
 
-# Okabe and Ito's colours, told apart by all eyes, each with a marker of its own for grey print.
+# Okabe and Ito's colour-blind safe colours, each with a separate marker for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -27,7 +27,7 @@ _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of its own, in inches; no global state and no window."""
+    """A new figure, in inches, without global state or a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -70,7 +70,7 @@ def label_size_axes(axes: Axes, x: str, y: str) -> None:
 
 
 def log_bars(value: Column, log_sd: Column) -> Table:
-    """How far 95 % intervals reach down and up, of values whose logarithms have these errors."""
+    """How far 95 % intervals reach down and up, from errors of the logarithms of values."""
     reach = np.exp(1.959964 * np.asarray(log_sd))
     bars: Table = np.abs(np.array([value / reach, value * reach]) - value)
     return bars
@@ -92,11 +92,11 @@ def draw(figure: Figure, kind: str) -> bytes:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure beside the path and then move it there: no half of one is ever seen."""
+    """Write a figure atomically: to a temporary file, which is then moved to the path."""
     path = check_path(path)
     write_whole(path, "figure", draw(figure, path.suffix[1:].lower()))
 
 
 def write_caption(caption: str, figure: Path) -> None:
-    """Write the caption of a figure into a text file beside it."""
+    """Write the caption of a figure into a text file next to it."""
     write_whole(figure.with_suffix(".caption.txt"), "caption", f"{caption}\n")

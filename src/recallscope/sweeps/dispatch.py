@@ -1,4 +1,4 @@
-"""Keeping an executor busy with cells: many to a task, few tasks under way, the lost ones again."""
+"""Keep an executor busy: many cells per task, few tasks under way, lost tasks again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.sweeps.jobs import RunCells, cells_at_once
 
-_TASK_SECONDS = 0.25  # long against the cost of sending it, short against what a loss would cost
+_TASK_SECONDS = 0.25  # much more than sending takes, and little to lose
 _MOST_CELLS = 1000
 _UNDER_WAY = 2  # tasks for each worker: the one it does, and the next
-_LOSSES = 5  # of the worker of one cell alone, before the cell is taken for the cause
-_PATIENCE = 0.2  # seconds between looks at anything but the workers
+_LOSSES = 5  # of the worker of a single cell, before the cell counts as the cause
+_PATIENCE = 0.2  # seconds to wait for workers at a time
 
 
 class Finished(NamedTuple):
@@ -31,7 +31,7 @@ class Finished(NamedTuple):
     worker: str
 
     def tell(self, callback: Callable[[Record], None] | None) -> None:
-        """Hand each record to whoever wants to see it."""
+        """Call `callback` with each record."""
         if callback is not None:
             for record in self.records:
                 callback(record)
@@ -59,10 +59,10 @@ def run_cells(
 ) -> Iterator[Finished]:
     """Records of cells as they come, in any order.
 
-    `cells` may never end, and may give None where the next cell depends on records still to come.
-    While nothing comes, nothing is given now and then, for whoever shows progress. `seconds` are
-    those predicted for all cells, if that is known: the last tasks are made short, so that no
-    worker waits long for the others.
+    `cells` may be infinite, and may yield None where the next cell depends on records to come.
+    While no records come, empty results are yielded for a display of progress. `seconds` is the
+    prediction for all cells, if known. The last tasks are short, so no worker waits long for the
+    others.
 
     >>> from recallscope.executors.serial import Serial
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
@@ -98,14 +98,14 @@ def run_cells(
         if not under_way:
             if source.ended:
                 return
-            yield Finished((), [], "")  # a chance to tell what the next cell waits for
+            yield Finished((), [], "")  # the caller may now answer what the next cell waits for
             continue
         finished = executor.finished(_PATIENCE)
         if not finished:
-            yield Finished((), [], "")  # a sign of life
+            yield Finished((), [], "")  # for a display of progress
         for done in finished:
             if done.number not in under_way:
-                continue  # of a sweep before, that was broken off
+                continue  # from an earlier sweep that was interrupted
             task = under_way.pop(done.number)
             if done.lost is None:
                 records = done.value()
@@ -113,7 +113,7 @@ def run_cells(
                 yield Finished(task.cells, records, done.worker)
             elif done.timed_out:
                 yield failed(task, done.worker, done.lost)
-            elif len(task.cells) > 1:  # to find out which of them it was, if it was one of them
+            elif len(task.cells) > 1:  # to find the cell that caused it, if one did
                 again += task.halves()
             else:
                 losses[task.cells[0]] += 1
@@ -124,7 +124,7 @@ def run_cells(
 
 
 def _fits(task: _Task, under_way: Collection[_Task], executor: Executor) -> bool:
-    """Whether there is memory for one more: at most as many run at once as there are workers."""
+    """Whether there is memory for one more task; at most `workers` tasks run at once."""
     if not under_way:
         return True
     memory = [task.memory, *(other.memory for other in under_way)]
@@ -132,9 +132,9 @@ def _fits(task: _Task, under_way: Collection[_Task], executor: Executor) -> bool
 
 
 class _Source:
-    """Cells cut into tasks of about the same time, by what cells have taken so far.
+    """Cells cut into tasks of about equal time, estimated from the cells so far.
 
-    If they are to be `alone`, a task is one cell: a limit of time holds for a task.
+    With `alone`, a task is one cell, since a time limit applies to a task.
     """
 
     def __init__(
@@ -156,10 +156,10 @@ class _Source:
         self.ended = False
 
     def take(self) -> _Task | None:
-        """The next task; None if there is no cell now, or none any more."""
+        """The next task, or None if there is no cell at present or at all."""
         taken: list[Cell] = []
         seconds, memory = 0.0, 0.0
-        # One cell alone at first: it tells how long the others will take.
+        # The first task is one cell, to estimate the time of the others.
         most = 1 if self._pace is None or self._alone else _MOST_CELLS
         enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._executor.workers))
         together = 1
@@ -177,7 +177,7 @@ class _Source:
             if cost.memory_bytes > self._executor.memory:
                 self.too_large.append(cell)
                 break
-            if not taken and not self._alone:  # those that are run at once go to one worker
+            if not taken and not self._alone:  # cells that run together go to one worker
                 together = cells_at_once(cell.problem, self._settings)
             taken.append(cell)
             seconds += cost.seconds
@@ -186,7 +186,7 @@ class _Source:
         return _Task(tuple(taken), seconds, memory) if taken else None
 
     def learn(self, task: _Task, records: list[Record]) -> None:
-        """Take account of how long a task has taken; what did not run to its end tells nothing."""
+        """Update the pace from the time of a task, if all of its cells are ok."""
         if not all(record.status is Status.OK for record in records):
             return
         took = sum(record.provenance.elapsed_seconds for record in records)
@@ -195,7 +195,7 @@ class _Source:
 
 
 def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
-    """The predicted cost of problems, kept for as many of them as a plan may have."""
+    """A function for the predicted cost of a problem, with a cache as large as a plan."""
     known: dict[int, tuple[Problem, Cost]] = {}  # by identity: a hash would take longer
 
     def predicted(problem: Problem) -> Cost:
@@ -215,10 +215,7 @@ def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:
 
 
 def share_maker(cells: Iterable[Cell], settings: Settings) -> Callable[[Problem], float]:
-    """What each cell counts for in progress: predicted seconds, or one each if some are unknown.
-
-    A cell whose seconds are known and one whose are not cannot be added up.
-    """
+    """The weight of each cell in progress: predicted seconds, or 1 each if some are unknown."""
     cost = cost_maker(settings)
     if all(cost(cell.problem).known for cell in cells):
         return lambda problem: cost(problem).seconds

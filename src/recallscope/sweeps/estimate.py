@@ -1,4 +1,4 @@
-"""What a sweep will take, before any of it is run."""
+"""The predicted cost of a sweep."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Estimate(NamedTuple):
     """Of all workers together, each at its largest cell."""
     workers: int
     seconds: float
-    """From start to end on the executor, its own start included."""
+    """From start to end on the executor, including its start."""
     core_hours: float
     unknown: int = 0
-    """Cells of whose cost nothing is known; they are not in the sums."""
+    """Cells of unknown cost; they are not in the sums."""
 
 
 def estimate(
@@ -55,7 +55,7 @@ def estimate(
 ) -> Estimate:
     """Count the cells, leave out the known ones, and add up the predicted costs.
 
-    `pace` is how many times longer than a core of a server of 2023 this machine takes.
+    `pace` is the time of this machine relative to a core of a server of 2023.
     """
     known = store.index() if store.files.exists() else RecordIndex()
     plan = plan_of(cells, settings, known, part)
@@ -92,9 +92,9 @@ def estimate(
 
 
 def measured_pace(dtype: str) -> float:
-    """How many times longer than is predicted runs take on this machine, by CPU time.
+    """The measured over the predicted CPU time of runs on this machine.
 
-    What other work it has at the moment says little about the time of a whole sweep.
+    CPU time ignores other work of the moment, which says little about the time of a whole sweep.
     """
     expected = predict_cost(_TIMED, dtype=dtype).seconds
     run(_TIMED, 0, dtype=dtype)  # the first takes longer

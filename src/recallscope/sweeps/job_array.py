@@ -1,4 +1,4 @@
-"""One of several parts of a sweep, for jobs that do not talk to each other."""
+"""One of several parts of a sweep, for jobs that do not communicate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_PARTS = 10**5
 
 
 def check_part(part: object) -> tuple[int, int]:
-    """The number of a part and of how many it is one, or an error that says what was expected."""
+    """The number of a part and the number of parts, or an error that says what was expected."""
     if not isinstance(part, tuple) or len(part) != 2:
         raise ProblemError(f"a part is its number and how many there are, not {shown(part)}")
     count = whole_number("the number of parts", part[1], 1, _MOST_PARTS)
@@ -20,10 +20,10 @@ def check_part(part: object) -> tuple[int, int]:
 
 
 def part_of(cells: Iterable[Cell], settings: Settings, part: tuple[int, int]) -> list[Cell]:
-    """The cells of one part, in their order; cells are to be there once each.
+    """The cells of one part, in their order; `cells` has no duplicates.
 
-    Parts take about equally long: the costliest cell goes first, each to the part that has least.
-    That follows from the cells alone, so that every job finds the same parts, whatever is done.
+    Parts take about equally long: cells are assigned by falling cost, each to the part with the
+    least load. Parts depend on the cells alone, so every job finds the same parts at any time.
 
     >>> from recallscope import Problem
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
@@ -31,7 +31,9 @@ def part_of(cells: Iterable[Cell], settings: Settings, part: tuple[int, int]) ->
     >>> [[cell.seed for cell in part_of(cells, Settings(), (part, 2))] for part in (1, 2)]
     [[0, 2, 4], [1, 3]]
     """
-    from recallscope.sweeps.dispatch import share_maker  # torch comes with it: not to check a part
+    from recallscope.sweeps.dispatch import (
+        share_maker,
+    )  # loads torch, which check_part does not need
 
     number, count = check_part(part)
     cells = list(cells)

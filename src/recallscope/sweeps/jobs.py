@@ -1,4 +1,4 @@
-"""The job of running cells, as it travels to a worker."""
+"""The job of running cells, as it is sent to a worker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
 def cell_workers(
     executor: str | Executor, workers: int | None = None, address: str | None = None
 ) -> AbstractContextManager[Executor]:
-    """An executor whose workers import what cells need before their first job, not in it."""
+    """An executor; its workers import what cells need before their first job."""
     return running(executor, workers, address, preload=_NEEDED)
 
 
@@ -40,7 +40,7 @@ def check_problem(problem: object, settings: Settings) -> None:
     if not isinstance(problem, Problem):
         raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
     if settings.own is not None:
-        return  # what it can run is for it to say
+        return  # only the experiment knows what it can run
     if settings.measure is not None:
         check_measure(settings.measure)
     check_run(problem, **settings.of_run(problem))
@@ -67,7 +67,7 @@ class RunCells:
         return [record for cells in self._groups() for record in self._run(cells)]
 
     def _groups(self) -> Iterator[tuple[Cell, ...]]:
-        """Cells one by one, but for seeds of one problem that its learner runs together."""
+        """Single cells, or groups of seeds of one problem that its learner runs together."""
         for problem, cells in itertools.groupby(self.cells, key=lambda cell: cell.problem):
             same, most = tuple(cells), cells_at_once(problem, self.settings)
             for first in range(0, len(same), most):
@@ -97,7 +97,7 @@ class RunCells:
         return run_together(problem, [cell.seed for cell in cells], **how.of_run(problem))
 
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
-        """The record of a cell that something outside of it ended."""
+        """The record of a cell that was ended from outside."""
         how = self.settings
         if how.own is not None:
             return lost_record(how.own, *cell, reason)
@@ -109,7 +109,7 @@ class RunCells:
         )
 
     def infeasible(self, cell: Cell, memory: float) -> Record:
-        """The record of a cell that is not begun, as there are only so many bytes for it."""
+        """The record of a cell that is not started, as it needs more than `memory` bytes."""
         how = self.settings
         try:
             check_memory(

@@ -1,6 +1,6 @@
-"""Records for those who asked for them: of given runs in their order, and of searches as they ask.
+"""Run given problems and seeds, or searches, and return records in the order of the requests.
 
-With a store, runs that it knows are not run again and new ones are kept; without, nothing is kept.
+With a store, its records are not run again, and new ones are kept there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run_all(
     store: Store | None = None,
     callback: Callable[[Record], None] | None = None,
 ) -> list[Record]:
-    """The records of problems at seeds; progress goes by what each run is predicted to cost.
+    """The records of problems at seeds; progress counts the predicted cost of runs.
 
     >>> from recallscope.executors.serial import Serial
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
@@ -73,10 +73,10 @@ def run_searches(
     store: Store | None = None,
     callback: Callable[[Record], None] | None = None,
 ) -> None:
-    """Run searches to their end, all at once; progress goes by runs, those to come guessed.
+    """Run searches to their end, all at once; progress counts runs, with an estimate of the rest.
 
-    What a search finds depends neither on the others nor on the executor: it is told the records of
-    what it asked for in the order in which it asked.
+    The result of a search does not depend on the others or on the executor. It gets its records in
+    the order of its requests.
 
     >>> from recallscope.executors.serial import Serial
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=8)
@@ -91,7 +91,7 @@ def run_searches(
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
         def cells() -> Iterator[Cell | None]:
-            """What the searches ask for, as long as one of them is not done."""
+            """The cells that searches ask for, until all searches are done."""
             last = time.monotonic()
             while not all(each.search.done for each in running):
                 sent = False
@@ -102,7 +102,7 @@ def run_searches(
                             yield cell
                         sent, last = True, time.monotonic()
                     if time.monotonic() > last + _BETWEEN_SIGNS:
-                        yield None  # many searches that the store answers: time to show it
+                        yield None  # the store answers many searches: show progress
                         last = time.monotonic()
                 if not sent:
                     yield None
@@ -124,16 +124,16 @@ def _keep(
 
 
 def _known(cells: Iterable[Cell], writer: RecordWriter | None) -> dict[Cell, Record]:
-    """The records that there are already."""
+    """The records that exist already."""
     if writer is None:
         return {}
     return {cell: found for cell in cells if (found := writer.find(cell)) is not None}
 
 
 class _RunningSearch:
-    """A search, what it asked for last, and the records of that which have come.
+    """A search, its last request, and the records that have arrived for it.
 
-    It begins when it is first looked at: where the closed forms would look takes a while, and the
+    It begins at its first `take_unsent`. The prediction of its first sizes takes a while, and the
     runs of the first of a thousand searches need not wait for the last.
     """
 
@@ -146,7 +146,7 @@ class _RunningSearch:
         self._unsent: list[Cell] = []
 
     def take_unsent(self) -> list[Cell]:
-        """Cells asked for that nobody has been told to run yet."""
+        """Requested cells that were not submitted yet."""
         if not self.begun:
             self.begun = True
             self._continue()
@@ -154,7 +154,7 @@ class _RunningSearch:
         return unsent
 
     def answer(self, cell: Cell, record: Record) -> None:
-        """Take a record in; when all that was asked for is there, the search continues."""
+        """Take a record; the search continues when its request is complete."""
         self._records[cell] = record
         self._continue()
 
@@ -171,7 +171,7 @@ class _RunningSearch:
 
 
 def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
-    """Runs told, and runs in all as far as can be guessed from the searches that have begun."""
+    """Runs done, and all runs as estimated from the searches that have begun."""
     begun = [each.search for each in searches if each.begun]
     expected = sum(search.expected_evaluations for search in begun)
     return (
@@ -182,7 +182,7 @@ def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
 
 @contextmanager
 def _writer(store: Store | None, settings: Settings) -> Iterator[RecordWriter | None]:
-    """Where records are looked for before a run, and put after it; nowhere without a store."""
+    """The writer that finds and keeps records, or None without a store."""
     if store is None:
         yield None
         return

@@ -1,7 +1,7 @@
 """One large experiment cut over workers: the same record, to the bit, however it was cut.
 
 A step of learning is a sum over the tiles of the batch, and sums of ranges of tiles merge along one
-fixed tree. What travels is small: to a worker the statistic to sum, back from it the sum.
+fixed tree. Messages are small: a worker receives the statistic, and returns the sum.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recallscope.record import Record
 
 _PASSES = 3
 _LONGEST_PIECE = 2.0  # seconds, as predicted
-_PIECES_PER_SHARD = 4  # at the least: at the end of a pass, some shards wait for one last piece
+_PIECES_PER_SHARD = 4  # at least, since some shards wait for the last piece of a pass
 _RESUBMISSIONS = 5
 _PATIENCE = 1.0  # seconds
 
@@ -41,8 +41,8 @@ _PATIENCE = 1.0  # seconds
 class SumOverTiles:
     """One piece of work: the sum of a statistic over a range of tiles of a batch.
 
-    The instance does not travel: a worker makes it itself, and keeps it for the next piece.
-    `statistic` has the class `Instance` in its place, and arrays in the place of tensors.
+    The instance is not sent: a worker makes it, and keeps it for the next piece. In `statistic` the
+    class `Instance` replaces the instance, and arrays replace tensors.
     """
 
     problem: Problem
@@ -87,7 +87,7 @@ def _unpack(statistic: partial[Tensor], instance: Instance) -> partial[Tensor]:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedBatch(Batch):
-    """The training batch of an instance, each sum over it being shared out among workers.
+    """The training batch of an instance; each sum over it is divided among workers.
 
     No more than `shards` pieces are under way at a time.
     """
@@ -97,9 +97,9 @@ class ShardedBatch(Batch):
     shards: int
 
     def pieces(self) -> Iterator[range]:
-        """Ranges of 2^k tiles that begin at multiples of 2^k, the last one shorter if need be.
+        """Ranges of 2^k tiles that begin at multiples of 2^k; the last one may be shorter.
 
-        The sum of each is therefore one node of the tree, that of the last at most max(k, 1).
+        The sum of each is therefore one node of the tree, or at most max(k, 1) for the last.
         """
         tiles = -(-self.samples // self.tile)
         problem, dtype = self.instance.problem, _dtype(self.instance)
@@ -126,7 +126,7 @@ class ShardedBatch(Batch):
         while under_way:
             for done in self.executor.finished(_PATIENCE):
                 if done.number not in under_way:
-                    continue  # of work before, that was broken off
+                    continue  # from earlier work that was interrupted
                 tiles = under_way.pop(done.number)
                 if done.lost is None:
                     total.merge(done.value())
@@ -153,7 +153,7 @@ class ShardedBatch(Batch):
 def run_sharded(problem: Problem, seed: int, executor: Executor, shards: int, **how: Any) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
-    The population (N = ∞) has nothing to cut: it is computed here.
+    The population (N = ∞) is not cut, and is computed in this process.
 
     >>> from recallscope.executors.serial import Serial
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)

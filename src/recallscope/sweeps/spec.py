@@ -10,7 +10,7 @@
     dim = [32, 64, 128]
     samples = { from = 64, to = 8192, count = 12 }
 
-A file holds values only. Nothing in it is ever executed. Sizes may be texts with a unit: "50k".
+A file has values only. Nothing in it is ever executed. Sizes may be texts with a unit: "50k".
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _VARIED = ("problem", "grid", "zip")
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Problems and seeds, how they are run, and, if critical sizes are sought, how."""
+    """Problems and seeds, their settings, and the settings of searches, if there are any."""
 
     fixed: dict[str, Any]
     grid: dict[str, list[Any]]
@@ -76,7 +76,7 @@ class Sweep:
         for row in rows:
             for combination in itertools.product(*self.grid.values()):
                 varied = zip((*self.zipped, *self.grid), (*row, *combination), strict=True)
-                # A field of a part is for the problems that have the part; others do without.
+                # Problems without a part ignore its fields.
                 yield Problem.from_row(self.fixed | dict(varied))
 
     def cells(self) -> Iterator[Cell]:
@@ -88,7 +88,7 @@ class Sweep:
     def searches(self, part: tuple[int, int] | None = None) -> list[CriticalSearch]:
         """A search for the critical size of every problem; no two share a seed.
 
-        A part has every so many-th of them, as all cost about the same.
+        Searches cost about the same, so a part takes every n-th of them.
         """
         which, parts = (1, 1) if part is None else check_part(part)
         assert self.critical is not None
@@ -127,14 +127,14 @@ def read_sweep(path: str | Path) -> Sweep:
 
 
 def _check_keys(text: str) -> None:
-    """Raise if keys have so many dots that reading them, in the square of those, takes minutes."""
+    """Raise if keys have too many dots, since reading takes time quadratic in their number."""
     without_fractions = re.sub(r"\d\.\d+(?=[\s,\]}eE])", "", text)
     if sum(line.count(".") ** 2 for line in without_fractions.splitlines()) > _MOST_STEPS:
         raise ValueError("a name of it has too many dots; a sweep has names such as grid.dim")
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of sweep files, with which editors complete and check them."""
+    """The JSON schema of sweep files, for completion and checks in editors."""
     every_part = {_field_of(kind): names(kind) for kind in KINDS}
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return draft | _reader(_declared({"grid": every_part}))[1].json_schema()
@@ -170,7 +170,7 @@ def sweep_from(document: Mapping[str, Any]) -> Sweep:
     if critical is not None:
         if "seeds" in given:
             raise ProblemError("searches for critical sizes choose their seeds; leave seeds out")
-        # The size sought has no value of its own; any that makes a problem will do.
+        # The size sought has no value; any valid one will do.
         sought = critical.get("for", "samples")
         if sought in (*fixed, *grid, *zipped):
             raise ProblemError(f"{sought} is the size sought; leave it out of the problem")
@@ -227,8 +227,8 @@ def _texts(given: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-# What a file may hold: types for editors, and checks that say what is wrong.
-_one_of: Any = Literal  # whose choices are found when it is run
+# The contents of a file: types for editors, and checks that report mistakes.
+_one_of: Any = Literal  # its choices are known at run time only
 _Number = float | Annotated[str, pydantic.Field(pattern=r"^([\d._]+(e\d+)?[kMB]?|inf)$")]
 _Positive = Annotated[float, pydantic.Field(gt=0)]
 
@@ -241,7 +241,7 @@ def _table(name: str, fields: Mapping[str, Any]) -> Any:
 
 
 def _checked(kind: Any, check: Callable[[str, Any], Any] = lambda name, value: value) -> Any:
-    """Of this type for an editor; what it is to us, with the name of its field, `check` says."""
+    """A type for editors, with a check that gets the name of the field and the value."""
 
     def validate(value: Any, info: pydantic.ValidationInfo) -> Any:
         return check(str(info.field_name), _number(kind, value))
@@ -301,9 +301,9 @@ def _declared(document: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
     return tuple((name, type(field.default)) for name, field in declared.items())
 
 
-@cache  # to make one takes as long as to read a hundred files
+@cache  # making one takes as long as reading a hundred files
 def _reader(declared: tuple[tuple[str, type], ...]) -> tuple[Any, pydantic.TypeAdapter[Any]]:
-    """The type of a file whose parts declare these fields, and what reads it."""
+    """The type of a file with the fields that its parts declare, and its reader."""
     kinds: dict[str, Any] = dict.fromkeys(SIZES, _Number) | {"trigger_in_values": bool}
     kinds |= dict.fromkeys(("eta", "gamma"), _Positive)
     kinds |= {"activation": _one_of[problems.ACTIVATIONS], "regime": _one_of[problems.REGIMES]}

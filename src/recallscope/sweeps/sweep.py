@@ -40,7 +40,7 @@ class SweepProgress:
     failed: int = 0
     seconds_done: float = 0.0
     busy: dict[str, float] = field(default_factory=dict)
-    """Seconds that each worker has spent on cells, those that were lost left out."""
+    """Seconds that each worker has spent on cells, without lost ones."""
     workers: int = 1
     started: float = field(default_factory=time.monotonic)
 
@@ -77,8 +77,8 @@ def run_sweep(
 ) -> SweepResult:
     """Run the cells that a store has no record of, and keep their records there.
 
-    `recallscope.sweep` explains the arguments. Here `progress` is told a `SweepProgress`, which
-    knows more than how much is done: what failed, and how busy each worker is.
+    `recallscope.sweep` explains the arguments. Here `progress` receives a `SweepProgress`, which
+    also counts failures and shows how busy each worker is.
     """
     settings = replace(settings, sharded=shards is not None)
     check_sharded(settings, limits)
@@ -134,11 +134,11 @@ def run_sweep(
 
 
 def check_sharded(settings: Settings, limits: Limits) -> None:
-    """Raise if cells are to be cut over workers, and what else is asked for does not go with it."""
+    """Raise if other settings do not allow cutting cells over workers."""
     if settings.sharded and settings.own is not None:
-        raise ProblemError("an experiment of your own is not cut over workers; leave shards out")
+        raise ProblemError("a custom experiment is not cut over workers; leave shards out")
     if settings.sharded and limits != Limits():
-        raise ProblemError("limits hold for a cell in one worker; leave them out, or the shards")
+        raise ProblemError("limits apply to a cell in one worker; leave them out, or the shards")
     if settings.sharded and settings.engine == "counts":
         raise ProblemError("tables of counts are not sent between workers; use engine stream")
 
@@ -149,8 +149,8 @@ def plan_of(
     index: RecordIndex,
     part: tuple[int, int] | None = None,
 ) -> SweepPlan:
-    """Check every problem, and leave out the cells that are known or come a second time."""
-    if part is not None:  # what is known must not matter to who does what
+    """Check every problem, and leave out cells that are known or duplicates."""
+    if part is not None:  # parts must not depend on what is known
         check_part(part)
         cells = part_of(plan_of(cells, settings, RecordIndex()).pending, settings, part)
     keys = CellKeys(settings)
@@ -183,17 +183,17 @@ def plan_of(
 
 
 def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:
-    """Add what came back to how far a sweep has come."""
+    """Add finished cells to the progress of a sweep."""
     if not done.records:
         return
-    if not state.done:  # the workers' own start is no work of theirs
+    if not state.done:  # the start of the workers does not count
         took = sum(record.provenance.elapsed_seconds for record in done.records)
         state.started = time.monotonic() - took
     state.done += len(done.records)
     state.failed += sum(record.status is Status.FAILED for record in done.records)
     state.seconds_done += sum(share(cell.problem) for cell in done.cells)
     busy = sum(record.provenance.elapsed_seconds for record in done.records)
-    # Put last, so that the first to be left out are those not heard of any more.
+    # Moved to the end, so the workers dropped first are those without recent results.
     state.busy[done.worker] = state.busy.pop(done.worker, 0.0) + busy
     while len(state.busy) > max(state.workers, 1):
         del state.busy[next(iter(state.busy))]

@@ -1,4 +1,4 @@
-"""What came of a sweep: how many cells there are and were run, and what their records say."""
+"""The result of a sweep: the numbers of cells and runs, and summaries of the records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SweepResult(Result):
-    """What came of a sweep.
+    """The result of a sweep.
 
     Attributes:
         cells: how many problems at seeds it has.
@@ -73,14 +73,14 @@ class SweepResult(Result):
         return rows
 
     def _records(self) -> dict[Problem, dict[int, Record]]:
-        """The records of each problem by seed: those that count as its own, and no others."""
+        """The records of each problem by seed."""
         records: dict[Problem, dict[int, Record]] = {problem: {} for problem in self.problems}
         if self.kept_in is None or self.keys is None:
             return records
         from recallscope.store.schema import to_records
 
         mine: dict[bytes, list[Problem]] = {}
-        for problem in records:  # two may differ in what is measured only
+        for problem in records:  # two may differ in their metrics only
             for digest in self.keys.digests(problem):
                 mine.setdefault(digest, []).append(problem)
         for shard in self.kept_in.read():

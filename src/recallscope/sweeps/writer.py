@@ -1,4 +1,4 @@
-"""Between the workers and the store: records come in one by one, and go out in shards."""
+"""The writer of records: it collects records from workers, and writes them in shards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_UNWRITTEN = 20_000  # records
 class RecordWriter:
     """Gathers records and writes them to a store that is open for writing, every few seconds.
 
-    With `remember`, what was kept can be found again: for searches, which ask for what they need.
+    With `remember`, `find` returns new records too, for searches.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RecordWriter:
         if self._rows is None or key not in self._rows:
             self.flush()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", StoreWarning)  # it was told of at the opening
+                warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
                 self._tables = {shard.name: shard.table for shard in self._store.read()}
             self._rows = {
                 key: (name, row)
@@ -80,7 +80,7 @@ class RecordWriter:
         return next(to_records(self._tables[name].slice(row, 1)))
 
     def keep(self, done: Finished) -> None:
-        """Take records in; they are safe some seconds later, or when the writer is left."""
+        """Collect records; they are on disk some seconds later, or when the writer is closed."""
         for cell, record in zip(done.cells, done.records, strict=True):
             known = self._index.find(self._keys, cell)
             if known is None:
@@ -96,11 +96,11 @@ class RecordWriter:
                 self._new[kept.key] = record
         unwritten = len(self._unwritten) + len(self._completed)
         due = unwritten >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush
-        if unwritten and due:  # the first records are safe at once, however long they took
+        if unwritten and due:  # the first records are written at once, even after a long run
             self.flush()
 
     def _complete(self, key: bytes, record: Record) -> Record:
-        """The record in the store with the metrics for which its cell was run again."""
+        """The stored record, with the metrics that its cell was run again for."""
         old = self._read(key)
         if differing := disagreements(old, record):
             was, now = (_value(each, differing[0]) for each in (old, record))
@@ -115,14 +115,14 @@ class RecordWriter:
 
     def flush(self) -> None:
         """Write what was gathered."""
-        # Taken out first: an interrupt during the write may cost these a second run, but can
-        # never have them written twice.
+        # The lists are emptied first: an interrupt during the write may cause a second run of these
+        # cells, but never a second copy.
         records, self._unwritten = self._unwritten, []
         replacing, self._completed = self._completed, []
         self._store.append(records)
         self._next_flush = time.monotonic() + _BETWEEN_FLUSHES
         if replacing:
-            # Whole shards are written again: in a large store that may take longer than the runs.
+            # This rewrites whole shards, which may take longer than the runs in a large store.
             started = time.monotonic()
             self._store.replace(replacing)
             self._rows = None
@@ -139,11 +139,11 @@ def _versions(record: Record) -> str:
 
 
 def check_source(store: Store, own: OwnExperiment | None) -> None:
-    """Raise if the store has records of an experiment of this name and version by other source."""
+    """Raise if the store has records of this name and version by an experiment of other source."""
     if own is None or not store.files.exists():
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoreWarning)  # told of at the opening
+        warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
         known = distinct_texts(store.table(["measure"])["measure"])
     beginning = f"{own.name} v{own.version} "
     for other in known - {own.measure}:

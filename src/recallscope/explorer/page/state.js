@@ -1,4 +1,4 @@
-// What the page shows: one problem and one view of it, kept in the address so that a link restores it.
+// The state of the page, one problem and one view of it, kept in the address, so a link restores it.
 
 import { TRAINED } from "./theory/end_law.js";
 import { ACCURACIES } from "./theory/prediction.js";
@@ -24,7 +24,7 @@ export const DEFAULTS = {
 
 const SMALLEST = { vocab: 2, samples: 1, dim: 1, length: 1, width: 1 };
 
-/** A size as it was typed, 50k and 1M included, or undefined if it is none. */
+/** A size as it was typed, 50k and 1M included, or undefined if it is not a size. */
 export function sizeFrom(name, text) {
   const plain = String(text).trim().replace(/^(inf|∞)$/i, "Infinity");
   const [, digits, unit] = plain.match(/^([\d.]+)([kMB])$/) ?? [null, plain, ""];
@@ -50,7 +50,7 @@ const READ = {
   target: (text) => (Number(text) > 0 && Number(text) < 1 ? Number(text) : undefined),
 };
 
-/** The state that an address holds; what it lacks, or has wrong, is as by default. */
+/** The state in an address, with defaults for missing or invalid parts. */
 export function fromAddress(hash) {
   const state = { ...DEFAULTS };
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {

@@ -1,1 +1,1 @@
-"""The claims, one a file."""
+"""The claims, one per file."""

@@ -26,7 +26,7 @@ from recallscope.statistics.intervals import Interval
 _ORDER = ("samples", "dim", "width", "vocab", "length")  # those that help first
 
 
-_TOLD = 4  # of the steps at which more data hurts, the worst
+_NAMED = 4  # of the steps at which more data hurts: the worst
 _CLEARLY = 0.02  # of recall: more than this the wrong way is counted as an exception
 
 
@@ -67,7 +67,7 @@ def analyse(evidence: Evidence) -> Finding:
     exceptions = [step for effect in effects for step in effect.wrong_way]
     pairs = sum(effect.pairs for effect in effects)
     more_data = [step for step in exceptions if step.name == "samples"]
-    worst = sorted(more_data, key=lambda step: step.change)[:_TOLD]
+    worst = sorted(more_data, key=lambda step: step.change)[:_NAMED]
     return Finding(
         judgements=judged("directions", {_named(effect): effect.mean for effect in effects}),
         answer=(
@@ -119,7 +119,7 @@ def _where_data_hurts(steps: Sequence[Step], worst: Sequence[Step]) -> str:
 
 
 def _effects(model: str, records: Sequence[Record]) -> list[Effect]:
-    """Seeds are what is independent: each gives one average over all steps of a size."""
+    """Effects with intervals over seeds: each seed gives one average over all steps of a size."""
     recall: dict[Problem, dict[int, float]] = defaultdict(dict)  # by seed
     for record in records:
         if record.status is Status.OK:

@@ -1,4 +1,4 @@
-"""Theory for infinite data promises more facts than a finite batch can teach."""
+"""Theory for infinite data promises more facts than the model stores from a finite batch."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ _TARGETS = {"half the facts": 0.5, "most facts": 0.9}
 
 
 class Decoded(NamedTuple):
-    """The logarithm of the batch at which a decoder tells its share of the facts, by instance.
+    """The logarithm of the batch at which a decoder finds a target fraction of facts, by instance.
 
-    One in which it does so before the smallest batch, or not by the largest, has the batch's
-    end instead, and the interval is open there.
+    If an instance reaches it before the smallest batch, or not by the largest, it has that batch
+    instead, and the interval is open there.
     """
 
     problem: Problem
@@ -46,7 +46,7 @@ class Decoded(NamedTuple):
     bound: float
 
     def log_samples(self, level: float) -> Interval:
-        """The mean over instances: they are what is independent, as each is seen at every batch."""
+        """The mean over instances; only these are independent, as each is seen at every batch."""
         mean, low, high = mean_over(self.instances, level)
         low, high = (-math.inf if self.too_early else low, math.inf if self.too_late else high)
         return Interval(mean, low, high)
@@ -79,7 +79,7 @@ class Decoded(NamedTuple):
             "low": low,
             "high": high,
             "bound": self.bound,
-            # Of N* + V over the bound's; as if from a normal law, which is what a fit takes it for.
+            # Of N* + V over the bound's; treated as normal, as a fit does.
             "log_mean": math.log(over.mean) if reached else None,
             "log_sd": math.log(over.high / over.low) / 3.92 if reached else None,
         }
@@ -90,7 +90,7 @@ def analyse(evidence: Evidence) -> Finding:
     decoded = {which: _decoded(readings, target) for which, target in _TARGETS.items()}
     best = {which: _best(each) for which, each in decoded.items()}
     every = [each for of_target in decoded.values() for each in of_target]
-    # Extremes of many: each at a level that leaves all of them right together.
+    # Extremes of many: the level of each is corrected for their number.
     level = 1 - (1 - LEVEL) / len(every)
     all_of_them = [each.over_bound(level) for each in every]
     best_of_them = [each.over_bound(level) for of_it in best.values() for each in of_it]
@@ -182,7 +182,7 @@ def _crossings(
         rate = isotonic_regression([curve[each] for each in x]).x
         too_early |= bool(rate[0] >= target)
         too_late |= bool(rate[-1] < target)
-        # Where it is flat any place is as good; the first is taken.
+        # Where it is flat, the first place is taken.
         steps = np.concatenate([[True], np.diff(rate) > 0])
         instances.append(float(np.interp(target, rate[steps], np.array(x)[steps])))
     return Decoded(problem, target, decoder, instances, too_early, too_late, limit)

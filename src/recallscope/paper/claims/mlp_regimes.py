@@ -1,4 +1,4 @@
-"""With an MLP, what m·d must be has regimes named by the dominant noise; an MLP can hurt."""
+"""With an MLP, the required m·d has regimes named by the dominant noise; an MLP can hurt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
 
-_FEWEST = 2  # points that a power needs more than
+_FEWEST = 2  # points; an exponent needs more
 _SHOWN = ("activation", "samples", "dim", "length", "width")
 
 
@@ -166,7 +166,7 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
-    """The power of d in m*, the mean of both activations, where MLP noise limits."""
+    """The exponent of d in m*, the mean of both activations, where MLP noise limits."""
     chosen = [each for each in borders if each["limit"] == "MLP noise"]
     each_power = [
         powers(rows, "dim")["dim"]
@@ -187,7 +187,7 @@ def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) ->
 
 
 def _shares(readings: Sequence[Record]) -> list[list[Interval]]:
-    """For each problem, in the order of the sweep, the share of each noise over seeds."""
+    """For each problem, in the order of the sweep, the fraction of each noise over seeds."""
     return [
         [mean_over(seeds) for seeds in zip(*map(_shares_of, of_problem), strict=True)]
         for of_problem in grouped_by(readings, attrgetter("problem")).values()

@@ -67,12 +67,12 @@ def analyse(evidence: Evidence) -> Finding:
 
 
 def _miss(found: dict[str, Interval]) -> Interval:
-    """How far the power of d or L is from one, whichever is farther."""
+    """How far the exponent of d or L is from one, whichever is farther."""
     return extreme(max, (_size(moved(found[name], -1.0)) for name in ("dim", "length")))
 
 
 def _size(interval: Interval) -> Interval:
-    """Of a number, without its sign."""
+    """The absolute value."""
     mean, low, high = interval
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return Interval(abs(mean), nearest, max(abs(low), abs(high)))

@@ -23,9 +23,9 @@ def analyse(evidence: Evidence) -> Finding:
     }
     found = {name: powers(each, "dim", "length") for name, each in rows.items()}
     equal = evidence.searches("random-wide")
-    beside = [_same_sizes(search, orthogonal) for search in equal]
+    same_sizes = [_same_sizes(search, orthogonal) for search in equal]
     narrow, wide, without_overlap = (
-        average([log_size(search) for search in each]) for each in (random, equal, beside)
+        average([log_size(search) for search in each]) for each in (random, equal, same_sizes)
     )
     randomness = ratio(wide, without_overlap)
     dimension = ratio(narrow, wide)

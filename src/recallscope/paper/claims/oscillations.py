@@ -17,11 +17,11 @@ from recallscope.record import Record, Status
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
-_RISE = 1.01  # a loss that is higher by more than one per cent has risen
+_RISE = 1.01  # a loss that is more than one per cent higher has risen
 
 
 class LossCurve(NamedTuple):
-    """Where the loss ended, how often it rose, and what came of it."""
+    """The final loss, how often the loss rose, and recall."""
 
     seed: int
     final_loss: float

@@ -91,7 +91,7 @@ def _combined_in_words(combined: Mapping[str, Combination]) -> str:
 
 
 def _reply(combined: Mapping[str, Combination]) -> str:
-    """χ² of the rivals: to bend a law is not to add."""
+    """χ² of the rival laws, a sum and a maximum."""
     return " ".join(
         f"For {which}, f·g has χ² = {each.product:.0f}, f + g {each.sum:.0f} (both for "
         f"{each.freedom} degrees of freedom) and max(f, g) {each.maximum:.0f}, whatever f and g."

@@ -1,4 +1,4 @@
-"""The lower bound is of the same order as what three steps of descent need."""
+"""The lower bound is of the same order as what three steps of gradient descent need."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _over_bound(search: CriticalSearch, level: float) -> Interval:
 
 
 def _row(search: CriticalSearch) -> dict[str, Any]:
-    """A critical size, and as what a law is fitted to its ratio to the bound."""
+    """A critical size; a law is fitted to its ratio to the bound."""
     known = row(search, bound=_bound(search))
     if known["log_mean"] is not None:
         known["log_mean"] -= math.log(known["bound"])
@@ -87,7 +87,7 @@ def _row(search: CriticalSearch) -> dict[str, Any]:
 
 
 def _coverage(searches: list[CriticalSearch]) -> str:
-    """The bound of facts never seen, over what was needed."""
+    """The bound by facts never seen, over the measured size."""
     ratios = [
         search.problem.vocab * math.log(1 / (1 - search.target)) / math.exp(log_size(search).mean)
         for search in searches

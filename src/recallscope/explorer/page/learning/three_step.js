@@ -66,7 +66,7 @@ function attentionVector(example, outputs, V1) {
   return alpha;
 }
 
-/** The attention score of every position: of its token, and at the mark of the trigger too. */
+/** The attention score of every position: of its token, and of the trigger where it is. */
 export function attentionScores(example, alpha, sample) {
   const bonus = dot(example.trigger, alpha);
   return sample.tokens.map(

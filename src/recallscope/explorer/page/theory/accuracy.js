@@ -1,7 +1,7 @@
 // From signal and noise to a probability: lock, recall and one-step accuracy.
 //
-// The one step that all three share is (34): a right answer beats the highest of many wrong ones
-// whose scores are u·g for random directions u.
+// All three use equation (34): a right answer beats the highest of many wrong ones with scores u·g
+// for random directions u.
 
 import { fewSamplesAccuracy } from "./few_samples.js";
 import { crossTalk, locking, scoreVariance } from "./locking.js";
@@ -138,7 +138,7 @@ function triggerScores(s, scores) {
   const weight = [];
   for (let number = 0; number < likely.length; number++) {
     if (likely[number] < NEGLIGIBLE) continue;
-    // N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
+    // N samples have N²/2V pairs less those of a sample with itself, which have no signal.
     const middle = scores.signal + scores.pairScore * (number - s.N ** 2 / (2 * s.V));
     for (let i = 0; i < nodes.length; i++) {
       score.push(middle + deviation * nodes[i]);
@@ -228,12 +228,12 @@ function readAccuracy(s, readout, stored, thirdStep) {
     many = manySamplesAccuracy(s, readout, stored, noise);
     if (s.perToken >= NO_LONGER_FEW) return many;
   }
-  // Between the two regimes each has a share, so that no curve has a step.
-  const share = Math.min(Math.max(Math.log(s.perToken) / Math.log(NO_LONGER_FEW), 0), 1);
-  return (1 - share) * fewSamplesAccuracy(s, readout, stored, noise) + share * many;
+  // Between the two regimes their results are interpolated, so no curve has a step.
+  const fraction = Math.min(Math.max(Math.log(s.perToken) / Math.log(NO_LONGER_FEW), 0), 1);
+  return (1 - fraction) * fewSamplesAccuracy(s, readout, stored, noise) + fraction * many;
 }
 
-/** The noise of one read: what all labels have of it, and what each has of its own. */
+/** The noise of one read: the part common to all labels, and the part of each label. */
 function readNoise(s, readout, stored) {
   const { V, d } = s;
   const few = 1 / s.perToken;

@@ -10,7 +10,7 @@ export function predictEnd(problem, tables) {
   return reason ? { reason } : { reason: null, ...endOfTraining(problem, tables) };
 }
 
-/** Why the law says nothing of a problem, given the ranges of each law; null if it does. */
+/** Why the law does not cover a problem, given the ranges of each law; null if it does. */
 export function noLaw(problem, tested) {
   if (!TRAINED.includes(problem.learner)) {
     return `no law of training for the learner ${problem.learner}`;

@@ -5,8 +5,8 @@
 
 import { ndtr, ndtri, poisson } from "./special.js";
 
-// Samples of a label; of them, with the token asked for as a distractor; points of the right label's
-// noise. With more samples than facts the formula of many has a share, and a coarser grid will do.
+// Samples of a label; those with the token asked for as a distractor; points of the right label's
+// noise. With more samples than facts the formula for many contributes, and a coarser grid suffices.
 const FEWER = grid(6, 4, 24);
 const MORE = grid(8, 3, 12);
 const NEGLIGIBLE = 1e-11; // of a weight, or of a number of rivals
@@ -79,7 +79,7 @@ function winsOver({ number, level, own }, s, dim, signal, deviation, others, dev
 /** Rivals: `seen` samples of a label, `met` of them with the token asked for as a distractor. */
 function rivalClasses(s, readout, noise, classes, rate) {
   let meets = readout.spillThird > 0 ? (s.L - 1) / s.V : 0;
-  if (meets >= 1) meets = 0; // so many that they are a part of the noise
+  if (meets >= 1) meets = 0; // this many are a part of the noise
   const uneven = readout.bias * Math.sqrt(noise.imbalance * rate);
   const drawn = Math.max(noise.within - (readout.slope ** 2 * meets) / rate, 0);
   const item = (readout.itemVariance * noise.c2) / (1 + 1 / rate);

@@ -12,7 +12,7 @@ function crowd(V, d) {
 /** The signal a trigger in the values adds: each sample remembers its own. Equation (26). */
 const memorisation = (V, N, d, L, gain) => (gain * (1 - 1 / L) * V) / N * (1 + (L - 1) / d);
 
-/** A token overlaps the trigger by 1/√d and takes that share of its score. Equation (27). */
+/** A token overlaps the trigger by 1/√d and takes that fraction of its score. Equation (27). */
 export const crossTalk = (signal, d) => signal ** 2 / d;
 
 /** How many of L overlaps with the mean of a sequence fluctuate; all, if lengths do too. */
@@ -39,13 +39,13 @@ function gradientNoise(V, N, d, L, gains, stretch, lengths) {
     ((drift * others ** 2 * (1 + c)) / (N * V ** 2)) * ((1 + V / N) / V + others / N);
   let sample = (((direct * keep * others * (c + 2)) / d) * (1 + c)) / (N * V);
   sample += (drift * others ** 3 * (1 + c) ** 3) / (N * V) ** 2;
-  // Two samples that share a token are pulled towards it both, whatever their labels.
+  // Two samples with a common token are both pulled towards it, whatever their labels.
   sample += ((direct + gains.scatter) * L * others * (1 + c) ** 2 * (2 + c)) / (N ** 2 * V);
   // A sample is pulled towards those of its tokens that overlap the others most, or are repeated.
   const apart = (others * fluctuating(L, lengths) * V) / N ** 3;
   sample += (own * apart * (2 + c) * (1 + c)) / V;
   const drifting = (own * apart * others) / V ** 2;
-  // What is longer than others is so in every sample.
+  // A token longer than others is so in every sample.
   if (lengths) sample += ((own * (others / N) ** 2 * 2) / d) * (1 + c);
   // And with the marked token, if two samples share it.
   sample += (keep ** 2 * direct * (2 + (4 * N) / V) * (1 + c)) / N ** 2;
@@ -151,8 +151,8 @@ export function locking(s, h) {
   const wide = gradientNoise(V, N, d, L, g, 1, s.gaussian);
   const metByChance = stretch === 1 ? wide : gradientNoise(V, N, d, L, g, stretch, s.gaussian);
   const fewUnits = mlpNoise(V, N, d, L, m, g.pull, g.single);
-  // Only another sample of its label tells a sample which of its tokens is marked, and how many
-  // such pairs there are is random.
+  // Only another sample of its label shows which token of a sample is marked, and the number of
+  // such pairs is random.
   const pairScore = (2 / N) * (((keep * V) / N) * g.signal + remembered);
   const curved = (((keep * g.curvature) / L) ** 2 * V) / (N * d ** 3);
   // Facts overlap in tokens and in outputs, each by 1/√d: this stays in the population.
@@ -184,7 +184,7 @@ export function locking(s, h) {
         fewUnits.tokens + (stretch - 1) * pulled.tokens + (metByChance.tokens - wide.tokens),
     },
     triggerVariance: trigger, // of its score, but for how many samples share a label
-    pairs: (N * (N - 1)) / (2 * V), // of samples that share a label, on average
+    pairs: (N * (N - 1)) / (2 * V), // of samples with the same label, on average
     pairScore, // what one such pair more adds
     third: tokensCumulant(s, g, 3),
     fourth: tokensCumulant(s, g, 4),

@@ -1,4 +1,4 @@
-// Where a memory is full: how many parameters hold a number of facts without error.
+// The capacity threshold: how many parameters store a number of facts without error.
 //
 // Derived in docs/end-of-training.md. The mean and the variance of the pool of a label, which are
 // integrals over a characteristic function, come from Python as Chebyshev series in log V; so does
@@ -33,7 +33,7 @@ function cone(vocab, dim, mean, rows) {
   return Math.min(mean * (low + (place - Math.floor(place)) * (high - low)), dim);
 }
 
-/** Between the points of a rising table, and the ends of it beyond. */
+/** Linear interpolation in a rising table, constant beyond its ends. */
 function interpolated(x, at, values) {
   if (x <= at[0]) return values[0];
   const next = at.findIndex((each) => each >= x);
@@ -42,18 +42,18 @@ function interpolated(x, at, values) {
   return values[next - 1] + part * (values[next] - values[next - 1]);
 }
 
-/** Where a memory of some facts is full, each of which is to be told from V labels in R^d. */
+/** The capacity threshold for some facts, each with one of V labels in R^d. */
 export function edge(vocab, facts, dim, tables) {
   const { mean, variance } = pool(vocab, tables.pool);
   const lacking = cone(vocab, dim, mean, tables.cones);
   return {
     parameters: facts * lacking,
     spread: (lacking / mean) * Math.sqrt(facts * variance),
-    independent: facts * mean, // where it would be if all scores were
+    independent: facts * mean, // if all scores were independent
   };
 }
 
-/** How many of all memories with so many parameters hold every fact. */
-export function shareThatHold(full, parameters, blur = 1) {
+/** The fraction of memories with so many parameters that store every fact. */
+export function fractionThatStore(full, parameters, blur = 1) {
   return ndtr((parameters - full.parameters) / (blur * full.spread));
 }

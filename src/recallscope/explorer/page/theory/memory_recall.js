@@ -1,11 +1,11 @@
-// What a memory recalls at the end of training, where it is too small to hold all facts.
+// What a memory recalls at the end of training, where it is too small to store all facts.
 //
-// Derived in docs/end-of-training.md. The minimum of the loss is described by two numbers. To a fact
-// that is left out, the scores of all labels are independent normal numbers of standard deviation
-// `spread`; that it is learnt moves its scores against the slope of its own loss, `stiffness` times
-// how often it was seen. Two equations fix both.
+// Derived in docs/end-of-training.md. The minimum of the loss is described by two numbers. For a
+// fact that is left out, scores of labels are independent normal numbers of standard deviation
+// `spread`. Learning it moves its scores against the slope of its loss, by `stiffness` times how
+// often it was seen. Two equations fix both.
 
-import { edge, shareThatHold } from "./memory_edge.js";
+import { edge, fractionThatStore } from "./memory_edge.js";
 import { hermite, legendre } from "./quadrature.js";
 import { logFactorial, ndtr, ndtri, ndtriExp } from "./special.js";
 
@@ -15,12 +15,12 @@ const LOWEST = -5.5;
 const MOST_STEPS = 60;
 const MOST_CLASSES = 4;
 const EQUALLY = 1e6; // samples for each fact, from which on all are seen equally often
-const NEAR = 3; // fitted: a power of the share of the edge
-const FULL = 0.99; // of the edge of independent scores, as near as the equations are solved to it
+const NEAR = 3; // fitted: an exponent of the fraction of the capacity threshold
+const FULL = 0.99; // of the threshold of independent scores: the equations are solved up to it
 const FAR = 0.8;
 const APART = 0.05;
 
-/** So many facts, none seen more often than another. */
+/** A number of facts, all seen equally often. */
 export const equallyOften = (number) => [{ number, times: 1 }];
 
 /** Facts of a batch of independent samples: Poisson numbers, in a few classes of like ones. */
@@ -40,7 +40,7 @@ export function factsSeen(vocab, samples) {
   for (let n = 1; n <= last; n++) {
     const here = share[n] / all;
     below += here;
-    // Classes of equal numbers of facts, but that rare ones are few.
+    // Classes of equal numbers of facts; only those of rare facts are small.
     const place =
       last > MOST_CLASSES
         ? Math.min(Math.floor((below / seen) * MOST_CLASSES), MOST_CLASSES - 1)
@@ -54,30 +54,31 @@ export function factsSeen(vocab, samples) {
   return classes.map(({ number, sum }) => ({ number: vocab * number, times: sum / number }));
 }
 
-/** The share of the facts seen that a memory recalls. With a blur the edge is that much wider. */
+/** The fraction of facts seen that a memory recalls; `blur` widens the capacity threshold. */
 export function memoryRecall(vocab, parameters, facts, dim, blur, tables) {
   const full = edge(vocab, countOf(facts), dim, tables);
-  const held = shareThatHold(full, parameters, blur);
+  const held = fractionThatStore(full, parameters, blur);
   if (held > 0.99) return held;
-  // That the edge is earlier than that of independent scores is felt near it.
-  const share = Math.min(parameters / full.parameters, 1);
-  const below = parameters + share ** NEAR * (full.independent - full.parameters);
+  // The threshold is below that of independent scores, which matters near it.
+  const fraction = Math.min(parameters / full.parameters, 1);
+  const below = parameters + fraction ** NEAR * (full.independent - full.parameters);
   const recalled = unfinished(vocab, Math.min(below / full.independent, FULL), facts, tables.draws);
   return held + (1 - held) * recalled;
 }
 
 const countOf = (facts) => facts.reduce((sum, each) => sum + each.number, 0);
 
-/** Where the loss has a minimum, at a share of the edge below one: solved from further away on. */
-function unfinished(vocab, share, facts, draws) {
+/** Recall where the loss has a minimum, at a fraction of the threshold below one. */
+function unfinished(vocab, fraction, facts, draws) {
   const rivals = rivalsOf(vocab, draws);
   const seen = countOf(facts);
-  const first = Math.min(share, FAR);
+  // The equations are first solved further away, and then nearer in steps.
+  const first = Math.min(fraction, FAR);
   const often = facts.reduce((sum, each) => sum + each.times, 0) / facts.length;
   let point = [first, 2 * first - Math.log(often)];
-  const steps = Math.ceil((share - first) / APART);
+  const steps = Math.ceil((fraction - first) / APART);
   for (let i = 0; i <= steps; i++) {
-    const here = steps ? first + ((share - first) * i) / steps : share;
+    const here = steps ? first + ((fraction - first) * i) / steps : fraction;
     const found = solveTwo((at) => equations(at, here * seen * rivals.pool, facts, rivals), point);
     if (!found) break;
     point = found;
@@ -93,7 +94,7 @@ function unfinished(vocab, share, facts, draws) {
   return right / seen;
 }
 
-/** What facts do to each other makes the spread, and together they use up all parameters. */
+/** Two equations: facts disturb each other by the spread, and together use all parameters. */
 function equations(point, parameters, facts, rivals) {
   const [spread, stiffness] = point.map(Math.exp);
   let [noise, used] = [0, 0];
@@ -141,7 +142,7 @@ function rivalsOf(vocab, draws) {
   if (known.has(vocab)) return known.get(vocab);
   const rows = draws.map((drawn) => {
     const uniform = drawn.map((each) => each / 2 ** 30);
-    // The highest of n uniform numbers is one uniform number to the power of 1/n.
+    // The highest of n uniform numbers is distributed as u^(1/n) for a uniform u.
     let log = 0;
     const top = uniform.slice(1).map((each, i) => {
       log += Math.log(each) / (vocab - 1 - i);
@@ -186,9 +187,9 @@ function meanPool(rows) {
 /**
  * The mean square of a fact's slope over all labels, and the parameters that it takes.
  *
- * Scores are those of the fact left out and what it adds: z = z₀ + pull (1[label] − p), p their
- * softmax. At a given log-partition each p is found by itself, pull·p being Wright's ω; the partition
- * is found by Newton's rule, so that all p add up to one.
+ * Scores are those without the fact plus what it adds: z = z₀ + pull (1[label] − p), p their
+ * softmax. At a given log-partition each p is found separately, pull·p being Wright's ω. Newton's
+ * rule finds the partition at which all p add up to one.
  */
 function slopeAndTaken({ rows }, spread, pull) {
   const logPull = Math.log(pull);

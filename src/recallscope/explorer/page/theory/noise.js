@@ -48,7 +48,7 @@ function oneStepTerms(s, { terms, bias }) {
   return { interference, kernel_interference, gradient_noise, mlp_noise, mean_bias, sampling: uneven };
 }
 
-/** The binding noise: of locking if that fails more often than the read does, else of the read. */
+/** The bottleneck: a noise of locking if that fails more often than the read, else of the read. */
 export function dominant(s, found, terms, accuracy = "recall_accuracy") {
   // Where neither fails, what differs is rounding.
   let stage = found.lock_accuracy < found.lockedAccuracy - 1e-12 ? "lock" : "recall";

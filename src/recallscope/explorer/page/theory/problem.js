@@ -7,13 +7,13 @@ export const LETTERS = { vocab: "V", samples: "N", dim: "d", length: "L", width:
 /** Whether more of a size helps. */
 export const GROWS = { samples: true, dim: true, width: true, vocab: false, length: false };
 
-/** Which formulas hold for an embedding. */
+/** Which formulas apply to an embedding. */
 const FORMS = { sphere: "sphere", rademacher: "sphere", gaussian: "gaussian", orthogonal: "orthogonal" };
 export const EMBEDDINGS = Object.keys(FORMS);
 
-export const POPULATION = 1e100; // stands for N = ∞: nothing of order 1/N is left
+export const POPULATION = 1e100; // stands for N = ∞: terms of order 1/N vanish
 
-/** Why the closed forms say nothing of a problem; null if they do. */
+/** Why the closed forms do not cover a problem; null if they do. */
 export function noClosedForm(problem) {
   if (problem.regime && problem.regime !== "limit") {
     return `no closed form: they hold in the limit regime (η → 0, γ → ∞), not in the ${problem.regime} regime`;

@@ -31,7 +31,7 @@ export function total(terms) {
   return sum;
 }
 
-/** The third step's memory, every sample having been read at its mark. */
+/** The third step's memory, if every sample was read at its trigger. */
 export function recallReadout(s) {
   const items = s.marked ? markedItems(s) : plainItems(s);
   const { V, N, space: d } = s;
@@ -74,7 +74,7 @@ function plainItems(s) {
   const mlp = c.square * (c.square - a0 ** 2);
   const variance = (s.orthogonal ? 0 : linear + curved + lengths) + mlp / s.m;
   const share = variance > 0 ? mlp / s.m / variance : 0;
-  // A token whose features are long has more signal, and as much more noise.
+  // A token with long features has more signal, and proportionally more noise.
   let token =
     (c.signalVariance / signal ** 2 -
       (share * c.signalWithNorm) / (signal * c.square) +

@@ -9,9 +9,9 @@ const CLOSE = 0.1; // of accuracy, which counts as much as a factor of e in ever
 const LEAST = 0.02; // in the unit of errors, at predictions of 0 and 1
 
 /**
- * The error of a closed form near a problem, as simulations have shown it: near are problems of the
- * same kind of model whose sizes, and whose predicted accuracy, are. Each row of `simulated` is a
- * problem with what was simulated and what is predicted of it.
+ * The error of a closed form in simulations near a problem. Problems are near if they have the same
+ * kind of model, and similar sizes and predicted accuracy. Each row of `simulated` is a problem with
+ * its simulated and predicted accuracies.
  */
 export function recordedError(problem, accuracy, expected, simulated) {
   const hasWidth = problem.width !== null;

@@ -3,7 +3,7 @@
 const ROOT_TWO_PI = Math.sqrt(2 * Math.PI);
 
 // Mills' ratio R(x) = (1 − Φ(x)) / φ(x), as Taylor series about the points of a grid. It obeys
-// R' = x R − 1, so that every further derivative follows from two before it.
+// R' = x R − 1, so every further derivative follows from two before it.
 const PER_UNIT = 16;
 const TERMS = 8;
 const FARTHEST = 39; // beyond, 1 − Φ is below the smallest number
@@ -48,7 +48,7 @@ export function density(x) {
   return Math.exp(-0.5 * x * x) / ROOT_TWO_PI;
 }
 
-/** Φ: the share of the normal law below x. */
+/** Φ: the probability of the normal law below x. */
 export function ndtr(x) {
   if (x > 0) return x > FARTHEST ? 1 : 1 - density(x) * mills(x);
   return x > -FARTHEST ? density(x) * mills(-x) : x === x ? 0 : NaN;
@@ -61,7 +61,7 @@ export function ndtri(share) {
   return -fromLogTail(Math.log(share));
 }
 
-/** The inverse of Φ from the logarithm of a share, which may be next to 1. */
+/** The inverse of Φ from the logarithm of a probability, which may be close to 1. */
 export function ndtriExp(logShare) {
   if (logShare > -Math.LN2) return fromLogTail(log1mExp(logShare));
   return -fromLogTail(logShare);

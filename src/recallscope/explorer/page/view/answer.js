@@ -88,10 +88,10 @@ function showEnd(problem, data) {
   const compared = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =
-    `= attention finds the mark ${share(found.lock_accuracy)} ` +
+    `= attention finds the trigger ${share(found.lock_accuracy)} ` +
     `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
-    `${compared} than the ${whole(found.edge)} that hold every fact found.` +
+    `${compared} than the ${whole(found.edge)} that store every fact found.` +
     (error
       ? ` Error at the ${error.problems} nearest trainings: ${digits(error.mean, 2)} on average, ` +
         `90 % within ${digits(error.most, 2)}.`

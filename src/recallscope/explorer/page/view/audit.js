@@ -1,11 +1,11 @@
-// The statistics of an audit, dropped in: tables of a real model, with their effective dimensions.
+// The statistics of an audit: embedding matrices of a real model, with their effective dimensions.
 
 import { element, find } from "./dom.js";
 import { digits, whole } from "./words.js";
 
 const MOST_BYTES = 20e6;
 
-/** Take a file of `recallscope audit FILE --json`, and let its tables stand in for d and V. */
+/** Read a file of `recallscope audit FILE --json`, and offer the V and d of its matrices. */
 export function startAudit(changed) {
   const box = find("audit");
   const take = async (file) => {
@@ -14,7 +14,7 @@ export function startAudit(changed) {
       if (file.size > MOST_BYTES) throw new Error("it is larger than 20 MB");
       show(tablesIn(JSON.parse(await file.text())), changed);
     } catch (error) {
-      find("audit-said").textContent = `${file.name} was not understood: ${error.message}. Expected is what recallscope audit FILE --json prints.`;
+      find("audit-said").textContent = `${file.name} was not understood: ${error.message}. Give the output of recallscope audit FILE --json.`;
       find("audit-tables").replaceChildren();
     }
   };
@@ -23,9 +23,9 @@ export function startAudit(changed) {
   box.addEventListener("drop", (event) => take(event.dataTransfer.files[0]));
 }
 
-/** The tables of an audit that have what is needed; unknown parts of the file are left alone. */
-export function tablesIn(told) {
-  const checkpoints = Array.isArray(told?.checkpoints) ? told.checkpoints : [told];
+/** The tables of an audit with all fields needed; unknown parts of the file are ignored. */
+export function tablesIn(audit) {
+  const checkpoints = Array.isArray(audit?.checkpoints) ? audit.checkpoints : [audit];
   const listed = checkpoints.flatMap((checkpoint) => checkpoint?.tables ?? []);
   const found = listed.filter((table) => table && size(table.dim) && size(table.used_rows ?? table.rows) && table.effective_dim);
   if (!found.length) throw new Error("it has no table with rows, dim and effective_dim");
@@ -42,14 +42,14 @@ export function tablesIn(told) {
 const size = (value) => Number.isInteger(value) && value > 0;
 
 function show(tables, changed) {
-  find("audit-said").textContent = `${tables.length} ${tables.length === 1 ? "table" : "tables"}. An effective dimension is that of random embeddings which overlap as much. To put it in place of d is approximate: the closed forms are for random embeddings, not for this table.`;
+  find("audit-said").textContent = `${tables.length} ${tables.length === 1 ? "table" : "tables"}. An effective dimension is that of random embeddings which overlap as much. Using it for d is approximate: the closed forms are for random embeddings, not for this matrix.`;
   find("audit-tables").replaceChildren(...tables.map((table) => tableBox(table, changed)));
 }
 
 function tableBox(table, changed) {
   const use = (how) => {
     const dim = Math.max(Math.round(table[how]), 1);
-    const words = `d = ${whole(dim)} is the ${how} effective dimension of ${table.name} (V = ${whole(table.rows)}, d = ${whole(table.dim)}). Approximate: the answer is for random embeddings of that dimension, not for the table itself.`;
+    const words = `d = ${whole(dim)} is the ${how} effective dimension of ${table.name} (V = ${whole(table.rows)}, d = ${whole(table.dim)}). Approximate: the answer is for random embeddings of that dimension, not for the matrix itself.`;
     return element(
       "button",
       { type: "button", onclick: () => changed({ vocab: table.rows, dim, embedding: "sphere" }, words) },
@@ -63,11 +63,11 @@ function tableBox(table, changed) {
     element("b", {}, table.name),
     ` ${whole(table.rows)} rows of ${whole(table.dim)} dimensions. `,
     ...uses,
-    table.facts ? element("details", {}, element("summary", {}, "Facts it would hold, as audited"), factsOf(table.facts)) : "",
+    table.facts ? element("details", {}, element("summary", {}, "Facts it could store, by the audit"), factsOf(table.facts)) : "",
   );
 }
 
-/** Whatever the audit says of facts, as a list. */
+/** All that the audit says about facts, as a list. */
 function factsOf(facts) {
   const lines = [];
   const walk = (value, path) => {

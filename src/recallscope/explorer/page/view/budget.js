@@ -1,4 +1,4 @@
-// The budget of noises: how much of each there is at every stage, what bottleneck, and what would help.
+// The budget of noises: the amount of each at every stage, the bottleneck, and what would help.
 
 import { highestOf } from "../theory/accuracy.js";
 import { solve } from "../theory/capacity.js";
@@ -11,12 +11,12 @@ import { digits, NOISES, raised, share, whole } from "./words.js";
 
 const ORDER = ["lock", "recall", "one_step"];
 const TITLES = {
-  lock: "Lock: does attention find the mark?",
+  lock: "Lock: does attention find the trigger?",
   recall: "Recall: is the right label the highest?",
   one_step: "One step: what if we stopped after the first gradient?",
 };
 const COLOUR = Object.fromEntries(Object.keys(NOISES).map((name, i) => [name, COLOURS[i]]));
-/** As far as each size may go, and how to say so. */
+/** The limit of each size, and its name. */
 const LIMITS = {
   vocab: [2, "even V = 2"],
   samples: [Infinity, "even infinite data"],
@@ -37,7 +37,7 @@ export function startBudget() {
   };
 }
 
-/** About how much noise a stage stands: the highest of its rivals then reaches the signal. */
+/** About how much noise a stage tolerates before the highest of its rivals reaches the signal. */
 function tolerance(stage, { vocab, dim, length, embedding }) {
   const rivals = stage === "lock" ? vocab * -Math.expm1((length - 1) * Math.log1p(-1 / vocab)) : vocab - 1;
   const highest = highestOf(rivals)[1] ** 2;
@@ -69,8 +69,8 @@ function stagePanel(stage, problem, found) {
   const says =
     total === 0
       ? "No noise at this stage."
-      : `Together ${digits(total)}, ${digits(over, 2)} times the ${digits(stands, 2)} (upright mark) at which the highest of the rivals reaches the signal: ` +
-        (over > 1.5 ? "most fail." : over > 0.7 ? "some fail." : "few fail or none.");
+      : `Together ${digits(total)}, ${digits(over, 2)} times the ${digits(stands, 2)} (vertical line) at which the highest of the rivals reaches the signal: ` +
+        (over > 1.5 ? "most fail." : over > 0.7 ? "some fail." : "few or none fail.");
   return element(
     "div",
     { class: "stage" },
@@ -114,10 +114,10 @@ function theBottleneck(problem, found) {
     const ways = against.map((name) => `${LETTERS[name]} × ${digits(2 ** (-powers.vocab / powers[name]), 3)}`);
     parts.push(`Against this noise alone, twice the facts would take ${ways.join(" or ")}.`);
   }
-  // Doubling a size changes several noises at once, so that another one may help more.
+  // Doubling a size changes several noises at once, so another size may help more.
   const [most] = changes(problem);
   if (most && !noise.helps.includes(most.name) && most.recall - found.recall_accuracy > 0.05)
-    parts.push(` Yet ${word(most)} helps more than anything against it: other noises cost almost as much.`);
+    parts.push(` But ${word(most)} helps more than anything against it, as other noises cost almost as much.`);
   if (problem.width !== null)
     parts.push(` Without the MLP recall would be ${share(accuracyOf({ ...problem, width: null, activation: null }))}.`);
   return parts;
@@ -145,7 +145,7 @@ function helpRows(problem, found) {
       ? "Recall is complete: nothing needs to be raised."
       : most.recall - now < 0.005
         ? "No single size, doubled or halved, changes recall by much from here."
-        : `Most helps ${word(most)}: recall ${share(now)} → ${share(most.recall)}.`;
+        : `The best change is ${word(most)}: recall ${share(now)} → ${share(most.recall)}.`;
   const bars = rows.map((row) => {
     const bar = element("span", { class: "bar", "aria-hidden": "true" });
     const grown = element("span", { class: row.recall >= now ? "grown" : "fallen" });
@@ -171,7 +171,7 @@ function showNeeds(state, problem, found) {
         const least = ["vocab", "length"].includes(name) ? "at most" : "at least";
         const said =
           value === null
-            ? `none will do: ${LIMITS[name][1]} gives ${share(accuracyOf({ ...problem, [name]: LIMITS[name][0] }))}`
+            ? `not reached: ${LIMITS[name][1]} gives ${share(accuracyOf({ ...problem, [name]: LIMITS[name][0] }))}`
             : `${least} ${whole(value)}`;
         return element(
           "tr",

@@ -1,4 +1,4 @@
-// Colours that all eyes tell apart.
+// Colour-blind safe colours.
 
 /** Okabe and Ito's, for lines and bars. */
 export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"];
@@ -12,7 +12,7 @@ const SCALE = [
   "8c8878", "9b9476", "aba072", "bcae6c", "cdbb63", "dec958", "f0d846", "fee838",
 ].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
 
-/** Red, green and blue of a share from 0 to 1. */
+/** Red, green and blue of a number from 0 to 1. */
 export function scale(value) {
   const place = Math.min(Math.max(value, 0), 1) * (SCALE.length - 1);
   const below = Math.min(Math.floor(place), SCALE.length - 2);

@@ -25,7 +25,7 @@ export function contour(values, level) {
   return segments;
 }
 
-/** Segments joined to lines, so that dashes run along them. */
+/** Segments joined to lines, for dashes to run along them. */
 export function joined(segments) {
   const key = ([x, y]) => `${x.toFixed(6)} ${y.toFixed(6)}`;
   const at = new Map();

@@ -87,7 +87,7 @@ export function wholeMap(state, problem) {
 
 const whole_ = (size, name) => Math.max(Math.round(size), name === "vocab" ? 2 : 1);
 
-/** A row by the names of its columns; samples that are not said, and not sought, are infinite. */
+/** A row by the names of its columns; samples are infinite unless given or sought. */
 function named(names, row) {
   const found = Object.fromEntries(names.map((name, i) => [name, row[i]]));
   if (found.samples === null && found.size !== "samples") found.samples = Infinity;
@@ -183,7 +183,7 @@ function lines(values) {
   });
 }
 
-/** Borders between cells that different noises bind, and the name of each region in it. */
+/** Borders between cells with different bottlenecks, and the name of each region in it. */
 function regions({ bottleneck, values }) {
   let border = "";
   const [w, h] = [columnPlace(1) - columnPlace(0), rowPlace(0) - rowPlace(1)];

@@ -24,7 +24,7 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** Call a function once things have been at rest for a while. */
+/** Call a function after a pause without further calls. */
 export function later(milliseconds, action) {
   let waiting = 0;
   return (...given) => {

@@ -41,7 +41,7 @@ function rows(problem, { noise }) {
       law: "(L − 1)(1 + V/d)²/N",
       filled: `${scaled(first)}(${L} − 1)(1 + ${V}/${dim})²/${n}`,
       value: noise.one_step.gradient_noise,
-      note: "L − 1 distractors stand beside every label; the third step reads none of them",
+      note: "every label comes with L − 1 distractors; the third step reads none of them",
     },
     {
       name: "mean bias of lock",

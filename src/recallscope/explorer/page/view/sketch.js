@@ -1,4 +1,4 @@
-// A map that is sketched at once and then worked out: few cells first, the others between them.
+// A map that is sketched at once and then completed: few cells first, the others between them.
 
 import { emptyMap, fillCell } from "../theory/phase_map.js";
 import { logit } from "./contour.js";

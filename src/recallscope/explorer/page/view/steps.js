@@ -65,8 +65,8 @@ function batchPanel(example) {
       "p",
       {},
       `Each sequence has ${example.problem.length} tokens, small letters. One is marked by the trigger, ▼. The answer, a capital ` +
-        "letter, is the image of the marked token under a fixed permutation: these are the facts. The model sees the marks and the " +
-        "answers of the batch, and nothing else.",
+        "letter, is the image of the marked token under a fixed permutation: these are the facts. The model sees which tokens are marked " +
+        "and the answers of the batch, and nothing else.",
     ),
     element("ul", { class: "sequences" }, ...shown.map(sequence)),
     element("p", { class: "quiet" }, `${shown.length} of ${example.samples.length} sequences.`),
@@ -80,7 +80,7 @@ function firstPanel(example, chosen, set) {
       {},
       "Attention is still uniform, so the model reads the mean of all tokens of a sequence. The first gradient step stores the label " +
         "under that mean. Below is this memory, a matrix of d × d numbers, and what it answers when it is asked for one token: the " +
-        "right label, but also all labels in whose sequences the token was a distractor.",
+        "right label, but also all labels of sequences in which the token was a distractor.",
     ),
     ...memoryParts(example, example.learned.V1, "memory after step 1", chosen, set),
   ];

@@ -1,4 +1,4 @@
-// What a reader takes along: commands, code, a sweep file, a link, a figure.
+// Exports: commands, code, a sweep file, a link, a figure.
 
 import { DEFAULTS, toAddress } from "../state.js";
 import { SIZES } from "../theory/problem.js";
@@ -27,7 +27,7 @@ const fieldsOf = (problem) => {
   return fields;
 };
 
-/** Commands that predict this, run it, and say what training would come to. */
+/** Commands that predict this, run it, and predict recall after training. */
 export function asCommand(problem) {
   const options = fieldsOf(problem)
     .map(([name, value]) => (value === true ? "--trigger-in-values" : `--${name} ${value === Infinity ? "inf" : value}`))
@@ -78,7 +78,7 @@ async function copy(text, button) {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    // Pages from a disk may not be allowed to: then the text is selected, to be copied by hand.
+    // A page from a disk may lack permission; then select the text, to be copied by hand.
     const range = document.createRange();
     range.selectNodeContents(find(button.dataset.copy));
     getSelection().removeAllRanges();
@@ -90,7 +90,7 @@ async function copy(text, button) {
 
 const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-size", "font-family", "font-weight", "text-anchor"];
 
-/** The diagram as a file of its own: with the colours that it has on the page. */
+/** The diagram as a separate file, with its colours on the page. */
 export function figure() {
   const shown = find("diagram");
   const made = shown.cloneNode(true);

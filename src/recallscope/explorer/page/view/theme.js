@@ -2,7 +2,7 @@
 
 import { find } from "./dom.js";
 
-/** Let the button turn the page light or dark; what was chosen is kept only as long as the page. */
+/** Let the button turn the page light or dark; the choice is not stored. */
 export function startTheme(redraw) {
   const button = find("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");

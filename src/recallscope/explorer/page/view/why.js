@@ -78,7 +78,7 @@ function drawData(problem, found) {
     values: along({ ...problem, dim }, "samples", sizes, "recall_accuracy"),
   }));
   const limit = (dim) => accuracyOf({ ...problem, dim, samples: Infinity });
-  const title = `Recall against the number of samples at d = ${dims.join(", ")}: each curve ends in a level of its own.`;
+  const title = `Recall against the number of samples at d = ${dims.join(", ")}: each curve ends at a different level.`;
   const look = { sizes, curves, xLabel: "N, samples", yLabel: "recall", title, mark: problem.samples };
   find("why-data").replaceChildren(
     chart(look),

@@ -1,4 +1,4 @@
-// Numbers and names as they are read.
+// Numbers and names as text.
 
 export const NAMES = {
   lock_accuracy: "lock",
@@ -28,7 +28,7 @@ export const NOISES = {
   },
   gradient_noise: {
     title: "gradient noise",
-    says: "Distractors that happened to stand beside a label in the batch. More samples average them out; longer sequences have more of them.",
+    says: "Distractors that happened to occur with a label in the batch. More samples average them out; longer sequences have more of them.",
     helps: ["samples", "dim", "length"],
   },
   mlp_noise: {
@@ -43,7 +43,7 @@ export const NOISES = {
   },
   cross_talk: {
     title: "cross-talk",
-    says: "Every token overlaps the trigger a little, and takes that share of its attention score.",
+    says: "Every token overlaps the trigger a little, and takes that fraction of its attention score.",
     helps: ["dim", "length"],
   },
   sampling: {
@@ -71,11 +71,11 @@ export function digits(value, count = 3) {
   return String(Number(value.toPrecision(count)));
 }
 
-/** A whole power as small raised digits. */
+/** A whole exponent as small raised digits. */
 export function raised(power) {
   const small = { "-": "⁻", ".": "·" };
   return [...String(power)].map((each) => small[each] ?? "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(each)]).join("");
 }
 
-/** An accuracy, as a share of one. */
+/** An accuracy, from 0 to 1. */
 export const share = (value) => (Number.isFinite(value) ? value.toFixed(3) : "–");
