@@ -88,8 +88,8 @@ def plain(problem: Problem) -> dict[str, Any]:
     }
 
 
-IN_PAGE = """(problems) => problems.map((told) => {
-  const problem = { ...told, samples: told.samples ?? Infinity };
+IN_PAGE = """(problems) => problems.map((given) => {
+  const problem = { ...given, samples: given.samples ?? Infinity };
   const found = recallscope.predict(problem);
   if (found.reason) return found;
   const error = recallscope.recordedError(problem, "recall_accuracy", found.recall_accuracy);
@@ -101,9 +101,9 @@ END_IN_PAGE = "(problems) => problems.map((problem) => recallscope.predictEnd(pr
 
 def in_page(page: Any, script: str, problems: list[Problem]) -> list[dict[str, Any]]:
     """What the page says of problems."""
-    told = [plain(problem) for problem in problems]
-    starts = range(0, len(told), AT_ONCE)
-    return [each for at in starts for each in page.evaluate(script, told[at : at + AT_ONCE])]
+    given = [plain(problem) for problem in problems]
+    starts = range(0, len(given), AT_ONCE)
+    return [each for at in starts for each in page.evaluate(script, given[at : at + AT_ONCE])]
 
 
 def compare(problems: list[Problem], found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def code(page: Path, language: str) -> list[str]:
 
 
 def run_page(page: Path, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run a page in a process of its own, with a `recallscope` that is the one under test."""
+    """Run a page in a separate process, with the `recallscope` that is under test."""
     programs = folder / ".bin"
     programs.mkdir()
     command = programs / "recallscope"
@@ -89,7 +89,7 @@ def _warm(place: str, asks: bool) -> Iterator[str]:
 _NOT_HERE = (
     "pip install",  # done by hand in a new environment, before a release
     "venv",
-    "AWS_",  # buckets, clusters and job arrays have tests of their own
+    "AWS_",  # buckets, clusters and job arrays have separate tests
     "s3://",
     "RAY_",
     "10.0.0.1",

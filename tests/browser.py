@@ -1,6 +1,6 @@
 """A real browser for tests: Chromium without a window, which can reach no host.
 
-It tells of every request that a page makes and of all that it complains about.
+It records every request of a page, and every error and warning.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 
 def open_tab(chromium: Browser, address: str, width: int, mobile: bool = False) -> Tab:
-    """A page in a tab of its own, when it has loaded."""
+    """A page in a new tab, when it has loaded."""
     size = {"width": width, "height": 900}
     page = chromium.new_page(viewport=size, is_mobile=mobile, has_touch=mobile)
     tab = Tab(page)

@@ -27,7 +27,7 @@ SHARING = (
     "tests/test_site.py",
 )
 
-# Begun first, so that no worker is left alone with a long one at the end.
+# These start first. Otherwise one worker would run a long one at the end while others idle.
 LONGEST = (
     *("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py"),
     *("test_notebook.py", "test_results.py"),
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class SharingScheduling(LoadScopeScheduling):
-    """Tests go wherever there is room, but for those of files that share something."""
+    """Any free worker takes the next test; the tests of a file in SHARING go to one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
@@ -70,7 +70,7 @@ def threads():
 def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command line; in this process, as the import of torch takes seconds in another.
 
-    The pages are run as a user would, in processes of their own: see blocks.py.
+    The pages are run as a user would, in separate processes: see blocks.py.
     """
     out, err = io.StringIO(), io.StringIO()
     argv, sys.argv = sys.argv, ["recallscope", *arguments]

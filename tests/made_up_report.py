@@ -50,7 +50,7 @@ def _claim(name: str, title: str) -> Claim:
         support="The fitted law has a cross term, and its interval lies above 0.2.",
         contradict="A separable law fits as well, or the cross term lies below 0.2.",
         background=(
-            "With orthogonal embeddings every fact has a direction of its own, and the sizes would "
+            "With orthogonal embeddings every fact has a separate direction, and the sizes would "
             "enter one by one. Below that dimension facts overlap, and what one size lacks another "
             "may make up for. This is what the name of the claim is about."
         ),

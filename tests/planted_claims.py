@@ -309,7 +309,7 @@ SUPPORTING = {
     "mlp-plane": _plane(-1.0),
     "equal-size": _equal_size(0.9),
 }
-"""Runs in which claims are true; the news summary's is told apart below."""
+"""Runs in which claims are true; those of the news summary are below."""
 
 NEWS_IS_RIGHT = {
     "random-long": lambda p: 0.2 * p.dim * p.length,

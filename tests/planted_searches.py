@@ -37,13 +37,13 @@ class Truth:
     crossing: float  # log size
     slope: float  # logits per unit of log size, at the crossing
     ceiling: float
-    spread: float  # of the rates of seeds: the share of the largest variance that a mean allows
+    spread: float  # of the rates of seeds: a fraction of the largest variance that a mean allows
 
     def mean(self, x: float) -> float:
         """The accuracy at a log size; the target at the crossing, where its logit has the slope."""
         value, rate = _SHAPES[self.shape]
         start = value(self.target / self.ceiling)
-        # d logit(mean) / d z at the crossing, so that the slope is the same for every shape
+        # d logit(mean) / d z at the crossing: with it the slope is the same for every shape
         step = 1e-5
         here = logit(self.ceiling * rate(start + step)) - logit(self.ceiling * rate(start - step))
         return self.ceiling * float(

@@ -132,7 +132,7 @@ def test_tiles_change_nothing(monkeypatch):
     assert [row for row, _ in tiled.worst["longest"]] == [row for row, _ in whole.worst["longest"]]
 
 
-def test_a_sample_of_a_large_table_tells_how_uncertain_it_is(monkeypatch):
+def test_a_sample_of_a_large_table_has_a_standard_error(monkeypatch):
     monkeypatch.setattr("recallscope.audits.table_statistics._WORK", 0)
     monkeypatch.setattr("recallscope.audits.table_statistics._LEAST_SAMPLE", 1000)
     rows = np.random.default_rng(2).standard_normal((4000, DIM)) * np.geomspace(1, 0.2, DIM)
@@ -159,7 +159,7 @@ def test_familiar_names_are_what_others_mean_by_them():
     assert statistics.isoscore == pytest.approx((DIM * share - 1) / (DIM - 1), rel=1e-4)
 
 
-def test_rows_that_are_not_in_use_are_told():
+def test_unused_rows_are_counted_by_kind():
     rows = np.random.default_rng(4).standard_normal((2000, DIM)).astype(np.float32)
     along = np.random.default_rng(5).standard_normal(DIM)
     rows[0], rows[1], rows[2] = np.nan, 0, rows[3]
@@ -184,7 +184,7 @@ def test_a_pickle_is_refused_with_how_to_convert_it(name, tmp_path):
         open_checkpoint(tmp_path / name)
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(model):
+def test_an_unknown_matrix_is_reported_with_similar_names(model):
     with pytest.raises(ProblemError, match=r"no matrix 'lm_haed.weight'; did you mean lm_head"):
         open_checkpoint(model, inputs="lm_haed.weight")
     assert open_checkpoint(model, inputs="lm_head.weight").tables.inputs.name == "lm_head.weight"

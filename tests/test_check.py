@@ -136,7 +136,7 @@ def test_too_few_seeds_are_unclear_not_passed() -> None:
     assert CheckOutcome.UNCLEAR in {c.verdict for c in report.comparisons}
 
 
-def test_twins_are_a_function_of_problem_and_seed() -> None:
+def test_monte_carlo_is_a_function_of_problem_and_seed() -> None:
     problem = Problem(vocab=64, samples=256, dim=8, length=4, width=16)
     assert measure(problem, 3) == measure(problem, 3)
     assert measure(problem, 3) != measure(problem, 4)
@@ -176,7 +176,7 @@ def test_figures_go_where_they_can(tmp_path) -> None:
         check_path(tmp_path / "nowhere" / "a.png")
 
 
-# Tables of embeddings have a theory of their own, whose terms are measured in the same way.
+# Embedding matrices have a separate theory; its terms are measured in the same way.
 
 TABLES = Problem(
     vocab=192,

@@ -112,7 +112,7 @@ def test_files_of_arrays_are_offered_where_they_are_taken(command, name):
 
 
 @pytest.mark.parametrize("asked", [["run"], ["solve", "--for", "dim"], ["ablate"], ["predict"]])
-def test_an_array_alone_is_told_what_else_is_needed(command, asked):
+def test_one_array_alone_is_refused_with_what_else_is_needed(command, asked):
     done = command(*asked, *options(embedding="wte.npy"))
     assert done.returncode == 2
     assert "not one in 'wte.npy': make it by np.savez('own.npz', tokens=…, outputs=…" in done.stderr
@@ -179,7 +179,7 @@ MALFORMED = [
 
 
 def check_malformed(cases):
-    """In one process, with so little room that a large allocation would be noticed."""
+    """In one process, with so little memory that a large allocation would be noticed."""
     script = """
 import contextlib, io, json, sys
 from recallscope.cli import main as cli
@@ -267,7 +267,7 @@ def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
     )
 
 
-def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys):
+def test_the_time_left_is_shown_once_some_of_the_work_is_done(monkeypatch, capsys):
     clock = iter([0.0, 11.0, 22.0, 33.0])
     monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
     with ProgressDisplay("sweep") as display:
@@ -332,7 +332,7 @@ def test_solve_finds_a_size_or_says_why_not(command):
     assert json.loads(done.stdout)["status"] == "not_reached"
 
 
-def test_bound_tells_its_parts_and_what_it_leaves_out(command):
+def test_bound_shows_its_parts_and_what_it_leaves_out(command):
     done = command("bound", *options(), "--json")
     assert done.returncode == 0, done.stderr
     bound = json.loads(done.stdout)["bound"]
@@ -423,7 +423,7 @@ def test_help_shows_how_and_needs_no_torch(command, arguments):
     assert arguments == ["--help"] or "Examples:" in done.stdout
 
 
-def test_a_slip_in_a_problem_is_told_before_torch_is_loaded():
+def test_a_mistake_in_a_problem_is_reported_before_torch_is_loaded():
     """Loading it takes seconds; one process for all commands that need it later."""
     script = (
         "import sys; from recallscope.cli import main as cli\n"

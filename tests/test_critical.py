@@ -1,4 +1,4 @@
-"""A critical size is found with an interval that covers, and what is not reached is told apart."""
+"""The interval of a critical size covers the truth; targets that are not reached are reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def finished(truth=TRUTH, problem=PROBLEM, record=planted_record, **how):
 
 
 @pytest.mark.slow
-def test_intervals_cover_planted_truths_and_censored_ones_are_told_apart():
+def test_intervals_cover_planted_truths_and_censored_ones_are_distinguished():
     rows = [search(case) for case in range(10_000, 10_016)]
     assert all((row["status"] == "ok") == row["inside"] for row in rows)
     # 16 intervals of 95 %: fewer than 13 would be seen once in 140 times.
@@ -151,14 +151,14 @@ def test_infeasible_sizes_are_kept_away_from():
     assert found.reason.endswith("larger sizes are infeasible here")
 
 
-def test_the_same_run_told_twice_counts_once():
+def test_the_same_run_given_twice_counts_once():
     search = CriticalSearch(PROBLEM, low=64, high=131072)
     record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
     search.tell([record] * 20)
     assert search.evaluations == 1
 
 
-def test_a_failed_run_told_twice_counts_once_and_a_later_success_takes_its_place():
+def test_a_failed_run_given_twice_counts_once_and_a_later_success_takes_its_place():
     search = CriticalSearch(PROBLEM, low=64, high=131072)
     problem = PROBLEM.replace(samples=4000)
     fine, broken = planted_record(TRUTH, problem, 1, 1), failed_record(problem, 1)
@@ -177,7 +177,7 @@ def test_a_record_without_a_number_of_tests_is_refused():
         search.tell([replace(record, test_samples=None)])
 
 
-def test_infinite_samples_are_no_size_to_be_told():
+def test_a_record_of_infinite_samples_is_refused():
     search = CriticalSearch(PROBLEM)
     with pytest.raises(ProblemError, match="the record is of another problem"):
         search.tell([infinite_record()])
@@ -241,7 +241,7 @@ def test_a_record_of_another_problem_is_refused():
         ({"prior": "none"}, "the prior is a size, 'theory' or None"),
     ],
 )
-def test_a_mistaken_search_is_told(how, said):
+def test_mistakes_in_a_search_are_refused(how, said):
     with pytest.raises(ProblemError, match=said):
         CriticalSearch(PROBLEM, **how)
 

@@ -157,7 +157,7 @@ def test_a_file_that_unfolds_to_more_than_there_is_memory_is_refused(tmp_path, m
         Embeddings.load(tmp_path / "own.npz")
 
 
-def test_a_damaged_file_is_told_from_a_sound_one(own, tmp_path):
+def test_a_damaged_file_is_refused(own, tmp_path):
     own.save(tmp_path / "own.npz")
     sound = (tmp_path / "own.npz").read_bytes()
     rng = np.random.default_rng(0)

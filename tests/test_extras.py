@@ -81,7 +81,7 @@ asked = json.loads(sys.argv[2])
 """
 SCRIPT = """
 from recallscope.__main__ import main
-told = []
+ended = []
 for arguments in asked:
     sys.argv = ["recallscope", *arguments]
     err = io.StringIO()
@@ -89,8 +89,8 @@ for arguments in asked:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
             main()
     except SystemExit as stopped:
-        told.append((stopped.code or 0, err.getvalue()))
-print(json.dumps(told))
+        ended.append((stopped.code or 0, err.getvalue()))
+print(json.dumps(ended))
 """
 
 

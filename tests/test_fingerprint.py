@@ -100,7 +100,7 @@ WAYS = {
 
 
 def lay(folder: Path, main: str) -> Path:
-    """A script with a module, and a package of cycles, beside it."""
+    """A script, with a module and a package of import cycles next to it."""
     (folder / "pkg" / "sub").mkdir(parents=True)
     (folder / "mylib.py").write_text(LIBRARY)
     (folder / "main.py").write_text(main)
@@ -157,8 +157,8 @@ def test_a_data_file_is_documented_as_not_covered(tmp_path) -> None:
     before = python(folder, HASH)
     (folder / "data.txt").write_text("0.75")
     assert python(folder, HASH) == before
-    (told,) = [line for line in DOCUMENTED.splitlines() if line.startswith("- **Not covered**")]
-    place = DOCUMENTED.index(told)
+    (gaps,) = [line for line in DOCUMENTED.splitlines() if line.startswith("- **Not covered**")]
+    place = DOCUMENTED.index(gaps)
     for gap in ("data files", "a computed name", "`exec`", "extension modules"):
         assert gap in DOCUMENTED[place : place + 800]
 
@@ -275,7 +275,7 @@ print(Problem(vocab=64, samples=1, dim=32, length=4, metrics=[metric]).metrics[0
 """
 
 
-def test_a_part_that_is_handed_over_is_another_one_after_an_edit(tmp_path) -> None:
+def test_a_part_given_as_an_object_is_another_one_after_an_edit(tmp_path) -> None:
     folder = lay(tmp_path / "one", WAYS["module attribute"])
     before = python(folder, PART)
     assert python(folder, PART, seed="1") == before

@@ -223,7 +223,7 @@ def test_a_long_name_is_quoted_in_part_in_json():
 
 
 @pytest.mark.parametrize("where", ["out", "err", "both"])
-def test_a_full_disk_is_told_of_and_no_traceback(where):
+def test_a_full_disk_is_reported_without_a_traceback(where):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "recallscope", "--version" if where == "out" else "nothing"],
@@ -274,7 +274,7 @@ def test_closed_forms_that_overflow_are_none(monkeypatch, command):
     assert "recallscope: no closed form at these sizes" in none.stderr
 
 
-def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
+def test_overflows_of_intermediate_results_are_not_printed(command):
     far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
     mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
     assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
@@ -298,12 +298,12 @@ def test_a_count_of_thousands_of_digits_in_the_table_of_a_plane():
     assert len(str(refusal.value)) < 200
 
 
-def test_of_a_million_cells_that_are_not_ok_a_few_are_told(tmp_path, command):
+def test_a_few_of_a_million_cells_that_are_not_ok_are_listed(tmp_path, command):
     (tmp_path / "large.toml").write_text(
         "seeds = 9\n[problem]\nvocab = 32\ndim = 8\nlength = 1000000000000\nsamples = 64\n"
     )
     done = command("sweep", "large.toml", "--yes", "--store", "facts")
-    *told, last = done.stderr.splitlines()
+    *listed, last = done.stderr.splitlines()
     assert done.returncode == 1
-    assert [line[:24] for line in told] == ["recallscope: infeasible:"] * 5
+    assert [line[:24] for line in listed] == ["recallscope: infeasible:"] * 5
     assert last.endswith("are in the store: recallscope records --store facts list")

@@ -1,4 +1,4 @@
-"""Shards that nobody has measured, and files that are none: told of, left out, and left alone."""
+"""Forged shards and other files in a store are reported, left out and not changed."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_no_change_of_a_footer_ends_the_process(store):
     reasons = set()
     for place in range(len(content) - 8 - length, len(content) - 8):
         changed = content[:place] + bytes([content[place] ^ 2]) + content[place + 1 :]
-        with pytest.raises((shard_module.BadShardError, StoreError)) as told:
+        with pytest.raises((shard_module.BadShardError, StoreError)) as refusal:
             shard_module.read_shard(shard_module._name_of(changed), changed)
-        reasons.add(str(told.value))
+        reasons.add(str(refusal.value))
     assert {"not a shard: without the column status"} < reasons
 
 
@@ -215,7 +215,7 @@ def test_names_of_files_are_not_acted_on_by_a_terminal(store, command):
 
 
 @pytest.mark.parametrize("kind", ["ftp", "jupyter", "generic", "zip", "arrow_hdfs", "nothing"])
-def test_places_that_cannot_be_reached_are_told_of(kind):
+def test_places_that_cannot_be_reached_are_reported(kind):
     with pytest.raises(StoreError, match="cannot be"):
         Store(f"{kind}://a/b").verify()
 
@@ -243,8 +243,8 @@ def test_repair_says_what_it_would_do_first(store, command):
     shard.write_bytes(b"damaged")
     records = ("records", "--store", store.place)
     assert command(*records, "verify").returncode == 1
-    told = command(*records, "repair")
-    assert "Nothing was changed; repair --yes" in told.stdout
+    done = command(*records, "repair")
+    assert "Nothing was changed; repair --yes" in done.stdout
     assert shard.exists()
     listed = command(*records, "list")
     assert f"left out: {shard.name}" in listed.stderr
@@ -287,13 +287,13 @@ def test_a_store_in_memory_is_refused_on_the_command_line(command):
 SIZES = ("--vocab", "32", "--samples", "64", "--length", "4")
 
 
-def test_the_lock_tells_nothing_of_the_machine(store):
+def test_the_lock_does_not_name_the_machine(store):
     with store.writing():
         content = (store.files.path / ".lock").read_bytes()
     assert socket.gethostname().encode() not in content
 
 
-def test_a_copy_under_another_name_is_told_of_and_counted_once(store):
+def test_a_copy_under_another_name_is_reported_and_counted_once(store):
     (shard,) = store.files.path.glob("*.parquet")
     shutil.copy(shard, store.files.path / "x.parquet")
     found = store.verify()

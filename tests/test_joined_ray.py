@@ -172,7 +172,7 @@ def test_a_worker_is_compared_before_its_first_job(cluster: Cluster, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["at first", "later"])
 def test_a_worker_with_other_code_is_refused(when: str, tmp_path: Path) -> None:
-    """Two nodes listen on more than loopback, so they have a network of their own."""
+    """Two nodes listen on more than loopback, so they have a separate network."""
     needs(NO_NETWORK)
     program = "import sys, test_joined_ray as test; test.refuse(*sys.argv[1:])"
     subprocess.run(

@@ -260,7 +260,7 @@ def test_a_changed_default_is_another_key_in_a_copy_of_the_package(tmp_path):
 
 
 def test_defaults_of_metrics_are_frozen():
-    """A key leaves them out, so that a changed one needs `added_as` with what it was."""
+    """A key leaves them out, so a changed one needs `added_as` with its former value."""
     for name in registry._own("metric"):
         for field, found in registry.part("metric", name).fields.items():
             assert found.at_first == _defaults()["metric"].get(name, {}).get(field, found.at_first)

@@ -102,7 +102,7 @@ def test_too_few_points_are_undetermined():
     law = fit_law(points)
     assert law.status is FitStatus.UNDETERMINED
     assert math.isnan(law.exponents["dim"].value)
-    # Two sizes that go together cannot be told apart, however many points there are.
+    # Two proportional sizes cannot be distinguished, however many points there are.
     together = np.linspace(1, 3, 9)[:, None] * np.ones(2)
     same = Points(("dim", "length"), together, np.arange(9.0), np.ones(9), np.zeros(9))
     assert fit_law(same).status is FitStatus.UNDETERMINED
@@ -149,7 +149,7 @@ def test_rows_are_read_as_they_are_written():
         ({"dim": 4, "status": "fine"}, "the status of row 1 is 'fine'; expected ok"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_told(row, said):
+def test_a_row_that_cannot_be_read_is_reported(row, said):
     with pytest.raises(ProblemError, match=said):
         read_points([row], ["dim"])
 

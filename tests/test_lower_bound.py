@@ -53,11 +53,11 @@ def test_agreements_with_a_blind_guess_have_the_moments_claimed(guess):
         assert np.exp(slope * agreements).mean() <= math.exp(math.expm1(slope))
 
 
-def test_being_told_some_labels_informs_no_less_than_is_needed_for_them():
+def test_knowing_some_labels_is_no_less_information_than_they_need():
     vocab = 400
-    for told in (0, 1, 2, 10, 100, 398, 400):
-        informed = math.lgamma(vocab + 1) - math.lgamma(vocab - told + 1)
-        right = min(told + 1, vocab)  # one of the others is right by luck, on average
+    for known in (0, 1, 2, 10, 100, 398, 400):
+        informed = math.lgamma(vocab + 1) - math.lgamma(vocab - known + 1)
+        right = min(known + 1, vocab)  # one of the others is right by luck, on average
         assert float(information_needed(vocab, right / vocab)) <= informed + 1e-9
     assert float(information_needed(vocab, 1.0)) > 0.99 * math.lgamma(vocab + 1)
 
@@ -249,7 +249,7 @@ def test_the_rank_is_that_of_mean_gradients():
 
 
 def test_unlimited_precision_is_beyond_the_assumption():
-    """One number tells a label and its bag of tokens apart from all others: more than (B8) allows.
+    """One number identifies a label and its bag of tokens: more information than (B8) allows.
 
     Real noise is no Gaussian but a sum of known numbers; the documentation says what that means.
     """
@@ -302,8 +302,8 @@ def test_the_inversion_gives_back_the_information_needed(vocab, dim, length, wid
     vocab = vocab + 2
     samples = float(gradient_samples(vocab, dim, length, width))
     if 1 <= samples < 1e12:
-        told = float(gradient_information(samples, vocab, dim, length, width))
-        assert told == pytest.approx(float(information_needed(vocab)), rel=1e-6)
+        given_back = float(gradient_information(samples, vocab, dim, length, width))
+        assert given_back == pytest.approx(float(information_needed(vocab)), rel=1e-6)
         signals = np.full(int(min(width or dim, vocab - 1)), 1 / (length - 1))
         assert feature_samples(signals, vocab, dim) == pytest.approx(samples, rel=1e-6)
 
@@ -368,15 +368,15 @@ def test_errors_say_what_was_expected(call, message):
     ],
     ids=str,
 )
-def test_no_decoder_knows_more_than_the_gradient_tells(fields):
+def test_no_decoder_knows_more_than_the_gradient_says(fields):
     problem = Problem(**fields)
     found = [decoder_accuracy(problem, seed) for seed in range(12)]
     mean = {name: float(np.mean([row[name] for row in found])) for name in DECODERS}
     with Threads() as threads, torch.no_grad():
         signals = feature_signals(Instance.make(problem, 0), threads).numpy()
-    told = feature_information(problem.samples, signals, problem.vocab, problem.dim)
+    information = feature_information(problem.samples, signals, problem.vocab, problem.dim)
     for accuracy in mean.values():
-        assert float(information_needed(problem.vocab, accuracy)) <= told
+        assert float(information_needed(problem.vocab, accuracy)) <= information
         assert bound(problem, accuracy).samples <= problem.samples
     assert mean["hebbian argmax"] < mean["whitened assignment"]
     assert mean["message passing"] > 0.2  # the bound is put to the test, not passed by idleness

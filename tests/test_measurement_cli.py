@@ -14,7 +14,7 @@ from recallscope.plotting.scaling import scaling_figure
 SMALL = ("--vocab", "64", "--dim", "48", "--length", "4")
 
 
-def test_critical_tells_all_in_one_document(command, tmp_path):
+def test_critical_prints_all_in_one_document(command, tmp_path):
     files = [tmp_path / name for name in ("curve.csv", "curve.png")]
     done = command(
         *("critical", "--for", "samples", "--target", "0.5", *SMALL, "--budget", "24", "--json"),
@@ -144,7 +144,7 @@ CELL = "64,16,64,4,dim,samples,recall_accuracy,0.5,10 12,100,0.11,0.05,0.2\n"
         ("phase", PHASE + CELL + CELL, "the table has two rows of dim=16, samples=64"),
     ],
 )
-def test_a_malformed_table_is_told_in_one_sentence(command, tmp_path, name, text, said):
+def test_a_malformed_table_is_reported_in_one_sentence(command, tmp_path, name, text, said):
     table = tmp_path / "a.csv"
     table.write_text(text)
     done = command(name, "--from", str(table), "--json")
@@ -212,12 +212,12 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     document = json.loads(done.stdout)
     figure = critical_figure(document)
     assert "V=64, d=48, L=4, attention alone" in figure.get_suptitle()
-    told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[0].startswith(f"critical: {document['value']} (")
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[0].startswith(f"critical: {document['value']} (")
     curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
     figure = critical_figure(document | {"theory_curve": curve})
-    told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[-2] == f"predicted: {document['theory']}"
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-2] == f"predicted: {document['theory']}"
 
 
 def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):

@@ -135,7 +135,7 @@ def test_the_rate_rises_before_any_schedule():
 
 
 def test_a_cut_gradient_moves_weights_less():
-    """By descent, where a step is as long as its gradient."""
+    """With gradient descent, where a step is as long as its gradient."""
     moved = {}
     for clip in (0.0, 1e-3):
         setup = Setup(problem=STOCK.replace(learner="sgd", clip=clip, steps=1), seed=0)

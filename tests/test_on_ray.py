@@ -176,7 +176,7 @@ def test_workers_have_one_thread_and_the_environment_stays_as_it_was(ray: RayExe
     assert "RAY_AUTH_TOKEN_PATH" not in os.environ
 
 
-def test_what_a_task_raises_is_told(ray: RayExecutor) -> None:
+def test_the_exception_of_a_task_is_reported(ray: RayExecutor) -> None:
     assert run(ray, {0: Bad()})[0].lost == "ArithmeticError: bad"
     assert run(ray, {1: Square(3)})[1].result == 9
 

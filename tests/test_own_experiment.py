@@ -79,7 +79,7 @@ def test_named_metrics_are_kept_searched_and_drawn(tmp_path) -> None:
 
 
 def edited(text: str):
-    """A function with a source of its own, as an edited file has."""
+    """A function with its source in another file, as after an edit."""
     space = {"math": math}
     exec(compile(textwrap.dedent(text), "<edited>", "exec"), space)
     return space["train"]
@@ -238,14 +238,14 @@ def test_telling_without_records() -> None:
         search.tell([(problem, seed, *planted(problem, seed)) for problem, seed in search.ask()])
     found = search.result()
     assert found.low < 960 < found.high
-    for told, sentence in (
+    for given, sentence in (
         ((PROBLEM, 0, 0.5), "without the number of tests an accuracy means nothing"),
         ((PROBLEM, 0, 0.5, None), "tests must be a whole number from 1"),
         ((PROBLEM, 0, 2.0, 10), "an accuracy is a number from 0 to 1, not 2.0"),
         ((PROBLEM, 0, 0.3333, 10), "no whole number out of 10 tests"),
     ):
         with pytest.raises(ProblemError, match=sentence):
-            search.tell([told])
+            search.tell([given])
 
 
 SCRIPT = """

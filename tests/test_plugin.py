@@ -1,4 +1,4 @@
-"""Parts of somebody else's package, and objects that are handed over: used as ours are."""
+"""Parts of another package, and parts given as objects, are used like the built-in ones."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def claim_of(sweep: str) -> Claim:
     )
 
 
-def test_a_claim_that_is_handed_over(tmp_path) -> None:
+def test_a_claim_given_as_an_object(tmp_path) -> None:
     (tmp_path / "smoke.toml").write_text(CLAIM_SWEEP)
     claim = claim_of(str(tmp_path / "{size}.toml"))
     store = str(tmp_path / "runs")
@@ -263,7 +263,7 @@ def shuffled_labels(setup):
 
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])
-def test_parts_that_are_handed_over(executor, tmp_path) -> None:
+def test_parts_given_as_objects(executor, tmp_path) -> None:
     family = Family(name="spikes", draw=independent_rows(spikes))
     learner = Learner(name="nothing", learn=shuffled_labels)
     problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding=family, learner=learner)
@@ -277,7 +277,7 @@ def test_parts_that_are_handed_over(executor, tmp_path) -> None:
     assert recallscope.predict(problem).reason.startswith("no closed form for the embedding spikes")
 
 
-def test_an_executor_that_is_handed_over(tmp_path) -> None:
+def test_an_executor_given_as_an_object(tmp_path) -> None:
     executor = Counting(memory=1e10)
     problem = Problem(vocab=32, samples=64, dim=16, length=4)
     recallscope.sweep([(problem, 0)], tmp_path / "facts", executor=executor, test_samples=64)

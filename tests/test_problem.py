@@ -30,7 +30,7 @@ def test_canonical_json_is_sorted_complete_and_compact():
     assert text == json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
 
-def test_key_is_fixed_forever_and_tells_problems_apart():
+def test_key_is_fixed_forever_and_distinguishes_problems():
     problem = Problem(**SIZES)
     assert problem.key == "1049f5a23bc950a6fddc255ff61c876f"
     assert problem.former_key == "27c4a783e15c39b10508286dd349d5e7"

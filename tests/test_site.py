@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Built from a copy, so that a checkout stays as it is."""
+    """Built from a copy, so the checkout is not changed."""
     folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "src", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

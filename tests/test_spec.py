@@ -124,7 +124,7 @@ def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
         ),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(document, message):
+def test_mistakes_are_reported_in_one_sentence(document, message):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep_from(document)
 
@@ -144,7 +144,7 @@ def test_sizes_are_texts_with_units_too():
     assert sorted({p.samples for p in problems}) == [10**3, 10**4, 10**5, 10**6]
 
 
-def test_a_mistake_is_told_with_its_file(tmp_path):
+def test_a_mistake_is_reported_with_its_file(tmp_path):
     (tmp_path / "a.toml").write_text("[grid]\ndims = [16]")
     with pytest.raises(ProblemError, match=r"in the sweep file '.*a.toml', unknown name 'dims'"):
         read_sweep(tmp_path / "a.toml")

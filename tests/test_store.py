@@ -112,7 +112,7 @@ def test_every_key_is_the_content_of_its_record(store, records):
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
-def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
+def test_a_corrupt_shard_is_reported_until_it_is_repaired(store, harm, tmp_path):
     shard = shards_of(store)[0]
     content = bytearray(shard.read_bytes())
     rows = pq.read_metadata(shard).num_rows
@@ -121,17 +121,17 @@ def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
     shard.write_bytes(content if harm == "flip" else content[: len(content) // 2 * (harm == "cut")])
     files = {path: path.read_bytes() for path in shards_of(store)}
 
-    def is_told_of():
+    def is_reported():
         found = store.verify()
         assert (list(found.left_out), found.sound) == ([shard.name], False)
         assert "corrupt: its bytes do not match" in found.left_out[shard.name]
         assert shard.read_bytes() == files[shard]
         return found.records == 15 - rows
 
-    assert is_told_of()
+    assert is_reported()
     with pytest.warns(StoreWarning, match=f"left out: {shard.name}"), store.writing() as index:
         assert len(index.statuses) == 15 - rows
-    assert is_told_of()
+    assert is_reported()
     for meets in (
         lambda: list(store.records()),
         lambda: store.table(["dim"]),
@@ -143,7 +143,7 @@ def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
     ):
         with pytest.warns(StoreWarning, match="cannot be used and are left out"):
             meets()
-        assert is_told_of()
+        assert is_reported()
     assert store.repair() == [shard.name]
     found = store.verify()
     assert found.sound
@@ -352,7 +352,7 @@ def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
     assert one.verify().sound
 
 
-def test_merging_tells_of_what_is_better_there(tmp_path, records):
+def test_merging_reports_better_records_of_the_other_store(tmp_path, records):
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     with here.writing():
         here.append([kept_failed(PROBLEM, 0)])
@@ -439,7 +439,7 @@ def test_there_is_no_store(tmp_path):
         Store("")
 
 
-def test_the_same_world_run_in_another_way_is_not_another_world(tmp_path, records):
+def test_the_same_instance_at_another_precision_is_listed_apart(tmp_path, records):
     from recallscope.store.summary import store_summary
 
     store = Store(tmp_path)

@@ -110,7 +110,7 @@ def test_what_a_record_depends_on_is_in_its_key():
         ([(PROBLEM.replace(embedding="arrays:" + "0" * 16), 0)], "arrays"),
     ],
 )
-def test_bad_cells_are_told_of_before_anything_runs(cells, message, tmp_path):
+def test_bad_cells_are_refused_before_anything_runs(cells, message, tmp_path):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep([*CELLS, *cells], tmp_path)
     assert Store(tmp_path).verify().records == 0
@@ -139,7 +139,7 @@ def test_there_is_no_such_executor(tmp_path):
         ({"shards": 2, "engine": "counts"}, "tables of counts are not sent between workers"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_runs(how, message, tmp_path):
+def test_impossible_options_are_refused_before_anything_runs(how, message, tmp_path):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep(CELLS, tmp_path, **how)
     assert not list(tmp_path.iterdir())
@@ -218,7 +218,7 @@ def test_killed_processes_are_replaced(tmp_path, undisturbed):
     assert results(Store(tmp_path).records()) == undisturbed
 
 
-def test_workers_that_cannot_start_are_told_of(tmp_path, monkeypatch):
+def test_workers_that_cannot_start_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "_START", "raise SystemExit(7)")
     with pytest.raises(RuntimeError, match="end before they begin, with code 7"):
         sweep(CELLS, tmp_path, executor="processes", test_samples=64)
@@ -373,10 +373,10 @@ class Unreadable:
 def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
     monkeypatch.setattr(dispatch, "_MOST_CELLS", 1)
     broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(3)]
-    told = []
-    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, callback=told.append)
+    received = []
+    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, callback=received.append)
     assert found.by_status == {"failed": 1}
-    assert "overflowed" in told[-1].reason
+    assert "overflowed" in received[-1].reason
     found = sweep([*broken, *CELLS], tmp_path / "b", test_samples=64)
     assert found.by_status == {"failed": 3, "ok": 18}
 
@@ -395,7 +395,7 @@ def test_an_executor_goes_on_after_a_sweep_that_was_broken_off(tmp_path, undistu
 
 
 def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone(monkeypatch):
-    """Beside what a task may take, which is set to what no machine is too slow or too fast for."""
+    """The time that a task may take is set to a value that suits slow and fast machines."""
     sizes = []
 
     class Watching(Serial):

@@ -29,12 +29,12 @@ CLIPBOARD = "\x1b]52;c;ZXZpbA==\x07"
 HOSTILE = f"{CLIPBOARD}\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
 SHOWN = r"\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
 TENSOR = f"{HOSTILE}.wte.weight"
-# What rich writes of its own: colours, the cursor hidden or moved up, a line erased.
+# Control codes that rich writes: colours, the cursor hidden or moved up, a line erased.
 OWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)|\r")
 
 
 def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, on pipes."""
+    """The command in a separate process, on pipes."""
     return subprocess.run(
         [sys.executable, "-m", "recallscope", *arguments],
         capture_output=True,
@@ -46,7 +46,7 @@ def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_a_terminal(folder: Path, *arguments: str) -> str:
-    """What a terminal gets of both streams, but for what rich writes of its own."""
+    """What a terminal gets of both streams, without the control codes of rich."""
     pty = pytest.importorskip("pty")
     ours, its = pty.openpty()
     process = subprocess.Popen(

@@ -297,7 +297,7 @@ def test_predictions_are_fast() -> None:
         work()
         return time.process_time() - started
 
-    # In turns, and the best of them: another test beside this one slows both down, or neither.
+    # In turns, and the best of them: another test at the same time slows both down, or neither.
     turns = [(seconds(lambda: ndtr(x)), seconds(lambda: accuracies(many))) for _ in range(5)]
     one_phi, one_prediction = (min(each) for each in zip(*turns, strict=True))
     assert one_prediction / count < 2000 * one_phi / len(x)
@@ -359,11 +359,11 @@ def test_the_bottleneck_is_what_costs_most() -> None:
     gain = {name: analyse(each).accuracies.recall_accuracy - now for name, each in without.items()}
     hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (lock > 0.99))
     named = dominant(s, found, budget(s, found))
-    told = np.array([gain[named[at][1]][at] for at in hard])
+    gained = np.array([gain[named[at][1]][at] for at in hard])
     best = np.maximum(gain["sampling"], gain["interference"])[hard]
     assert len(hard) > 500
-    assert (told == best).mean() > 0.94
-    assert (best - told).mean() < 0.003
+    assert (gained == best).mean() > 0.94
+    assert (best - gained).mean() < 0.003
 
 
 @pytest.mark.parametrize(

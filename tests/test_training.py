@@ -87,7 +87,7 @@ def test_the_loss_by_blocks_is_the_loss(threads):
 
 @pytest.mark.parametrize("activation", [None, *ACTIVATIONS])
 @pytest.mark.parametrize("trigger_in_values", [False, True])
-def test_three_steps_of_descent_are_those_of_the_engine(activation, trigger_in_values):
+def test_three_steps_of_gradient_descent_are_those_of_the_engine(activation, trigger_in_values):
     random = np.random.default_rng(5)
     for _ in range(5):
         problem = Problem(
@@ -116,7 +116,7 @@ def test_three_steps_of_descent_are_those_of_the_engine(activation, trigger_in_v
 
 
 def test_large_saturation_is_the_limit():
-    """One step of descent after it: attention picks one token, and V is what the limit has."""
+    """After one step of gradient descent attention picks one token, and V is that of the limit."""
     problem = SMALL.replace(samples=400)
     trained = problem.replace(learner="gd", steps=1, saturation=1e6)
     for seed in range(5):
@@ -140,8 +140,8 @@ def test_small_saturation_leaves_attention_to_training():
 @pytest.mark.parametrize(
     "change", slow_after_first([{"width": 12}, {}, {"trigger_in_values": True}]), ids=str
 )
-def test_the_minimum_is_where_descent_ends(change):
-    """Unequal counts, below the edge: the loss is convex, and long descent comes to its minimum."""
+def test_the_minimum_is_where_gradient_descent_ends(change):
+    """The loss is convex, and with few dimensions its minimum is at finite weights."""
     problem = SMALL.replace(length=1, samples=150, vocab=48, dim=8).replace(**change)
     found = run(problem.replace(learner="converged"), dtype="float64")
     assert found.metrics["certified"] == 1
@@ -161,13 +161,13 @@ def test_what_can_be_separated_is():
 
 
 def test_the_minimum_of_weighted_facts_is_found_to_the_digit():
-    """Two facts with one feature: the share of each is that of its weight."""
+    """Two facts with one feature: the probability of each is the fraction of its weight."""
     one = torch.ones(2, 1, dtype=torch.float64)
     found = minimum(
         one, torch.tensor([0, 1]), torch.tensor([1.0, 3.0]).double(), torch.eye(2).double()
     )
-    share = (torch.eye(2).double() @ found.V).softmax(dim=0)[:, 0]
-    assert share.tolist() == pytest.approx([0.25, 0.75], abs=1e-6)
+    fraction = (torch.eye(2).double() @ found.V).softmax(dim=0)[:, 0]
+    assert fraction.tolist() == pytest.approx([0.25, 0.75], abs=1e-6)
 
 
 def test_converged_attention_may_be_where_three_steps_left_it():
@@ -227,7 +227,7 @@ def test_every_way_to_train_learns(change):
     assert run(problem.replace(**change)).recall_accuracy > 0.9
 
 
-def test_a_step_too_large_is_told_as_it_is():
+def test_a_step_too_large_is_reported():
     problem = SMALL.replace(learner="gd", learning_rate=1e5, steps=50)
     found = run(problem)
     assert found.status == "ok"

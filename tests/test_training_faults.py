@@ -141,7 +141,7 @@ def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
 
 
 class Tied(torch.nn.Module):
-    """One table for tokens and labels, and a part of it under a name of its own."""
+    """One embedding matrix for tokens and labels, and a part of it under another name."""
 
     def __init__(self, setup):
         super().__init__()

@@ -19,12 +19,12 @@ ROOT = Path(__file__).parents[1]
 PROBLEM = {*options._PROBLEM}
 # What becomes of a result: in Python it is in hand. Asking is for those who cannot be asked twice.
 SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
-# What a shell cannot hand over: functions.
+# Functions, which a shell cannot pass.
 PYTHON_ONLY = {"run", "name", "version", "progress", "callback", "watch"}
 # The same under the name that is usual there.
 OTHER_NAMES = {"no_theory": "prior"}
 
-# One command each: what it takes beside, and why.
+# Additional arguments of single commands, and what replaces them on the other side.
 SHELL_TOO = {
     "fit": {"source"},  # scaling_from_rows
     "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
@@ -38,7 +38,7 @@ PYTHON_TOO = {
     "sweep": {
         *("cells", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit"),
     },
-    "ablate": {"embeddings"},  # arrays of one's own are not ablated
+    "ablate": {"embeddings"},  # own arrays are not ablated
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),

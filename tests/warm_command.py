@@ -1,8 +1,8 @@
-"""`recallscope` commands of a page, each a process of its own that need not import torch again.
+"""`recallscope` commands of a page, each a separate process that need not import torch again.
 
-A process that has imported everything waits at a socket. A command is a small client: it hands over
-its files, folder, environment and arguments, and the server forks a process that is the command
-from there on. That takes a fiftieth of a second instead of two, thirty times in the pages. That a
+A process that has imported everything waits at a socket. A command is a small client: it passes
+its files, folder, environment and arguments, and the server forks a process that continues as the
+command. That takes a fiftieth of a second instead of two, thirty times in the pages. That a
 command starts from nothing as well is for other tests.
 
     python warm_command.py serve SOCKET
