@@ -18,14 +18,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @dataclass
 class Tab:
-    """A page, what it asked for and what it complained about."""
+    """A page with its requests and its errors and warnings."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def barriers(self, impacts: Collection[str] | None = None) -> list[str]:
-        """What axe-core finds that keeps people from reading the page; of these impacts only."""
+        """Accessibility problems that axe-core finds, of the given impacts only."""
         return [
             f"{found['id']}: {node['html'][:120]}"
             for found in Axe().run(self.page).response["violations"]

@@ -16,7 +16,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from recallscope.cli.main import main
 
-# Files whose tests share something that takes long to make: one worker has all of its tests.
+# The tests of each of these files share a slow fixture: one worker runs all tests of the file.
 SHARING = (
     "tests/test_check.py",
     "tests/test_claims.py",
@@ -52,7 +52,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingSched
     return SharingScheduling(config, log)
 
 
-# Where tests run in the background Ctrl-C may be ignored, and so it would be by what they start.
+# Background jobs may ignore Ctrl-C, and child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=100)
@@ -68,7 +68,7 @@ def threads():
 
 
 def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line; in this process, as the import of torch takes seconds in another.
+    """Run the command line in this process: a new one takes seconds to import torch.
 
     The pages are run as a user would, in separate processes: see blocks.py.
     """

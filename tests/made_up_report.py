@@ -1,6 +1,6 @@
-"""A report of claims that nobody made, with everything that a report may have to show.
+"""A report of made-up claims, with everything that a report can show.
 
-`python tests/made_up_report.py report.html` writes it, to be looked at.
+`python tests/made_up_report.py report.html` writes it for a visual check.
 """
 
 from __future__ import annotations

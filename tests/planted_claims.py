@@ -34,7 +34,7 @@ _crossings: Kept = {}  # posteriors of runs that several tests look at
 
 
 def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
-    """Runs of sweeps as the truths have them: each a function that the sweep's kind calls for.
+    """Runs of sweeps that follow the truths; each truth is a function for its kind of sweep.
 
     Runs that are lost have failed instead.
     """

@@ -1,4 +1,4 @@
-"""The audit: what it reads, what it says of rows, what it refuses, and its page in a browser."""
+"""The audit: files it reads, statistics of rows, files it refuses, and its page in a browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from recallscope.checkpoints.stored_table import table_of
 from recallscope.problem import ProblemError
 from recallscope.theory.table_moments import effective_dim
 
-DIM = 16  # of all tables: what training holds is worked out once for each
+DIM = 16  # of all tables: the capacity after training is computed once for each
 RNG = np.random.default_rng(0)
 ROWS = (RNG.standard_normal((300, DIM)) + 0.5).astype(np.float32)
 HEAD = RNG.standard_normal((300, DIM)).astype(np.float32)
@@ -145,7 +145,7 @@ def test_a_sample_of_a_large_table_has_a_standard_error(monkeypatch):
         assert abs(statistics.effective_dim[how] - exact) < 4 * error
 
 
-def test_familiar_names_are_what_others_mean_by_them():
+def test_familiar_names_have_their_usual_definitions():
     rows = np.random.default_rng(3).standard_normal((5000, DIM)) * np.geomspace(1, 0.1, DIM)
     statistics = table_statistics(used_rows(table_of(rows, "rows")))[0]
     values = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
@@ -203,7 +203,7 @@ def test_a_folder_along_a_training_is_a_curve(tmp_path):
 
 
 @pytest.mark.slow
-def test_experiments_are_where_they_were_predicted():
+def test_experiments_agree_with_predictions():
     rows = np.random.default_rng(8).standard_normal((600, DIM))
     (checkpoint,) = recallscope.audit(rows, measure=True, **QUIET).checkpoints
     for memory, seen in checkpoint.measured.items():
@@ -212,7 +212,7 @@ def test_experiments_are_where_they_were_predicted():
 
 
 @pytest.mark.slow
-def test_matrices_that_are_large_are_announced(monkeypatch):
+def test_large_matrices_are_announced(monkeypatch):
     monkeypatch.setattr("recallscope.api.audit._WORTH_SAYING", 100)
     with pytest.warns(UserWarning, match="matrices of 16×16 take"):
         recallscope.audit(ROWS, **QUIET)

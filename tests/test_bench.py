@@ -60,7 +60,7 @@ def test_examples_in_the_module_of_turns(module):
 
 
 def planted(monkeypatch, module, seconds):
-    """A clock that says how long each way takes, by its place in the turn and the turn."""
+    """A clock that gives each method a planted time, by its place in the turn and the turn."""
     now, calls = [0.0], [0]
 
     def clock():
@@ -112,7 +112,7 @@ def test_a_ratio_that_varies_too_much_is_not_reported(module, monkeypatch, capsy
         ([2.0, 2.0, 2.0, 2.0, 3.01], None),
         ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.01], None),  # one of seven is still in the interval
         ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.01], 2.0),  # one of eight is not: repeats help
-        ([1.0] * 10 + [2.0] * 10, None),  # and do not where there is no such thing as the ratio
+        ([1.0] * 10 + [2.0] * 10, None),  # repeats do not help where two ratios are equally common
     ],
 )
 def test_the_rule_for_noise(module, ratios, median):
@@ -155,7 +155,7 @@ def test_every_way_has_the_same_threads(module, monkeypatch, threads):
     result = module.bench(PROBLEM)
     ways = ("engine", "bare", "literal", "literal_bare", "autograd")
     assert seen == {name: {result["threads"]} for name in ways} == {name: {1} for name in ways}
-    assert set(given) == {1}  # what the engines share out tiles to
+    assert set(given) == {1}  # the threads among which engines distribute tiles
     assert torch.get_num_threads() == 2  # as it was
 
 

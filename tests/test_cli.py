@@ -223,7 +223,7 @@ def test_malformed_input_is_one_clear_sentence_and_exit_code_2():
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [MALFORMED[0], MALFORMED[8], MALFORMED[-1]])
-def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
+def test_malformed_input_in_a_separate_process(command, arguments, sentence):
     done = command("run", *arguments)
     assert done.returncode == 2
     assert sentence in done.stderr
@@ -257,7 +257,7 @@ def test_an_interrupt_stops_a_run_that_would_take_hours():
         (["phase", "--x", "dim=8,16", "--y", "samples=1e12,2e12", *PLANE], "take less of it"),
     ],
 )
-def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
+def test_a_run_of_hours_needs_a_yes(command, arguments, instead):
     done = command(*arguments)
     assert done.returncode == 2
     assert re.fullmatch(
@@ -281,12 +281,12 @@ def test_the_time_left_is_shown_once_some_of_the_work_is_done(monkeypatch, capsy
     ]
 
 
-def test_the_first_seconds_tell_no_time(monkeypatch, capsys):
+def test_the_first_seconds_show_no_time(monkeypatch, capsys):
     clock = iter([0.0, 11.0, 22.0])
     monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
     with ProgressDisplay("sweep") as display:
-        display.update(40.0, 100, elapsed=0.2)  # the workers have only just begun
-        display.update(50.0, 100, elapsed=10.0)  # and their start is no work
+        display.update(40.0, 100, elapsed=0.2)  # the workers have just started
+        display.update(50.0, 100, elapsed=10.0)  # their start does not count as work
     said = capsys.readouterr().err.splitlines()
     assert said == ["sweep: 40%, estimating", "sweep: 50%, about 10 s left"]
 
@@ -400,14 +400,14 @@ def test_malformed_questions_to_the_theory(command, arguments, sentence):
     assert all("%" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
-def test_no_arguments_at_all_is_a_cry_for_help(command):
+def test_without_arguments_help_is_shown(command):
     done = command()
     assert done.returncode == 0
     assert done.stdout.startswith("Usage:")
     assert done.stderr == ""
 
 
-def test_help_has_the_options_of_a_training_apart(command):
+def test_help_groups_the_options_of_training(command):
     others, _, training = command("run", "--help").stdout.partition("\nTraining options:\n")
     flags = {f"--{name.replace('_', '-')}" for name in TRAINING}
     assert "--learner NAME" in others
@@ -456,7 +456,7 @@ def test_every_public_name_is_there_and_documented():
     parts = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
     for name in recallscope.__all__:
         named = getattr(recallscope, name)
-        # What functions return is shown by them, and parts by the page on them.
+        # Examples of functions show what they return; the page on parts shows the parts.
         shown = isinstance(named, type) and issubclass(named, Result)
         shown = shown or name in parts or name == "Setup"
         if not shown:

@@ -19,7 +19,7 @@ NAMES = sorted(recallscope.__all__)
 
 @pytest.fixture(scope="module")
 def sources():
-    """What the API page is rendered from: the code as it is read, not run."""
+    """The source of the API page: the code is read, not run."""
     loader = griffe.GriffeLoader(
         search_paths=[Path(recallscope.__file__).parents[1]], docstring_parser="google"
     )
@@ -27,7 +27,7 @@ def sources():
 
 
 def sections_of(found) -> dict[str, list]:
-    """The sections of a docstring by kind, each as a list of what it holds."""
+    """The sections of a docstring by kind, each as a list of its entries."""
     sections: dict[str, list] = {}
     for section in found.docstring.parse("google") if found.docstring else ():
         value = section.value if isinstance(section.value, list) else [section.value]
@@ -58,7 +58,7 @@ def is_returned(name: str) -> bool:
 def test_every_argument_is_documented(sources, name):
     found = public(sources, name)
     assert sections_of(found)["text"]
-    if is_returned(name):  # and need not be made
+    if is_returned(name):  # users do not construct it
         return
     assert arguments(found) <= documented(found)
     if found.is_function:

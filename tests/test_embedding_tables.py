@@ -150,7 +150,7 @@ def test_own_arrays(tmp_path):
         ({"regime": "literal", "eta": 0.1, "gamma": 1.0}, "finite steps"),
     ],
 )
-def test_what_was_not_derived_is_not_predicted(change, said):
+def test_problems_without_a_derivation_are_not_predicted(change, said):
     found = predict(Problem(**SIZES, embedding="structured", **change))
     assert found.recall_accuracy is None
     assert said in found.reason
@@ -168,7 +168,7 @@ def test_what_was_not_derived_is_not_predicted(change, said):
     ],
 )
 def test_no_size_is_solved_for_parts_without_a_law(change, said):
-    """A table says no more of a learner or a task than random embeddings do."""
+    """A table adds no law for a learner or a task."""
     problem = Problem(**SIZES, embedding="structured").replace(**change)
     with pytest.raises(NoLawError, match=said):
         solve(problem, "samples")
@@ -219,7 +219,7 @@ def test_a_size_is_solved_for_on_arrays():
         solve(problem, "vocab", embeddings=own)
 
 
-# Tables of any size: what they need is known before they are drawn.
+# Tables of any size: their memory is known before they are drawn.
 
 
 def test_tables_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
@@ -237,7 +237,7 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
 
 
 def test_one_table_is_in_memory_at_a_time():
-    """All sixteen were at once, which is four times as much."""
+    """Once all sixteen were in memory together, four times as much."""
     problem = Problem(vocab=512, samples=2048, dim=256, length=8, embedding="structured")
     tracemalloc.start()
     predict(problem)
@@ -246,7 +246,7 @@ def test_one_table_is_in_memory_at_a_time():
     assert 0.5 * table_bytes(problem, 8) < peak < table_bytes(problem, 8)
 
 
-def test_no_size_is_looked_at_that_does_not_fit(monkeypatch):
+def test_sizes_that_do_not_fit_are_not_tried(monkeypatch):
     problem = Problem(**SIZES | {"samples": 64}, embedding="structured", common_mean=5.0)
     memory = table_bytes(problem.replace(dim=64))
     monkeypatch.setattr(table_prediction, "machine_memory", lambda: 2 * memory)

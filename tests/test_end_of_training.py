@@ -137,7 +137,7 @@ def test_a_prediction_of_the_end_is_one_line_of_python():
         ({"task": "memory", "length": 1}, "task memory"),
     ],
 )
-def test_the_law_is_silent_where_an_assumption_does_not_hold(changes, word):
+def test_the_law_does_not_answer_where_an_assumption_fails(changes, word):
     problem = Problem(vocab=256, samples=512, dim=48, length=16, learner="adam")
     found = recallscope.predict(problem.replace(**changes))
     assert found.recall_accuracy is None
@@ -183,7 +183,7 @@ def test_an_unclear_trigger_leaves_all_between_nothing_and_the_ceiling():
 def test_memories_behind_an_mlp_are_full_where_they_were_measured_to_be(
     vocab, dim, width, measured, error
 ):
-    """Certified minima that the law of 0.2 had at 0.5 to 0.6."""
+    """Certified minima; the law of 0.2 predicted 0.5 to 0.6 for them."""
     sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1, "width": width}
     found = predict(Problem(**sizes, task="memory", learner="converged"))
     assert found.recall_accuracy == pytest.approx(measured, abs=2 * error + 0.03)
@@ -197,7 +197,7 @@ def test_few_dimensions_need_fewer_parameters():
     assert cone(10**7, 64) > cone(10**6, 64)
 
 
-def test_intervals_hold_ninety_per_cent_where_predictions_are_hard():
+def test_intervals_cover_ninety_per_cent_where_predictions_are_hard():
     """Each simulated problem is left out of what its interval comes from."""
     known, simulated, predicted = simulations()
     names = ("vocab", "samples", "dim", "length", "width")

@@ -1,4 +1,4 @@
-"""Workers that hang are ended: late ones, stopped ones; and memory is what a container leaves."""
+"""Late and stopped workers are ended, and the memory limit of a container counts."""
 
 from __future__ import annotations
 

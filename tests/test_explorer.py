@@ -1,4 +1,4 @@
-"""The explorer: the page in a real browser, and what it computes compared with Python."""
+"""The explorer: the page in a real browser, and its results compared with Python."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_law_of_the_end_is_that_of_python(tab):
 
 
 def test_the_bottleneck_and_what_is_needed_are_those_of_python(tab):
-    # Where two noises are as good as equal rounding decides, so not at random.
+    # Not at random: where two noises are almost equal, rounding decides.
     for sizes in ((512, 8192, 64, 32), (512, 1000, 64, 256), (512, 512, 256, 4)):
         problem = Problem(**dict(zip(("vocab", "samples", "dim", "length"), sizes, strict=True)))
         fields = {**problem.to_dict(), "width": None}
@@ -229,7 +229,7 @@ STRANGE = ["__proto__=1", "constructor=1", "trigger_in_values=constructor"]
 
 
 @pytest.mark.parametrize("strange", slow_after_first(STRANGE))
-def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
+def test_names_of_object_members_are_ignored(chromium, written, strange):
     tab = open_tab(chromium, f"{written.resolve().as_uri()}#{strange}&vocab=300", 1200)
     script = "Object.entries(recallscope.state()).map(([name, value]) => [name, String(value)])"
     state = dict(tab.page.evaluate(script))
@@ -253,7 +253,7 @@ def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
 
 
 @pytest.mark.slow
-def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
+def test_exported_commands_code_and_files_work(chromium, written, tmp_path):
     tab = open_tab(chromium, written.resolve().as_uri() + ADDRESS.replace("inf", "2000"), 1200)
     take = tab.page
     problem = Problem(

@@ -1,4 +1,4 @@
-"""What holds for every kind of figure: widths, words, ticks, fonts, and axes of the user's own."""
+"""Requirements of every kind of figure: widths, words, ticks, fonts, and the user's axes."""
 
 from __future__ import annotations
 

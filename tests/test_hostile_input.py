@@ -1,7 +1,7 @@
-"""What nobody should give is refused in one sentence, before it is read or computed with.
+"""Hostile input is refused in one sentence, before it is read or used.
 
-`studies/hostile_input.py` tries tens of thousands of such things; here is one of each kind that
-once got through.
+`studies/hostile_input.py` tries tens of thousands of inputs. This file has one of each kind that
+was once accepted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def refused(command, *line):
-    """The one sentence that a line is refused with."""
+    """The sentence with which a line is refused."""
     done = command(*line)
     assert done.returncode == 2, done
     assert done.stderr.startswith("recallscope: ")
@@ -69,7 +69,7 @@ def test_a_line_is_refused_in_one_sentence(command, line, sentence):
     assert sentence in refused(command, *line)
 
 
-def test_numbers_beyond_all_others_are_refused_in_python_too():
+def test_huge_numbers_are_refused_in_python_too():
     for target in (10**400, -(10**400)):
         with pytest.raises(ProblemError, match=r"between 0 and 1, not -?1000"):
             check_target(target)
@@ -85,14 +85,14 @@ def test_a_count_of_thousands_of_digits_is_not_infinity(tmp_path):
     assert read_csv("counts.csv") == [{"samples": "9" * 5000, "dim": "1e400"}]
 
 
-def test_a_table_may_begin_with_the_mark_of_a_spreadsheet(tmp_path):
+def test_a_table_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "marked.csv").write_bytes(b"\xef\xbb\xbfdim\n8\n")
     assert read_csv("marked.csv") == [{"dim": 8}]
 
 
 @pytest.mark.parametrize("name", ["pipe", "zero", "folder"])
 @pytest.mark.parametrize("read", [read_csv, read_sweep, Embeddings.load])
-def test_what_is_no_regular_file_is_not_waited_for(name, read, tmp_path):
+def test_only_regular_files_are_read(name, read, tmp_path):
     os.mkfifo("pipe")
     Path("zero").symlink_to("/dev/zero")
     Path("folder").mkdir()
@@ -100,7 +100,7 @@ def test_what_is_no_regular_file_is_not_waited_for(name, read, tmp_path):
         read(tmp_path / name)
 
 
-def test_no_more_is_read_than_may_be(tmp_path):
+def test_a_file_above_the_limit_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"1234")
     assert read_regular("a", "file", 4) == b"1234"
     with pytest.raises(ProblemError, match=r"the file 'a' is larger than 2\.86\S* MiB; cut it"):
@@ -136,7 +136,7 @@ def test_an_ablation_has_a_largest_plan():
 
 
 def test_the_first_run_of_many_searches_does_not_wait_for_the_last(monkeypatch):
-    """Where the closed forms would look takes a while, and a plan may have a thousand searches."""
+    """The prior of a search takes a while, and a plan may have a thousand searches."""
     begun = []
     solve = critical.solve
     monkeypatch.setattr(critical, "solve", lambda *given: begun.append(given) or solve(*given))
@@ -166,7 +166,7 @@ def test_a_name_of_thousands_of_dots_is_not_followed(key, tmp_path):
         read_sweep("dots.toml")
 
 
-def test_thousands_of_fractions_are_no_name(tmp_path):
+def test_a_list_of_thousands_of_fractions_is_read(tmp_path):
     values = ", ".join(f"{n}.5" for n in range(1, 5000)) + ", 1.5e-3"
     (tmp_path / "steps.toml").write_text(
         "[problem]\nvocab = 32\nsamples = 64\ndim = 8\nlength = 4\nregime = 'literal'\ngamma = 1\n"
@@ -196,14 +196,14 @@ def test_an_array_of_a_negative_length_is_refused(tmp_path):
         Embeddings.load("own.npz")
 
 
-def test_json_has_no_number_that_is_none(capsys):
+def test_json_has_null_for_nan_and_infinity(capsys):
     from recallscope.cli.output import print_json
 
     print_json({"a": [float("nan"), {"b": float("-inf")}, (1.5,)], "c": "inf"})
     assert json.loads(capsys.readouterr().out) == {"a": [None, {"b": None}, [1.5]], "c": "inf"}
 
 
-def test_a_terminal_acts_on_no_sentence(capsys):
+def test_control_codes_in_messages_are_escaped(capsys):
     from recallscope.cli.main import _complain
 
     assert _complain("a\x1b[2J\nb", 2) == 2
@@ -211,7 +211,7 @@ def test_a_terminal_acts_on_no_sentence(capsys):
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "a" * 300 + ".csv", "x/" * 3000 + "a.csv"])
-def test_a_name_that_no_file_can_have(name):
+def test_an_impossible_file_name_is_refused(name):
     with pytest.raises(ProblemError, match="cannot be written to"):
         check_output(name, "table", (".csv",))
 
@@ -237,7 +237,7 @@ def test_a_full_disk_is_reported_without_a_traceback(where):
         assert done.stderr == "recallscope: the system refused: No space left on device\n"
 
 
-def test_a_reader_that_has_read_enough_is_not_complained_to():
+def test_a_closed_pipe_gets_no_message():
     read, write = os.pipe()
     os.close(read)
     line = [sys.executable, "-m", "recallscope", "--version"]
@@ -246,7 +246,7 @@ def test_a_reader_that_has_read_enough_is_not_complained_to():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_tests_without_end_are_foreseen():
+def test_the_cost_of_many_tests_is_predicted():
     from recallscope import predict_cost
 
     usual = predict_cost(PROBLEM).seconds
@@ -254,7 +254,7 @@ def test_tests_without_end_are_foreseen():
     assert predict_cost(PROBLEM, test_samples=10**15).seconds > 3600
 
 
-def test_closed_forms_that_overflow_are_none(monkeypatch, command):
+def test_closed_forms_that_overflow_have_a_reason_instead_of_numbers(monkeypatch, command):
     from recallscope.theory.laws import three_step
 
     def overflown(s):

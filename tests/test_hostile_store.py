@@ -63,7 +63,7 @@ CONTENTS = {
 
 
 def test_no_change_of_a_footer_ends_the_process(store):
-    # Arrow did end it, where it was asked for the sizes of columns with forged statistics.
+    # Arrow once crashed when it read the sizes of columns with forged statistics.
     table = own_table(store).select(["key", "seed"])
     about = {"format": 2, "replaces": []}
     buffer = pa.BufferOutputStream()
@@ -110,7 +110,7 @@ def test_a_forged_shard_is_refused_alone(store, what):
         {"format": 2, "replaces": [{}]},
     ],
 )
-def test_what_a_shard_says_of_itself_is_not_believed(store, about):
+def test_metadata_of_a_shard_is_not_trusted(store, about):
     forged = put(store.files.path, own_table(store).slice(0, 0), about=about)
     assert list(store.verify().left_out) == [forged.name]
 
@@ -123,7 +123,7 @@ def test_a_shard_of_a_hundred_thousand_brackets(store):
     assert list(store.verify().left_out) == [name]
 
 
-def test_a_shard_that_says_it_replaces_what_it_does_not_hold(store):
+def test_a_shard_that_replaces_others_without_their_records(store):
     (real,) = store.files.path.glob("*.parquet")
     forged = put(
         store.files.path,
@@ -157,7 +157,7 @@ def test_a_shard_that_appears_while_a_writer_opens_is_not_deleted(store, tmp_pat
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has none")
 @pytest.mark.parametrize("what", ["fifo", "zero", "link", "dangling", "folder", "large"])
-def test_what_is_no_file_is_not_read(store, what, tmp_path, monkeypatch):
+def test_links_pipes_and_large_files_are_left_out(store, what, tmp_path, monkeypatch):
     path = store.files.path / f"{'a' * 32}.parquet"
     if what == "fifo":
         os.mkfifo(path)
@@ -187,7 +187,7 @@ def test_a_link_is_not_written_through(store, tmp_path):
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def test_files_are_for_others_to_read_and_for_nobody_else_to_write(tmp_path):
+def test_only_the_owner_may_write_files(tmp_path):
     before = os.umask(0)
     try:
         sweep(CELLS, tmp_path / "facts", test_samples=64)
@@ -221,19 +221,19 @@ def test_places_that_cannot_be_reached_are_reported(kind):
 
 
 @pytest.mark.parametrize("place", ["a" * 300, "a\0b"])
-def test_places_that_cannot_be(place, tmp_path, monkeypatch):
+def test_impossible_places_are_refused(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match="cannot be"):
         Store(place).verify()
 
 
 @pytest.mark.parametrize("place", ["s3:", "s3://", "s3:///", "s3:/bucket/facts", "gs:///"])
-def test_half_an_address_is_no_folder(place, tmp_path, monkeypatch):
+def test_an_incomplete_address_is_refused(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match=r"half an address; give a whole one .* s3://bucket/facts"):
         Store(place)
     with pytest.raises(StoreError, match="half an address"):
-        Store(Path("s3://bucket/facts"))  # of which a Path leaves s3:/bucket/facts
+        Store(Path("s3://bucket/facts"))  # a Path turns it into s3:/bucket/facts
     with pytest.raises(StoreError, match="a store needs a place"):
         Store("file://")
 

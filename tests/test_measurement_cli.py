@@ -32,7 +32,7 @@ def test_critical_prints_all_in_one_document(command, tmp_path):
     assert files[1].stat().st_size > 10_000
 
 
-def test_critical_says_what_was_not_reached(command):
+def test_critical_says_that_a_target_was_not_reached(command):
     done = command(
         *("critical", "--for", "samples", "--target", "0.9", "--vocab", "64", "--dim", "6"),
         *("--length", "4", "--high", "4096", "--budget", "16"),
@@ -153,7 +153,7 @@ def test_a_malformed_table_is_reported_in_one_sentence(command, tmp_path, name, 
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_law_of_a_size_that_hurts_collapses_too(command, tmp_path):
+def test_a_law_of_a_size_that_lowers_accuracy_collapses_too(command, tmp_path):
     """Accuracy falls as vocab grows; infinite samples come back from the table."""
     table = tmp_path / "law.csv"
     done = command(
@@ -192,7 +192,7 @@ def test_the_figure_of_a_law_says_what_was_measured():
     title = figure.axes[0].get_title()
     assert "measured −1.00 (−1.0" in title
     assert "theory −1.00" in title
-    # Drawn from a JSON document as well; a search that bounds nothing is passed over.
+    # Drawn from a JSON document as well; a search without bounds is left out.
     bound = rows[0] | {"dim": 16, "status": "not_reached", "value": None, "high": None}
     nothing = bound | {"dim": 20, "low": None}
     document = json.dumps(scaling_from_rows([bound, nothing, *rows]).figure_data(), allow_nan=False)

@@ -1,7 +1,7 @@
 """A store on an S3 server keeps what a folder keeps, and reports what goes wrong.
 
-The server is that of rclone, over a folder. The store is given no more than an address: all else
-comes from the environment, as it would from a user's.
+The server is that of rclone, over a folder. The store is given only an address. All other settings
+come from the environment, as for a user.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def start(code, *arguments):
     )
 
 
-# All that a driver does with its lock, without the seconds that torch takes to be imported.
+# A driver's use of its lock, without the import of torch, which takes seconds.
 WRITER = """
 import sys
 place = object_store.files_at(sys.argv[1])
@@ -196,7 +196,7 @@ def test_a_corrupt_object_is_left_and_its_cells_are_run_again(server, place, fol
     sweep(CELLS[:10], place, test_samples=64)
     sweep(CELLS[10:], place, test_samples=64)
     corrupt = shards(folder)[0]
-    server.stop()  # it remembers sizes for minutes, and what is on disk is its own
+    server.stop()  # it caches sizes for minutes
     os.truncate(corrupt, corrupt.stat().st_size // 2)
     server.start()
     found = Store(place).verify()
@@ -217,7 +217,7 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
         assert store.files.names() == [MARKER]
     with start(WRITER, place) as writer:
         assert writer.stdout.readline() == "in\n"
-        assert store.files.names() == ["first", MARKER]  # not what was listed before
+        assert store.files.names() == ["first", MARKER]  # without the cached listing
         sentence = rf"the store '{place}' is in use by another process; wait for it, or"
         with pytest.raises(StoreError, match=sentence):
             sweep(CELLS, place)
@@ -230,8 +230,8 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
 
 
 @pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, folder):
-    """Also if it shows signs of life again before it writes."""
+def test_a_driver_that_was_stopped_learns_that_its_lock_was_given_away(place, folder):
+    """Also if it renews its lock again before it writes."""
     with Store(place).writing():
         pass  # now it is a store
     with start(WRITER, place) as writer:

@@ -50,7 +50,7 @@ def evidence():
 
 @pytest.fixture(scope="module")
 def found(evidence):
-    """What the runs of the bundle say of every claim."""
+    """The finding of every claim from the runs of the bundle."""
     return {name: finding(claim, evidence) for name, claim in CLAIMS.items()}
 
 
@@ -75,7 +75,7 @@ def test_a_changed_bundle_is_reported(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
-    """A few of every sweep, worked out again; all of them where time is no matter."""
+    """One of twelve searches of each sweep is computed again."""
     afresh = Evidence.at(BUNDLE, "full")
     for name in {name for claim in CLAIMS.values() for name in claim.sweeps}:
         if sweep_of(name, "full").critical is None:
@@ -83,7 +83,7 @@ def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
         for kept, search in list(
             zip(evidence.searches_so_far(name), afresh.searches_so_far(name), strict=True)
         )[::12]:
-            assert "crossing" in vars(kept)  # nothing was worked out for it
+            assert "crossing" in vars(kept)  # read from the bundle, not computed
             assert kept.crossing.edges.tolist() == search.crossing.edges.tolist()
             assert kept.crossing.weight == pytest.approx(search.crossing.weight, rel=1e-6, abs=1e-9)
 
@@ -122,7 +122,7 @@ def test_the_verdicts_follow_from_the_records(found):
 
 
 def test_the_pages_of_the_claims_are_those_of_the_records(found):
-    """All of them, and no page or figure of a claim that is no more."""
+    """All of them exist, and no page or figure of a claim that was removed."""
     findings = [(CLAIMS[name], each) for name, each in found.items()]
     written = pages(findings, manifest())
     for name, text in written.items():

@@ -42,7 +42,7 @@ def record(problem, seed, rates):
 
 
 def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01, seed=1):
-    """Runs that follow the theory, but for a shift of the recall and some spread of the seeds."""
+    """Runs that follow the theory, with a shift of the recall and some spread of the seeds."""
     runs = plan(problem, x, y, seeds)
     rng = np.random.default_rng(seed)
     theory = accuracies(arrays_of([problem for problem, _ in runs]))
@@ -122,7 +122,7 @@ def test_boundaries_meet_where_theory_is_planted(diagram):
 
 
 def test_the_interval_of_a_boundary_holds_the_planted_crossing():
-    """Over curves that rise, waver about the target or flatten near it, whatever their shape."""
+    """For curves of several shapes that rise, cross the target repeatedly or flatten near it."""
     y = Axis("samples", tuple(np.unique(np.geomspace(256, 65536, 12).astype(int)).tolist()))
     held = []
     for number, length in enumerate((4, 128)):
@@ -136,7 +136,7 @@ def test_the_interval_of_a_boundary_holds_the_planted_crossing():
     assert sum(held) >= len(held) - 2
 
 
-def test_a_boundary_along_a_size_that_does_harm():
+def test_a_boundary_along_a_size_that_lowers_accuracy():
     problem = Problem(vocab=2, samples=4096, dim=64, length=8)
     y = Axis("vocab", (64, 128, 256, 512, 1024))
     found = phase_diagram(planted(problem, Axis("dim", (48, 64)), y), "dim", "vocab")
@@ -145,7 +145,7 @@ def test_a_boundary_along_a_size_that_does_harm():
         assert measured.value == pytest.approx(predicted, rel=0.15)
 
 
-def test_what_is_outside_of_the_plane_is_censored():
+def test_crossings_outside_of_the_plane_are_censored():
     easy = Axis("samples", (16384, 32768, 65536))
     found = phase_diagram(planted(x=Axis("dim", (128, 160)), y=easy), "dim", "samples")
     for measured in found.boundary:

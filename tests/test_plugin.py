@@ -94,7 +94,7 @@ def test_a_plugin_is_not_predicted_as_something_else(command, change) -> None:
     sizes = ("--vocab", "32", "--length", "4", "--samples", "256", "--dim", "16")
     done = command("predict", *sizes, *change, "--json")
     document = json.loads(done.stdout)
-    if change[0] == "--metric":  # which changes nothing of what is learnt
+    if change[0] == "--metric":  # a metric does not change the training
         assert done.returncode == 0, done.stderr
         assert document["prediction"] is not None
         return
@@ -203,7 +203,7 @@ samples = [16, 256]
 
 
 def claim_of(sweep: str) -> Claim:
-    """Somebody's own: recall is higher with more samples."""
+    """A user's claim: recall is higher with more samples."""
 
     def analyse(evidence: Evidence) -> Finding:
         mean = {16: 0.0, 256: 0.0}
@@ -327,11 +327,11 @@ def test_names_of_fields_that_are_taken(name) -> None:
         Problem(**SMALL, learner=learner("clash", **{name: Field(default=1)}))
 
 
-def test_what_a_problem_has_is_not_a_field_of_a_part() -> None:
+def test_a_field_of_a_part_is_not_named_as_one_of_problems() -> None:
     assert {name for name in dir(Problem) if not name.startswith("_")} <= TAKEN
 
 
-def test_what_a_row_of_a_record_has_is_not_a_field_of_a_part() -> None:
+def test_a_field_of_a_part_is_not_named_as_a_column_of_records() -> None:
     record = recallscope.run(Problem(**SMALL), 0, test_samples=64)
     assert {*record.row(), *record.to_dict()} <= TAKEN
 
@@ -358,7 +358,7 @@ def test_a_metric_of_a_learner_has_a_name_that_no_column_has() -> None:
     named = Learner(name="clash", learn=learn, metrics=("dim",))
     with pytest.raises(ProblemError, match=sentence):
         recallscope.run(Problem(**SMALL, learner=named), 0, test_samples=64)
-    # What it did not announce is known after it has learnt, and costs that record alone.
+    # A metric that was not announced is found after the training, and only that record fails.
     silent = Learner(name="clash", learn=learn)
     record = recallscope.run(Problem(**SMALL, learner=silent), 0, test_samples=64)
     assert record.status == "failed"
@@ -426,7 +426,7 @@ def test_many_metrics_come_back(tmp_path) -> None:
     assert len(record.metrics) == 8
 
 
-def test_a_problem_takes_its_parts_along(tmp_path) -> None:
+def test_a_pickled_problem_includes_its_parts(tmp_path) -> None:
     problem = Problem(**SMALL, embedding=Family(name="spikes", draw=independent_rows(spikes)))
     packed = cloudpickle.dumps(problem)
     (tmp_path / "problem").write_bytes(packed)

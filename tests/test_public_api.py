@@ -47,7 +47,7 @@ def test_changes_are_added_changed_renamed_or_removed():
     ]
 
 
-def test_what_users_hold_is_in_the_list():
+def test_objects_that_users_receive_are_in_the_list():
     api = json.loads(public_api.RELEASED.read_text(encoding="utf-8"))
     assert api["python"]["Problem.replace()"] == "(**changes) -> Problem"
     assert api["python"]["CriticalSize.status"] == "Status"  # returned, though not exported

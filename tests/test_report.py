@@ -134,19 +134,19 @@ def test_the_task_and_every_claim_are_explained_in_plain_words(page):
     claim = replace(claims()[0][0], plain="more data helps.")
     made = report([(claim, claims()[0][1])], FACTS)
     assert made.index("In plain words: more data helps.") < made.index("Written beforehand")
-    assert "In plain words" not in page  # where there is none, nothing is said
+    assert "In plain words" not in page  # left out where there is none
     assert 'aria-label="A row of six tokens' in page
     for each, _ in claims():
         assert f'<li><a href="#claim-{each.name}">' in page
 
 
-def test_powers_are_raised_and_nothing_else_is(page):
+def test_exponents_are_raised_and_nothing_else_is(page):
     claim, found = claims()[0]
     made = report([(claim, replace(found, answer="N* ∝ d^−1.40 (a <b> c^x)."))], FACTS)
     assert made.count("N* ∝ d<sup>−1.40</sup> (a &lt;b&gt; c^x).") == 2
 
 
-def test_panels_are_drawings_whose_text_is_text(page):
+def test_text_in_panels_is_text(page):
     drawn = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)"', page)
     assert len(drawn) == sum(len(found.picture.panels) for _, found in claims() if found)
     assert all(b"<text" in base64.b64decode(each) for each in drawn)
@@ -160,7 +160,7 @@ def drawn(**changes):
 
 
 def marks(axes, marker):
-    """Where such markers are."""
+    """The positions of such markers."""
     found = [line.get_xydata() for line in axes.lines if line.get_marker() == marker]
     return np.concatenate([np.empty((0, 2)), *found]).tolist()
 
@@ -189,7 +189,7 @@ def test_one_infinite_bar_does_not_squeeze_the_rest():
     assert [x for x, _ in marks(axes, "^")] == [4]
 
 
-def test_what_was_not_measured_is_not_drawn():
+def test_missing_measurements_are_not_drawn():
     series = measured(
         [1, 2, 3], [0.5, math.nan, math.inf], [0.4, math.nan, 0.8], [0.6, 1, math.inf]
     )
@@ -235,7 +235,7 @@ def test_any_number_of_panels_is_drawn(count, tmp_path):
     save(figure, tmp_path / "figure.png")
 
 
-def test_looks_are_shared_by_number():
+def test_series_of_one_number_have_one_colour():
     series = [
         measured([1], [1], colour=3),
         Series(label="t", kind=Kind.THEORY, x=[1], y=[1], colour=3),
@@ -279,7 +279,7 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width
         page.evaluate("document.querySelector('#made').scrollIntoView({behavior: 'instant'})")
         contents = page.evaluate("document.querySelector('nav').getBoundingClientRect().bottom > 0")
         assert contents is not mobile  # in sight where there is space, else at the top
-        seen = tmp_path / "seen.png"  # pytest keeps it for a while, to be looked at
+        seen = tmp_path / "seen.png"  # pytest keeps it for a while, for a visual check
         page.screenshot(path=seen, full_page=True)
         assert seen.stat().st_size > 50_000
         asked = [url for url in tab.requests if not url.startswith("data:")]
@@ -287,8 +287,8 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width
         assert tab.complaints == []
 
 
-def test_the_browser_would_tell(tmp_path):
-    """A page that does all that a report must not is caught at all of it."""
+def test_the_browser_finds_planted_faults(tmp_path):
+    """A page with every fault that a report must not have: all are found."""
     bad = tmp_path / "bad.html"
     bad.write_text(
         "<!DOCTYPE html><link rel=icon href=data:,><img src='http://example.invalid/a.png'>"
@@ -302,7 +302,7 @@ def test_the_browser_would_tell(tmp_path):
         assert any(found.startswith("image-alt") for found in tab.barriers())
 
 
-def test_what_a_worker_was_lost_with_is_drawn_all_the_same():
+def test_a_figure_is_drawn_although_its_worker_was_lost():
     class Lost(Serial):
         def finished(self, timeout):
             return [each._replace(result=None, lost="killed") for each in super().finished(timeout)]

@@ -1,4 +1,4 @@
-"""What public functions return goes to JSON and back, to data frames, figures and notebooks."""
+"""Results of public functions go to JSON and back, to data frames, figures and notebooks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def goes_to_json_and_back(found):
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     again = type(found).from_dict(plain)
     assert json.loads(json.dumps(again.to_dict(), allow_nan=False)) == plain
-    if not isinstance(found, SweepResult):  # whose rows are in its store
+    if not isinstance(found, SweepResult):  # its rows are in its store
         assert repr(again) == repr(found)
         assert again.rows() == found.rows()
     if type(found).__eq__ is not object.__eq__:
@@ -207,7 +207,7 @@ def test_many_predictions_are_those_of_each():
     assert [row["samples"] for row in by_arrays.rows()] == [p.samples for p in problems]
 
 
-def test_what_has_no_closed_form_has_its_reason_in_the_table():
+def test_a_problem_without_a_closed_form_has_its_reason_in_the_table():
     own = PROBLEM.replace(embedding="arrays:0123456789abcdef")
     rows = recallscope.predict([PROBLEM, own]).rows()
     assert [row["recall_accuracy"] is None for row in rows] == [False, True]
@@ -235,7 +235,7 @@ def test_mistakes_are_reported_in_a_sentence(call, message):
         call()
 
 
-def test_a_callback_hears_of_every_record_and_its_errors_are_raised():
+def test_a_callback_gets_every_record_and_its_errors_are_raised():
     received: list[Record] = []
     found = recallscope.critical(PROBLEM, "samples", budget=8, callback=received.append)
     assert len(received) == found.evaluations

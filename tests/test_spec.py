@@ -67,7 +67,7 @@ def test_a_range_is_even_in_the_logarithm():
     ]
 
 
-def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
+def test_each_problem_has_one_search_with_separate_seeds():
     sweep = sweep_from(
         FIXED
         | {
@@ -166,7 +166,7 @@ def test_editors_have_a_schema(command):
         jsonschema.validate({"grid": {"dims": [1]}}, found)
 
 
-def test_files_that_are_none(tmp_path):
+def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read: No such file"):
         read_sweep(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("a = = 1")
@@ -180,7 +180,7 @@ def test_files_that_are_none(tmp_path):
         read_sweep(tmp_path / "large.toml")
 
 
-def test_what_is_nested_too_deeply_is_a_sentence():
+def test_deep_nesting_is_refused_in_a_sentence():
     deep: dict = {}
     for _ in range(5000):
         deep = {"a": deep}

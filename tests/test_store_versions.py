@@ -1,4 +1,4 @@
-"""Stores of other versions are read whole or refused in a sentence, and never changed by that."""
+"""Stores of other versions are read in full or refused in a sentence, and not changed by that."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_store_of_0_1_is_added_to_once_it_is_marked(tmp_path, old_table, comma
 
 
 def test_a_folder_of_something_else_is_never_changed(tmp_path, command):
-    """Not even a lock is left in it."""
+    """No lock is left in it."""
     for name in ("notes.txt", f"{'0' * 32}.parquet", f".{'0' * 32}.part"):
         (tmp_path / name).write_text("mine")
     before = contents(tmp_path)
@@ -176,7 +176,7 @@ def test_named_metrics_come_and_go(tmp_path):
     ("name", "value"),
     [("", 1), ("a\nb", 1), ("a", "x"), ("a", [[1]]), (1, 1)],
 )
-def test_what_cannot_be_a_metric(name, value):
+def test_invalid_metrics_are_refused(name, value):
     with pytest.raises(ProblemError, match="metric"):
         check_metric(name, value)
 

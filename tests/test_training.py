@@ -1,4 +1,4 @@
-"""Trainings: what they are equal to, how they end, and that no bit depends on how they were run."""
+"""Trainings: known special cases, how they end, and bits that do not depend on how they run."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_trained_model_is_the_transformer(change):
 
 
 def mean_logit(model, samples):
-    """What centred outputs leave out: the same for every label."""
+    """A term that is equal for every label, which centred outputs leave out."""
     return model.hidden(*samples[:2])[0] @ model.outputs[0].mean(dim=0)[:, None]
 
 
@@ -152,7 +152,7 @@ def test_the_minimum_is_where_gradient_descent_ends(change):
     assert long.recall_accuracy == pytest.approx(found.recall_accuracy, abs=0.005)
 
 
-def test_what_can_be_separated_is():
+def test_separable_facts_are_separated():
     problem = Problem(vocab=64, samples=1000, dim=40, length=4, learner="converged")
     found = run(problem)
     assert found.metrics["separable"] == found.metrics["certified"] == 1
@@ -237,7 +237,7 @@ def test_a_step_too_large_is_reported():
     assert "make the learning rate smaller" in broken.reason
 
 
-def test_what_cannot_be_trained_is_refused():
+def test_problems_that_cannot_be_trained_are_refused():
     for change, said in (
         ({"samples": math.inf}, "not inf"),
         ({"learn_mlp": True}, "give a width"),
@@ -252,7 +252,7 @@ def test_what_cannot_be_trained_is_refused():
 # Bits.
 
 
-def test_no_bit_depends_on_company():
+def test_no_bit_depends_on_other_trainings_of_the_group():
     assert runs_at_once(TINY) == RUNS_AT_ONCE
     for learner, at_once in (("gd", RUNS_AT_ONCE), ("muon", 1), ("polar", 1)):
         problem = TINY.replace(learner=learner)
@@ -264,7 +264,7 @@ def test_no_bit_depends_on_company():
 
 
 def test_a_tiny_training_is_watched_once_and_drawn_without_closed_forms(tmp_path):
-    """Alone it fills a group with copies of itself, which nobody sees."""
+    """Alone it fills a group with hidden copies of itself."""
     seen = []
     facts = TINY.replace(task="memory", length=1)
     found = recallscope.train(facts, watch=seen.append, progress=False)
@@ -292,7 +292,7 @@ def test_no_bit_depends_on_threads(threads):
 
 @pytest.mark.parametrize("learner", OPTIMISERS)
 def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
-    """Stopped at two thirds, its last save somewhat before."""
+    """It is stopped at two thirds, some steps after its last save."""
     problem = SMALL.replace(learner=learner, steps=60, samples=600)
     whole = run(problem, 2).result()
     monkeypatch.setattr("recallscope.learning.training.loop._SECONDS_BETWEEN_SAVES", 0.0)
@@ -310,7 +310,7 @@ def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
         progress=lambda done, total: steps.append(done),
         checkpoint=tmp_path / "half.safetensors",
     )
-    assert steps[0] == 40  # the last that was saved is done again
+    assert steps[0] == 40  # steps after the last save are repeated
     assert again.result() == whole
 
 
