@@ -72,7 +72,7 @@ def test_the_list_of_commands_is_quick():
 COMPLETED = [
     ("run --embedding ", {"gaussian", "orthogonal", "rademacher", "sphere"}),
     ("run --activation ", {"relu", "gelu", "tanh", "quadratic", "identity", "centred-relu"}),
-    ("run --learner ", {"three-step", "descent"}),
+    ("run --learner ", {"three-step", "gradient-descent"}),
     ("run --dtype ", {"float32", "float64"}),
     ("run --engine ", {"auto", "stream", "counts"}),
     ("solve --for ", set(SIZES)),

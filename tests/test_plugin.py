@@ -33,8 +33,8 @@ from recallscope.statistics.intervals import Interval
 # One of each kind.
 ALL = (
     *("--vocab", "32", "--length", "4", "--embedding", "student-t", "--field", "degrees=3"),
-    *("--task", "parity", "--field", "classes=4", "--model", "bag", "--learner", "descent"),
-    *("--field", "steps=20", "--metric", "confidence"),
+    *("--task", "parity", "--field", "classes=4", "--model", "bag"),
+    *("--learner", "gradient-descent", "--field", "steps=20", "--metric", "confidence"),
 )
 SWEEP = """
 seeds = 2
@@ -54,11 +54,11 @@ samples = [64, 256]
 dim = [16, 16]
 task = ["recall", "parity"]
 model = ["transformer", "bag"]
-learner = ["three-step", "descent"]
+learner = ["three-step", "gradient-descent"]
 """
 
 
-STRANGE = ("student-t", "parity", "bag", "descent", "confidence")
+STRANGE = ("student-t", "parity", "bag", "gradient-descent", "confidence")
 
 
 def results(place):
@@ -80,7 +80,7 @@ def test_a_plugin_on_the_command_line(command) -> None:
     assert len(record["metrics"]["loss"]) == 20
     assert 0 <= record["metrics"]["confidence"] <= 1
     assert record["recall_accuracy"] > 0.5  # of four labels
-    assert record["engine"] == "descent"
+    assert record["engine"] == "gradient-descent"
     assert document["problem"]["degrees"] == 3
     people = command("run", *ALL, "--samples", "256", "--dim", "16")
     assert "confidence" in people.stdout
@@ -160,9 +160,9 @@ def test_fields_of_parts_are_checked_and_read_like_others() -> None:
     for change, sentence in (
         ({"degrees": 1}, "degrees must be a number from 2.1, not 1"),
         ({"degree": 3}, "unknown field 'degree'; the fields are .*, degrees"),
-        ({"task": "parity", "classes": 64, "learner": "descent"}, "more classes"),
+        ({"task": "parity", "classes": 64, "learner": "gradient-descent"}, "more classes"),
         ({"task": "parity"}, "three-step is for the task recall, not for parity"),
-        ({"learner": "adan"}, "learner must be one of .*three-step, descent, not 'adan'"),
+        ({"learner": "adan"}, "learner must be one of .*three-step, gradient-descent, not 'adan'"),
     ):
         with pytest.raises(ProblemError, match=sentence):
             problem.replace(**change)
