@@ -17,9 +17,9 @@ from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.simulations import recorded_error
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
-NO_SIGNAL = 1e12  # a noise above this is that of no signal at all, and its size is rounding
+NO_SIGNAL = 1e12  # a noise above this means no signal: its size is rounding error
 AT_ONCE = 250
-ERRORS = 20  # problems whose recorded errors are compared, as each takes a while
+ERRORS = 20  # the number of recorded errors that are compared: each takes a while
 
 
 def draw_problems(count: int, seed: int) -> list[Problem]:
@@ -56,7 +56,7 @@ def draw_problems(count: int, seed: int) -> list[Problem]:
 
 
 def draw_trained(count: int, seed: int) -> list[Problem]:
-    """Problems within and around the sizes that the law of the end is about."""
+    """Problems within and around the sizes that the law of trained models covers."""
     random = np.random.default_rng(seed)
     problems = []
     for _ in range(count):
@@ -88,8 +88,8 @@ def plain(problem: Problem) -> dict[str, Any]:
     }
 
 
-IN_PAGE = """(problems) => problems.map((told) => {
-  const problem = { ...told, samples: told.samples ?? Infinity };
+IN_PAGE = """(problems) => problems.map((given) => {
+  const problem = { ...given, samples: given.samples ?? Infinity };
   const found = recallscope.predict(problem);
   if (found.reason) return found;
   const error = recallscope.recordedError(problem, "recall_accuracy", found.recall_accuracy);
@@ -101,9 +101,9 @@ END_IN_PAGE = "(problems) => problems.map((problem) => recallscope.predictEnd(pr
 
 def in_page(page: Any, script: str, problems: list[Problem]) -> list[dict[str, Any]]:
     """What the page says of problems."""
-    told = [plain(problem) for problem in problems]
-    starts = range(0, len(told), AT_ONCE)
-    return [each for at in starts for each in page.evaluate(script, told[at : at + AT_ONCE])]
+    given = [plain(problem) for problem in problems]
+    starts = range(0, len(given), AT_ONCE)
+    return [each for at in starts for each in page.evaluate(script, given[at : at + AT_ONCE])]
 
 
 def compare(problems: list[Problem], found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def compare(problems: list[Problem], found: list[dict[str, Any]]) -> dict[str, A
 
 
 def compare_end(problems: list[Problem], found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The same for the law of the end."""
+    """The same for the law of trained models."""
     worst, laws = (0.0, ""), 0
     for problem, there in zip(problems, found, strict=True):
         here = predict(problem)
-        if there["reason"] is not None:  # the page is silent beyond the sizes that were measured
+        if there["reason"] is not None:  # beyond the sizes that were measured
             continue
         if here.reason is not None:
             return {"reason": (here.reason, there["reason"], repr(problem))}

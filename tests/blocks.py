@@ -1,10 +1,10 @@
 """The blocks of code in a page, and what it takes to run a whole page.
 
 `python blocks.py PAGE` runs every sh and python block of a page in the present folder, in order.
-Python blocks share one namespace. A block with a title is a file of that name. A text block holds
-what the block before it prints; three dots in it stand for anything, spaces for as many others, and
-rules of tables may be longer or shorter. Blocks of the console are for show: they install, or need
-files and machines of the reader's. With `--console` they are run too, where this is possible.
+Python blocks share one namespace. A block with a title is a file of that name. A text block is the
+output of the block before it. Three dots in it match anything, and spaces match any number of
+spaces. Rules of tables may be longer or shorter. Console blocks are not run: they install packages,
+or need the reader's files and machines. With `--console` they are run too, where this is possible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FENCED = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | r
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, what it holds, and the line of its page where it begins."""
+    """A fenced block: its language, its text, and its first line in the page."""
 
     language: str
     code: str
@@ -44,12 +44,12 @@ def blocks(page: Path) -> list[Block]:
 
 
 def code(page: Path, language: str) -> list[str]:
-    """What the blocks of one language hold."""
+    """The text of the blocks of one language."""
     return [block.code for block in blocks(page) if block.language == language]
 
 
 def run_page(page: Path, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run a page in a process of its own, with a `recallscope` that is the one under test."""
+    """Run a page in a separate process, with the `recallscope` that is under test."""
     programs = folder / ".bin"
     programs.mkdir()
     command = programs / "recallscope"
@@ -89,14 +89,14 @@ def _warm(place: str, asks: bool) -> Iterator[str]:
 _NOT_HERE = (
     "pip install",  # done by hand in a new environment, before a release
     "venv",
-    "AWS_",  # buckets, clusters and job arrays have tests of their own
+    "AWS_",  # buckets, clusters and job arrays have separate tests
     "s3://",
     "RAY_",
     "10.0.0.1",
     "SLURM_",
     "{1..8}",
     "$packages",  # weights of 180 MB; tests/test_audit.py has small ones in the same formats
-    "--embedding heavy",  # a package of the reader's; tests/plugin is one
+    "--embedding heavy",  # the reader's package; tests/plugin is one
     "--size full",  # two hours
     "my-runs",
 )

@@ -1,6 +1,6 @@
 """A real browser for tests: Chromium without a window, which can reach no host.
 
-It tells of every request that a page makes and of all that it complains about.
+It records every request of a page, and every error and warning.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @dataclass
 class Tab:
-    """A page, what it asked for and what it complained about."""
+    """A page with its requests and its errors and warnings."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def barriers(self, impacts: Collection[str] | None = None) -> list[str]:
-        """What axe-core finds that keeps people from reading the page; of these impacts only."""
+        """Accessibility problems that axe-core finds, of the given impacts only."""
         return [
             f"{found['id']}: {node['html'][:120]}"
             for found in Axe().run(self.page).response["violations"]
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 
 def open_tab(chromium: Browser, address: str, width: int, mobile: bool = False) -> Tab:
-    """A page in a tab of its own, when it has loaded."""
+    """A page in a new tab, when it has loaded."""
     size = {"width": width, "height": 900}
     page = chromium.new_page(viewport=size, is_mobile=mobile, has_touch=mobile)
     tab = Tab(page)

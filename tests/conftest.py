@@ -16,7 +16,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from recallscope.cli.main import main
 
-# Files whose tests share something that takes long to make: one worker has all of its tests.
+# The tests of each of these files share a slow fixture: one worker runs all tests of the file.
 SHARING = (
     "tests/test_check.py",
     "tests/test_claims.py",
@@ -27,7 +27,7 @@ SHARING = (
     "tests/test_site.py",
 )
 
-# Begun first, so that no worker is left alone with a long one at the end.
+# These start first. Otherwise one worker would run a long one at the end while others idle.
 LONGEST = (
     *("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py"),
     *("test_notebook.py", "test_results.py"),
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class SharingScheduling(LoadScopeScheduling):
-    """Tests go wherever there is room, but for those of files that share something."""
+    """Any free worker takes the next test; the tests of a file in SHARING go to one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
@@ -52,7 +52,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingSched
     return SharingScheduling(config, log)
 
 
-# Where tests run in the background Ctrl-C may be ignored, and so it would be by what they start.
+# Background jobs may ignore Ctrl-C, and child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=100)
@@ -68,9 +68,9 @@ def threads():
 
 
 def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line; in this process, as the import of torch takes seconds in another.
+    """Run the command line in this process: a new one takes seconds to import torch.
 
-    The pages are run as a user would, in processes of their own: see blocks.py.
+    The pages are run as a user would, in separate processes: see blocks.py.
     """
     out, err = io.StringIO(), io.StringIO()
     argv, sys.argv = sys.argv, ["recallscope", *arguments]

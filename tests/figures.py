@@ -1,4 +1,4 @@
-"""Every kind of figure, from data that nobody measured: easy ones, and ones of narrow ranges."""
+"""Every kind of figure, from made-up data: easy cases and narrow ranges."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def law(dims=(32, 48, 64, 96, 128), lengths=(16, 64, 256), **changes) -> dict[st
 
 
 def compared(shift=0.2, rows=4) -> list[dict[str, Any]]:
-    """Ablations, the last of which lost all its pairs."""
+    """Ablations; the last one lost all its pairs."""
     names = ("embedding", "trigger in the values", "mlp", "steps", "one step")
     found = [
         {

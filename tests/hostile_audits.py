@@ -1,9 +1,9 @@
 """Ask `recallscope audit` about hostile checkpoints, and judge how each case ends.
 
 Each case is a file or a folder (`hostile_checkpoint_cases.py`). Cases run in children of this
-process. A case is bad if it ends otherwise than with exit code 0 or 2, or shows a traceback. It is
-bad too if it says more than a sentence, or runs what is in it. The limits are ten seconds of CPU
-time, two minutes of waiting and a gibibyte. If a file is sound after all, its tables are audited.
+process. A case is bad if its exit code is not 0 or 2, or if it shows a traceback. It is bad
+too if it prints more than a sentence, or executes code from the file. The limits are ten seconds
+of CPU time, two minutes of waiting and a gibibyte. Matrices of a valid file are audited.
 The number of facts that fit takes seconds, and is computed for the first of them only.
 
 studies/hostile_checkpoints.py tries thousands of cases; a test tries some of them.
@@ -55,7 +55,7 @@ class Ended(NamedTuple):
 
 
 def memory(which: str) -> int:
-    """What this process holds (VmRSS), or the most it has held since the last reset (VmHWM)."""
+    """Memory of this process (VmRSS), or its peak since the last reset (VmHWM)."""
     found = re.search(rf"{which}:\s+(\d+)", Path("/proc/self/status").read_text())
     return int(found.group(1)) * 1024 if found else 0
 
@@ -109,7 +109,7 @@ def judged(code: int, said: str, seconds: float, held: int) -> str:
 
 
 def work(numbers: range, seed: int, place: Path, answers: Connection) -> None:
-    """A child: one case after another, each answered for."""
+    """A child process: it runs one case after another and sends each result."""
     os.setsid()
     warnings.simplefilter("default")  # what a user would see, as a separate sentence
     facts_of, left = api.facts_of, IN_FULL * (numbers.start == 0)
@@ -133,7 +133,7 @@ def work(numbers: range, seed: int, place: Path, answers: Connection) -> None:
 
 
 def in_children(count: int, seed: int, place: Path) -> Iterator[Ended]:
-    """Every case in a child of this process, and a new child where one did not answer."""
+    """Every case in a child process; a child that did not answer is replaced."""
     context = multiprocessing.get_context("fork")
     done = 0
     while done < count:
@@ -165,7 +165,7 @@ def in_children(count: int, seed: int, place: Path) -> Iterator[Ended]:
 
 
 def counted(count: int, seed: int) -> list[dict[str, object]]:
-    """Try the cases of a seed: one row for each kind; what is bad is shown as it is met."""
+    """Try the cases of a seed: one row for each kind; bad cases are printed at once."""
     WAS_RUN.unlink(missing_ok=True)
     # Made once, and not at every line: it is the larger part of a line's time.
     recallscope.cli.main.app = typer.main.get_command(recallscope.cli.main.app)  # type: ignore

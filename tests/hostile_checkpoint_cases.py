@@ -1,4 +1,4 @@
-"""Hostile checkpoints: sound ones that are changed, and some that are made to do harm.
+"""Hostile checkpoints: valid ones that are damaged, and some that are made to do harm.
 
 Every case is a pure function of its number and the seed.
 """
@@ -25,7 +25,7 @@ STRANGE = (None, True, -1, 0, 1, 2**63, 10**400, 1.5, "8", [], {}, [[]], "\x1b[2
 
 
 class Case(NamedTuple):
-    """A file or the files of a folder, by name; links and pipes have no content but a kind."""
+    """A file or the files of a folder, by name; links and pipes have a kind instead of content."""
 
     kind: str
     files: dict[str, bytes]
@@ -118,7 +118,7 @@ def npz(members: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 class Payload:
-    """What would write a file if it were ever unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return os.system, ("touch /tmp/recallscope-was-run",)
@@ -262,7 +262,7 @@ def of_pickles(rng: random.Random) -> Case:
 
 
 def of_numbers(rng: random.Random) -> Case:
-    """Sound files whose numbers are not."""
+    """Valid files with extreme or invalid numbers."""
     table = rows(np.random.default_rng(rng.randrange(2**32)))
     how = rng.randrange(9)
     if how == 0:

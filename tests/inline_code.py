@@ -1,4 +1,4 @@
-"""Code in the attributes of a page, which its own Content-Security-Policy forbids."""
+"""Code in the attributes of a page, which its Content-Security-Policy forbids."""
 
 from __future__ import annotations
 

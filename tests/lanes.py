@@ -9,7 +9,7 @@ import pytest
 
 
 def slow_after_first(cases: Iterable[Any], count: int = 1) -> list[Any]:
-    """The cases of a test, of which the fast lane runs the first ones only."""
+    """The cases of a test; the fast lane runs the first ones only."""
     return [
         case
         if place < count

@@ -81,7 +81,7 @@ LAWS = {
     ),
 }
 FACTORIAL = {
-    # Every dimension with every length: does what N must be depend on both?
+    # Every dimension with every length: does N* depend on both?
     "random": ("sphere", (96, 128, 160, 192, 256), (64, 96, 128, 192, 256)),
     "orthogonal": ("orthogonal", (513, 600, 700, 850, 1024), (64, 96, 128, 192, 256)),
 }
@@ -95,7 +95,7 @@ def problems() -> list[tuple[str, int, str, Problem, float, int]]:
             for length in lengths:
                 sizes = {"vocab": 512, "dim": dim, "length": length, "embedding": embedding}
                 listed.append((name, 0, "recall_accuracy", Problem(samples=1, **sizes), 0.1, 64))
-    # What comes first keeps its seeds when more is added after it.
+    # Searches keep their seeds when others are added at the end.
     *first, last = LAWS
     for names in (first, [last]):
         for scale in range(3):

@@ -1,6 +1,6 @@
-"""A report of claims that nobody made, with everything that a report may have to show.
+"""A report of made-up claims, with everything that a report can show.
 
-`python tests/made_up_report.py report.html` writes it, to be looked at.
+`python tests/made_up_report.py report.html` writes it for a visual check.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _claim(name: str, title: str) -> Claim:
         support="The fitted law has a cross term, and its interval lies above 0.2.",
         contradict="A separable law fits as well, or the cross term lies below 0.2.",
         background=(
-            "With orthogonal embeddings every fact has a direction of its own, and the sizes would "
+            "With orthogonal embeddings every fact has a separate direction, and the sizes would "
             "enter one by one. Below that dimension facts overlap, and what one size lacks another "
             "may make up for. This is what the name of the claim is about."
         ),

@@ -18,7 +18,7 @@ class Sleep(NamedTuple):
 
 
 class OneLongCall:
-    """Deaf to signals, as a product of large matrices is: Python handles them between calls."""
+    """Ignores signals, like a product of large matrices: Python handles them between calls."""
 
     def run(self) -> int:
         return sum(range(10**13))

@@ -34,7 +34,7 @@ _crossings: Kept = {}  # posteriors of runs that several tests look at
 
 
 def evidence(names, truths, lost=lambda problem, seed: False) -> Evidence:
-    """Runs of sweeps as the truths have them: each a function that the sweep's kind calls for.
+    """Runs of sweeps that follow the truths; each truth is a function for its kind of sweep.
 
     Runs that are lost have failed instead.
     """
@@ -309,7 +309,7 @@ SUPPORTING = {
     "mlp-plane": _plane(-1.0),
     "equal-size": _equal_size(0.9),
 }
-"""Runs in which claims are true; the news summary's is told apart below."""
+"""Runs in which claims are true; those of the news summary are below."""
 
 NEWS_IS_RIGHT = {
     "random-long": lambda p: 0.2 * p.dim * p.length,

@@ -1,9 +1,9 @@
-"""Critical searches of planted truths, of which the answer is known.
+"""Critical searches of planted truths with known answers.
 
-A truth is a curve of mean accuracy against log size, of random threshold, slope, shape and ceiling,
-with rates that differ between seeds by a random spread, from none to all or nothing. One in five
-thresholds lies outside of the range searched. Priors are none, right or wrong by up to a factor of
-ten.
+A truth is a curve of mean accuracy against log size. Its threshold, slope, shape and ceiling are
+random. Rates differ between seeds by a random spread, from none to all or nothing. One in five
+thresholds lies outside of the range searched. There is no prior, or it is right, or wrong by up to
+a factor of ten.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Truth:
     crossing: float  # log size
     slope: float  # logits per unit of log size, at the crossing
     ceiling: float
-    spread: float  # of the rates of seeds: the share of the largest variance that a mean allows
+    spread: float  # of the rates of seeds: a fraction of the largest variance that a mean allows
 
     def mean(self, x: float) -> float:
         """The accuracy at a log size; the target at the crossing, where its logit has the slope."""
         value, rate = _SHAPES[self.shape]
         start = value(self.target / self.ceiling)
-        # d logit(mean) / d z at the crossing, so that the slope is the same for every shape
+        # d logit(mean) / d z at the crossing: with it the slope is the same for every shape
         step = 1e-5
         here = logit(self.ceiling * rate(start + step)) - logit(self.ceiling * rate(start - step))
         return self.ceiling * float(
@@ -131,7 +131,7 @@ def search(case: int, budget: int = 64, precision: float = 0.1) -> dict[str, obj
 
 
 def covered(row: dict[str, object]) -> bool:
-    """Whether the interval of a search holds the planted size; an end out of range holds all."""
+    """Whether the interval of a search covers the planted size; an end out of range covers all."""
     return (row["low"] or 0) <= row["truth"] <= (row["high"] or math.inf)
 
 

@@ -1,4 +1,4 @@
-"""Problems that reach every corner: one token, one sample, two labels, repeats; and a sweep."""
+"""Problems at the extremes: one token, one sample, two labels, repeats; and a sweep."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def small_problems(draw, *, mlp=None, **fixed):
 
 
 def sizes_of_terms(instance):
-    """How large the terms of V1, α and V2 are at unit steps, whatever their sums come to.
+    """The sizes of the terms of V1, α and V2 at unit steps, before they are summed.
 
-    Repeated tokens and labels can cancel a whole sum; what is left then is rounding, and can only
-    be compared with what cancelled.
+    Repeated tokens and labels can cancel a whole sum. The result is then rounding error, and is
+    compared with the terms that cancelled.
     """
     outputs = float(instance.outputs.norm(dim=1).max())
     reads = float(instance.tokens.norm(dim=1).max() + instance.trigger.norm())

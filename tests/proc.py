@@ -1,4 +1,4 @@
-"""What the system tells of processes: their children, if they live, and where they listen."""
+"""Facts about processes from /proc: their children, whether they run, where they listen."""
 
 from __future__ import annotations
 

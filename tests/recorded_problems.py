@@ -1,4 +1,4 @@
-"""Problems that studies recorded, with what was measured of them; studies and tests read them."""
+"""Problems that studies recorded, with their measurements; studies and tests read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STUDIES = Path(__file__).parents[1] / "studies"
 
 
 def load_summary(study: str) -> tuple[list[Problem], list[dict[str, str]]]:
-    """The problems of a study and what was measured of them."""
+    """The problems of a study with their measurements."""
     with (STUDIES / f"{study}.csv").open() as file:
         lines = list(csv.DictReader(file))
     return [problem_of(line, int(line["samples"])) for line in lines], lines

@@ -56,12 +56,12 @@ def test_the_arms_differ_in_one_thing(name):
     assert made.a.label != made.b.label
 
 
-def test_orthogonal_embeddings_say_how_much_room_they_were_given():
+def test_orthogonal_embeddings_say_which_dim_they_were_given():
     made = ablate("embedding", PROBLEM)
     assert made.b.problem.dim == 65
     assert made.note == "orthogonal embeddings need a dim above vocab: 65 instead of 16"
-    roomy = ablate("embedding", PROBLEM.replace(dim=100))
-    assert (roomy.b.problem.dim, roomy.note) == (100, None)
+    large = ablate("embedding", PROBLEM.replace(dim=100))
+    assert (large.b.problem.dim, large.note) == (100, None)
 
 
 def test_all_that_apply():
@@ -73,7 +73,7 @@ def test_all_that_apply():
     assert [made.name for made in applicable(population)] == ["trigger", "steps"]
 
 
-def test_what_does_not_apply_is_told():
+def test_ablations_that_do_not_apply_are_refused():
     population = PROBLEM.replace(samples=math.inf)
     for name, problem, accuracy, said in [
         ("depth", PROBLEM, "recall_accuracy", "an ablation is one of embedding, mlp, trigger"),
@@ -120,7 +120,7 @@ def test_verdicts():
     assert same.largest == max(-same.difference.low, same.difference.high)
 
 
-def test_pairs_that_are_always_right_leave_room_for_some_that_are_not():
+def test_the_interval_of_pairs_that_are_always_right_is_wide():
     found = compare(*pairs([1.0] * 4, [1.0] * 4))
     assert found.difference.mean == 0
     assert -0.4 < found.difference.low < -0.05
@@ -147,7 +147,7 @@ def test_a_pair_with_a_lost_run_is_left_out_and_counted():
     assert (save_rows["difference"], save_rows["failed"], save_rows["infeasible"]) == (None, 1, 1)
 
 
-def test_unpaired_runs_are_told():
+def test_unpaired_runs_are_refused():
     made, records = pairs([0.3] * 3, [0.5] * 2)
     with pytest.raises(ProblemError, match="same seeds, but seed 2 is in one only"):
         compare(made, records)
@@ -223,7 +223,7 @@ def test_pairing_pays_where_seeds_agree():
     assert alike.high - alike.low < 0.5 * (apart.high - apart.low)
 
 
-def test_lists_of_different_lengths_are_told():
+def test_lists_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="needs two accuracies and a number of tests each time"):
         paired_difference([0.5, 0.5], [0.5], [10, 10])
 
@@ -237,9 +237,9 @@ def test_the_figure_says_what_it_shows(tmp_path):
     assert "V=64, N=256, d=16, L=4, attention alone, sphere embeddings" in caption
     assert "Means over 4 seeds, the same in A and B, each tested on 4096 fresh samples" in caption
     assert "1 pairs are left out" in caption
-    told = [text.get_text() for text in figure.axes[1].get_yticklabels()]
-    assert told[0].endswith("B higher")
-    assert told[1] == "no pair to compare"
+    labels = [text.get_text() for text in figure.axes[1].get_yticklabels()]
+    assert labels[0].endswith("B higher")
+    assert labels[1] == "no pair to compare"
     for kind in ("png", "pdf", "svg"):
         save(figure, tmp_path / f"a.{kind}")
     write_csv([found.row(), lost.row()], tmp_path / "a.csv")
@@ -293,7 +293,7 @@ def test_the_command_for_people(monkeypatch, capsys):
     assert "Means over 3 seeds, the same in both arms, tested on 4096 fresh samples" in printed
 
 
-def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
+def test_a_failed_run_is_counted_and_reported(monkeypatch, capsys):
     from recallscope.sweeps import jobs
 
     whole = jobs.run_together
@@ -322,6 +322,6 @@ def test_a_failed_run_is_counted_and_told(monkeypatch, capsys):
         ((*SIZES, "--figure", "a.gif"), "a figure is written as .pdf, .png, .svg, not 'a.gif'"),
     ],
 )
-def test_mistakes_in_the_command_are_told(arguments, said, monkeypatch, capsys):
+def test_mistakes_in_the_command_are_reported(arguments, said, monkeypatch, capsys):
     assert call(["ablate", *arguments], monkeypatch) == 2
     assert said in capsys.readouterr().err

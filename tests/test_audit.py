@@ -1,4 +1,4 @@
-"""The audit: what it reads, what it says of rows, what it refuses, and its page in a browser."""
+"""The audit: files it reads, statistics of rows, files it refuses, and its page in a browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from recallscope.checkpoints.stored_table import table_of
 from recallscope.problem import ProblemError
 from recallscope.theory.table_moments import effective_dim
 
-DIM = 16  # of all tables: what training holds is worked out once for each
+DIM = 16  # of all tables: the capacity after training is computed once for each
 RNG = np.random.default_rng(0)
 ROWS = (RNG.standard_normal((300, DIM)) + 0.5).astype(np.float32)
 HEAD = RNG.standard_normal((300, DIM)).astype(np.float32)
@@ -132,7 +132,7 @@ def test_tiles_change_nothing(monkeypatch):
     assert [row for row, _ in tiled.worst["longest"]] == [row for row, _ in whole.worst["longest"]]
 
 
-def test_a_sample_of_a_large_table_tells_how_uncertain_it_is(monkeypatch):
+def test_a_sample_of_a_large_table_has_a_standard_error(monkeypatch):
     monkeypatch.setattr("recallscope.audits.table_statistics._WORK", 0)
     monkeypatch.setattr("recallscope.audits.table_statistics._LEAST_SAMPLE", 1000)
     rows = np.random.default_rng(2).standard_normal((4000, DIM)) * np.geomspace(1, 0.2, DIM)
@@ -145,7 +145,7 @@ def test_a_sample_of_a_large_table_tells_how_uncertain_it_is(monkeypatch):
         assert abs(statistics.effective_dim[how] - exact) < 4 * error
 
 
-def test_familiar_names_are_what_others_mean_by_them():
+def test_familiar_names_have_their_usual_definitions():
     rows = np.random.default_rng(3).standard_normal((5000, DIM)) * np.geomspace(1, 0.1, DIM)
     statistics = table_statistics(used_rows(table_of(rows, "rows")))[0]
     values = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
@@ -159,7 +159,7 @@ def test_familiar_names_are_what_others_mean_by_them():
     assert statistics.isoscore == pytest.approx((DIM * share - 1) / (DIM - 1), rel=1e-4)
 
 
-def test_rows_that_are_not_in_use_are_told():
+def test_unused_rows_are_counted_by_kind():
     rows = np.random.default_rng(4).standard_normal((2000, DIM)).astype(np.float32)
     along = np.random.default_rng(5).standard_normal(DIM)
     rows[0], rows[1], rows[2] = np.nan, 0, rows[3]
@@ -184,7 +184,7 @@ def test_a_pickle_is_refused_with_how_to_convert_it(name, tmp_path):
         open_checkpoint(tmp_path / name)
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(model):
+def test_an_unknown_matrix_is_reported_with_similar_names(model):
     with pytest.raises(ProblemError, match=r"no matrix 'lm_haed.weight'; did you mean lm_head"):
         open_checkpoint(model, inputs="lm_haed.weight")
     assert open_checkpoint(model, inputs="lm_head.weight").tables.inputs.name == "lm_head.weight"
@@ -203,7 +203,7 @@ def test_a_folder_along_a_training_is_a_curve(tmp_path):
 
 
 @pytest.mark.slow
-def test_experiments_are_where_they_were_predicted():
+def test_experiments_agree_with_predictions():
     rows = np.random.default_rng(8).standard_normal((600, DIM))
     (checkpoint,) = recallscope.audit(rows, measure=True, **QUIET).checkpoints
     for memory, seen in checkpoint.measured.items():
@@ -212,7 +212,7 @@ def test_experiments_are_where_they_were_predicted():
 
 
 @pytest.mark.slow
-def test_matrices_that_are_large_are_announced(monkeypatch):
+def test_large_matrices_are_announced(monkeypatch):
     monkeypatch.setattr("recallscope.api.audit._WORTH_SAYING", 100)
     with pytest.warns(UserWarning, match="matrices of 16×16 take"):
         recallscope.audit(ROWS, **QUIET)

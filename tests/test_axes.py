@@ -1,4 +1,4 @@
-"""Any numeric field is an axis, and a law of a plugin is asked wherever ours are."""
+"""Any numeric field is an axis, and laws of plugins are used like built-in ones."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_our_fields_are_axes_too(command):
     assert [cell["x"] for cell in json.loads(done.stdout)["cells"]] == [0.01, 0.1, 0.01, 0.1]
 
 
-def test_what_is_not_monotone_is_not_searched(command):
+def test_a_field_that_is_not_monotone_is_not_searched(command):
     sizes = ("--vocab", "16", "--samples", "64", "--dim", "8", "--length", "2")
     done = command("critical", *sizes, "--learner", "adam", "--for", "learning_rate")
     assert done.returncode == 2

@@ -60,7 +60,7 @@ def test_examples_in_the_module_of_turns(module):
 
 
 def planted(monkeypatch, module, seconds):
-    """A clock that says how long each way takes, by its place in the turn and the turn."""
+    """A clock that gives each method a planted time, by its place in the turn and the turn."""
     now, calls = [0.0], [0]
 
     def clock():
@@ -88,7 +88,7 @@ def test_ratios_are_of_times_in_the_same_turn(module, monkeypatch):
     assert result["seconds"]["engine"] == 8.0  # of 2, 4, 8, 16 and 32; not the turn that warms up
 
 
-def test_a_ratio_that_varies_too_much_is_not_told(module, monkeypatch, capsys):
+def test_a_ratio_that_varies_too_much_is_not_reported(module, monkeypatch, capsys):
     noise = (1.0, 1.0, 1.25, 1.0, 1.75, 1.0)
     planted(monkeypatch, module, lambda way, turn: 2.0 * noise[turn] if way == 4 else 1.0)
     result = module.bench(PROBLEM)
@@ -106,17 +106,17 @@ def test_a_ratio_that_varies_too_much_is_not_told(module, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("ratios", "told"),
+    ("ratios", "median"),
     [
         ([2.0, 2.0, 2.0, 2.0, 3.0], 2.0),  # as wide as may be
         ([2.0, 2.0, 2.0, 2.0, 3.01], None),
         ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.01], None),  # one of seven is still in the interval
         ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.01], 2.0),  # one of eight is not: repeats help
-        ([1.0] * 10 + [2.0] * 10, None),  # and do not where there is no such thing as the ratio
+        ([1.0] * 10 + [2.0] * 10, None),  # repeats do not help where two ratios are equally common
     ],
 )
-def test_the_rule_for_noise(module, ratios, told):
-    assert module.Ratio.of_turns(ratios, [1.0] * len(ratios)).median == told
+def test_the_rule_for_noise(module, ratios, median):
+    assert module.Ratio.of_turns(ratios, [1.0] * len(ratios)).median == median
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_every_way_has_the_same_threads(module, monkeypatch, threads):
     result = module.bench(PROBLEM)
     ways = ("engine", "bare", "literal", "literal_bare", "autograd")
     assert seen == {name: {result["threads"]} for name in ways} == {name: {1} for name in ways}
-    assert set(given) == {1}  # what the engines share out tiles to
+    assert set(given) == {1}  # the threads among which engines distribute tiles
     assert torch.get_num_threads() == 2  # as it was
 
 
@@ -183,7 +183,7 @@ def test_autograd_is_timed_on_a_part_and_scaled(module, monkeypatch):
     assert result["ratios"]["speedup_over_autograd"]["median"] == 4.0
 
 
-def test_the_result_is_json_and_tells_the_load(module, monkeypatch):
+def test_the_result_is_json_and_has_the_load(module, monkeypatch):
     monkeypatch.setattr(module, "load_average", lambda: 1.25)
     document = json.loads(json.dumps(module.bench(PROBLEM), allow_nan=False))
     assert document["load_at_start"] == 1.25

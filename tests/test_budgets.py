@@ -69,7 +69,7 @@ def test_compute_is_split_between_dimensions_and_samples():
     assert 0 < recall.argmax() < len(every) - 1
 
 
-def test_what_more_than_suffices_is_not_spent():
+def test_more_than_enough_is_not_spent():
     found = solve(PROBLEM, within="parameters=1e12", progress=False)
     assert found.predictions[0].recall_accuracy == pytest.approx(1, abs=1e-3)
     assert found.spent < 1e9
@@ -94,7 +94,7 @@ def test_the_problems_own_sizes_are_not_used():
         ("parameters=100", "100 parameters are too few: .* tested at need 8512"),
     ],
 )
-def test_a_budget_that_cannot_be_is_explained(within, sentence):
+def test_an_impossible_budget_is_explained(within, sentence):
     with pytest.raises(ProblemError, match=sentence):
         solve(PROBLEM, within=within, progress=False)
 

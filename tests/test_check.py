@@ -1,4 +1,4 @@
-"""The check passes on both models, and names the term whose formula is wrong."""
+"""The check passes on both models, and names a term with a wrong formula."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def assert_passes(name: str) -> None:
     json.dumps(report.to_dict(), allow_nan=False)
 
 
-# For each closed form: where it lives, a problem in which it matters, and the size whose power is
-# made wrong by one. The names must come out, and in the stages where it is measured.
+# For each closed form: its module, a problem in which it matters, and the size with an exponent
+# that is made wrong by one. The check must name the term, in the stages where it is measured.
 WRONG = [
     (readout, "interference", "attention", "samples", {("recall", "interference")}),
     (readout, "kernel_interference", "quadratic", "dim", {("recall", "kernel_interference")}),
@@ -116,7 +116,7 @@ def test_a_wrong_exponent_fails_by_name(
         monkeypatch.setattr(f"recallscope.theory.noise.{term}", wrong)
     failed = set(compare(problem, measured(name)).failed)
     assert expected <= failed
-    # Nothing else is blamed but the same term of another stage.
+    # No other term fails, except the same one of another stage.
     assert {found for _, found in failed} == {term}
 
 
@@ -136,7 +136,7 @@ def test_too_few_seeds_are_unclear_not_passed() -> None:
     assert CheckOutcome.UNCLEAR in {c.verdict for c in report.comparisons}
 
 
-def test_twins_are_a_function_of_problem_and_seed() -> None:
+def test_monte_carlo_is_a_function_of_problem_and_seed() -> None:
     problem = Problem(vocab=64, samples=256, dim=8, length=4, width=16)
     assert measure(problem, 3) == measure(problem, 3)
     assert measure(problem, 3) != measure(problem, 4)
@@ -176,7 +176,7 @@ def test_figures_go_where_they_can(tmp_path) -> None:
         check_path(tmp_path / "nowhere" / "a.png")
 
 
-# Tables of embeddings have a theory of their own, whose terms are measured in the same way.
+# Embedding matrices have a separate theory; its terms are measured in the same way.
 
 TABLES = Problem(
     vocab=192,
@@ -211,7 +211,7 @@ TABLE_TERMS = [
 @pytest.mark.parametrize(
     ("function", "term"), [(function, term) for function, terms in TABLE_TERMS for term in terms]
 )
-def test_a_wrong_power_of_a_term_of_tables_fails_by_name(
+def test_a_wrong_exponent_of_a_term_of_tables_fails_by_name(
     monkeypatch: pytest.MonkeyPatch, function: str, term: str
 ) -> None:
     right: Callable[..., Any] = getattr(check_tables, function)

@@ -1,4 +1,4 @@
-"""Verdicts follow from the data: planted truths are told right, planted falsehoods flip them."""
+"""Verdicts follow from the data: planted truths are supported, planted falsehoods contradicted."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_each_thing_that_a_claim_says_can_flip_it(name, changed):
 
 
 def test_either_reading_of_the_news_will_do():
-    """Samples needed go otherwise, but facts stored go as the summary has it."""
+    """The samples needed contradict the summary; the facts stored agree with it."""
     changed = {"random-long": planted_claims.SUPPORTING["random-long"]}
     assert found_in("news", **changed).verdict is Verdict.SUPPORTED
 
@@ -78,11 +78,11 @@ def test_either_reading_of_the_news_will_do():
 # A crash is never a data point, and a bound is no measurement.
 
 
-def is_fit_to_be_told(found, tmp_path, name):
-    told = found.answer + json.dumps(summary(found), allow_nan=False)
-    assert "nan" not in told
-    assert "inf" not in told.replace("infeasible", "")
-    assert len(found.answer) < 3000  # no number is told with three hundred digits
+def check_report(found, tmp_path, name):
+    text = found.answer + json.dumps(summary(found), allow_nan=False)
+    assert "nan" not in text
+    assert "inf" not in text.replace("infeasible", "")
+    assert len(found.answer) < 3000  # no number has three hundred digits
     assert write_figure(Drawings(Serial()), CLAIMS[name], found, tmp_path, ["png"])
 
 
@@ -93,13 +93,13 @@ def test_where_all_runs_failed_nothing_is_concluded(name, tmp_path):
         claim.sweeps, planted_claims.SUPPORTING, lost=lambda problem, seed: True
     )
     found = finding(claim, lost)
-    if name not in ("lower-bound", "first-steps"):  # which rest on readings, or partly so
+    if name not in ("lower-bound", "first-steps"):  # these use readings, at least in part
         assert together(found.judgements) is Verdict.INCONCLUSIVE
         assert found.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_TESTABLE)
     if name != "lower-bound":
         assert found.lost > 0
     assert all(row.get("value") is None for row in found.rows if row.get("status") == "failed")
-    is_fit_to_be_told(found, tmp_path, name)
+    check_report(found, tmp_path, name)
 
 
 def test_failed_runs_do_not_move_what_is_judged(tmp_path):
@@ -113,7 +113,7 @@ def test_failed_runs_do_not_move_what_is_judged(tmp_path):
     found = finding(claim, lost)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.lost == sweep_of("locking", "smoke").seeds
-    is_fit_to_be_told(found, tmp_path, "first-steps")
+    check_report(found, tmp_path, "first-steps")
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_targets_out_of_range_are_bounds(name, size, tmp_path):
     for row in found.rows:
         assert row["value"] is None
         assert (row["low"] is None) != (row["high"] is None)
-    is_fit_to_be_told(found, tmp_path, name)
+    check_report(found, tmp_path, name)
 
 
-def test_part_of_a_batch_is_as_if_it_were_not_there():
-    """So that a search that is interrupted ends where it would have ended."""
+def test_an_incomplete_batch_of_runs_is_not_used():
+    """An interrupted search ends where it would have ended."""
     names = ["random-short"]
     records = planted_claims.evidence(names, planted_claims.SUPPORTING).used(names)
     first = records[: sweep_of("random-short", "smoke").searches()[0].budget]
-    for kept, told in ((12, 12), (14, 12), (15, 12), (16, 16), (24, 24)):
+    for kept, counted in ((12, 12), (14, 12), (15, 12), (16, 16), (24, 24)):
         search = Evidence("smoke", first[:kept]).searches_so_far("random-short")[0]
-        assert search.evaluations == told
+        assert search.evaluations == counted
     with_a_gap = Evidence("smoke", first[:8] + first[9:]).searches_so_far("random-short")[0]
     assert with_a_gap.evaluations == 8
 
@@ -201,7 +201,7 @@ def test_a_prediction_that_is_not_written_down_is_not_judged():
         predictions.judged("news", {"another number": Interval(1, 0.5, 1.5)})
 
 
-def test_a_claim_whose_subject_is_not_available_is_not_testable():
+def test_a_claim_without_its_subject_is_not_testable():
     found = found_if_true("tight")
     assert found.verdict is Verdict.NOT_TESTABLE
     assert together(found.judgements) is Verdict.SUPPORTED
@@ -210,7 +210,7 @@ def test_a_claim_whose_subject_is_not_available_is_not_testable():
     assert together(against.judgements) is Verdict.CONTRADICTED
 
 
-def test_what_is_undecided_means_nothing_in_practice():
+def test_an_undecided_claim_has_no_practical_meaning():
     undecided = judge("x", Interval(1, 0, 2), above=0.5)
     found = found_if_true("products")
     assert found.in_practice == found.practice
@@ -235,7 +235,7 @@ def test_searches_of_one_size_share_no_seed():
             taken |= set(seeds)
 
 
-def test_an_unknown_claim_is_answered_with_those_there_are():
+def test_an_unknown_claim_is_refused_with_the_list_of_claims():
     with pytest.raises(ProblemError, match="there is no claim 'foo'; claims are products, "):
         claims_named("foo")
 

@@ -112,7 +112,7 @@ def test_files_of_arrays_are_offered_where_they_are_taken(command, name):
 
 
 @pytest.mark.parametrize("asked", [["run"], ["solve", "--for", "dim"], ["ablate"], ["predict"]])
-def test_an_array_alone_is_told_what_else_is_needed(command, asked):
+def test_one_array_alone_is_refused_with_what_else_is_needed(command, asked):
     done = command(*asked, *options(embedding="wte.npy"))
     assert done.returncode == 2
     assert "not one in 'wte.npy': make it by np.savez('own.npz', tokens=…, outputs=…" in done.stderr
@@ -179,7 +179,7 @@ MALFORMED = [
 
 
 def check_malformed(cases):
-    """In one process, with so little room that a large allocation would be noticed."""
+    """In one process, with so little memory that a large allocation would be noticed."""
     script = """
 import contextlib, io, json, sys
 from recallscope.cli import main as cli
@@ -223,7 +223,7 @@ def test_malformed_input_is_one_clear_sentence_and_exit_code_2():
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [MALFORMED[0], MALFORMED[8], MALFORMED[-1]])
-def test_malformed_input_in_a_process_of_its_own(command, arguments, sentence):
+def test_malformed_input_in_a_separate_process(command, arguments, sentence):
     done = command("run", *arguments)
     assert done.returncode == 2
     assert sentence in done.stderr
@@ -257,7 +257,7 @@ def test_an_interrupt_stops_a_run_that_would_take_hours():
         (["phase", "--x", "dim=8,16", "--y", "samples=1e12,2e12", *PLANE], "take less of it"),
     ],
 )
-def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
+def test_a_run_of_hours_needs_a_yes(command, arguments, instead):
     done = command(*arguments)
     assert done.returncode == 2
     assert re.fullmatch(
@@ -267,7 +267,7 @@ def test_what_would_take_hours_needs_a_yes(command, arguments, instead):
     )
 
 
-def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys):
+def test_the_time_left_is_shown_once_some_of_the_work_is_done(monkeypatch, capsys):
     clock = iter([0.0, 11.0, 22.0, 33.0])
     monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
     with ProgressDisplay("sweep") as display:
@@ -281,12 +281,12 @@ def test_the_time_left_is_told_once_some_of_the_work_is_done(monkeypatch, capsys
     ]
 
 
-def test_the_first_seconds_tell_no_time(monkeypatch, capsys):
+def test_the_first_seconds_show_no_time(monkeypatch, capsys):
     clock = iter([0.0, 11.0, 22.0])
     monkeypatch.setattr("recallscope.cli.progress.time.monotonic", lambda: next(clock))
     with ProgressDisplay("sweep") as display:
-        display.update(40.0, 100, elapsed=0.2)  # the workers have only just begun
-        display.update(50.0, 100, elapsed=10.0)  # and their start is no work
+        display.update(40.0, 100, elapsed=0.2)  # the workers have just started
+        display.update(50.0, 100, elapsed=10.0)  # their start does not count as work
     said = capsys.readouterr().err.splitlines()
     assert said == ["sweep: 40%, estimating", "sweep: 50%, about 10 s left"]
 
@@ -332,7 +332,7 @@ def test_solve_finds_a_size_or_says_why_not(command):
     assert json.loads(done.stdout)["status"] == "not_reached"
 
 
-def test_bound_tells_its_parts_and_what_it_leaves_out(command):
+def test_bound_shows_its_parts_and_what_it_leaves_out(command):
     done = command("bound", *options(), "--json")
     assert done.returncode == 0, done.stderr
     bound = json.loads(done.stdout)["bound"]
@@ -400,14 +400,14 @@ def test_malformed_questions_to_the_theory(command, arguments, sentence):
     assert all("%" in line or "soon" in line for line in before)  # progress, on a slow machine
 
 
-def test_no_arguments_at_all_is_a_cry_for_help(command):
+def test_without_arguments_help_is_shown(command):
     done = command()
     assert done.returncode == 0
     assert done.stdout.startswith("Usage:")
     assert done.stderr == ""
 
 
-def test_help_has_the_options_of_a_training_apart(command):
+def test_help_groups_the_options_of_training(command):
     others, _, training = command("run", "--help").stdout.partition("\nTraining options:\n")
     flags = {f"--{name.replace('_', '-')}" for name in TRAINING}
     assert "--learner NAME" in others
@@ -423,7 +423,7 @@ def test_help_shows_how_and_needs_no_torch(command, arguments):
     assert arguments == ["--help"] or "Examples:" in done.stdout
 
 
-def test_a_slip_in_a_problem_is_told_before_torch_is_loaded():
+def test_a_mistake_in_a_problem_is_reported_before_torch_is_loaded():
     """Loading it takes seconds; one process for all commands that need it later."""
     script = (
         "import sys; from recallscope.cli import main as cli\n"
@@ -456,7 +456,7 @@ def test_every_public_name_is_there_and_documented():
     parts = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
     for name in recallscope.__all__:
         named = getattr(recallscope, name)
-        # What functions return is shown by them, and parts by the page on them.
+        # Examples of functions show what they return; the page on parts shows the parts.
         shown = isinstance(named, type) and issubclass(named, Result)
         shown = shown or name in parts or name == "Setup"
         if not shown:

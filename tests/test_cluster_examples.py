@@ -1,4 +1,4 @@
-"""What can be known of the examples for clusters without a cluster."""
+"""Checks of the examples for clusters that need no cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages say of commands and of public names is what there is."""
+"""Pages name commands, options and public names that exist."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flags_in_help(name: str) -> set[str]:
 
 
 def sections(text: str) -> dict[str, str]:
-    """What stands under each heading with an anchor, of any level."""
+    """The text under each heading with an anchor, of any level."""
     parts = re.split(r"^##+ .*?\{#(\S+)\}$|^## .*$", text, flags=re.MULTILINE)
     return {name: body for name, body in zip(parts[1::2], parts[2::2], strict=True) if name}
 
@@ -47,7 +47,7 @@ def flags_on_the_page(name: str, said: dict[str, str]) -> set[str]:
     return found
 
 
-def test_the_page_of_commands_is_what_the_code_says():
+def test_the_page_of_commands_is_up_to_date():
     current = commands_page.PAGE.read_text(encoding="utf-8")
     assert current == commands_page.page(), "run python tools/commands_page.py"
 
@@ -80,7 +80,7 @@ def test_commands_that_pages_show_exist(page):
         assert not wrong, f"{page.name}: {call}: {wrong}"
 
 
-def test_the_test_of_calls_sees_them():
+def test_calls_in_pages_are_found():
     assert len(calls(ROOT / "README.md")) >= 4
     assert sum(len(calls(page)) for page in PAGES) > 80
 

@@ -1,4 +1,4 @@
-"""A critical size is found with an interval that covers, and what is not reached is told apart."""
+"""The interval of a critical size covers the truth; targets that are not reached are reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def finished(truth=TRUTH, problem=PROBLEM, record=planted_record, **how):
 
 
 @pytest.mark.slow
-def test_intervals_cover_planted_truths_and_censored_ones_are_told_apart():
+def test_intervals_cover_planted_truths_and_censored_ones_are_distinguished():
     rows = [search(case) for case in range(10_000, 10_016)]
     assert all((row["status"] == "ok") == row["inside"] for row in rows)
     # 16 intervals of 95 %: fewer than 13 would be seen once in 140 times.
@@ -40,7 +40,7 @@ def test_the_prior_does_not_matter_once_data_are_there(prior):
     without = finished(prior=None).result()
     found = finished(prior=prior).result()
     assert found.low < 4000 < found.high
-    # What two searches with different seeds would differ by.
+    # The difference of two searches with different seeds.
     assert abs(found.log_mean - without.log_mean) < 3 * math.hypot(found.log_sd, without.log_sd)
 
 
@@ -57,7 +57,7 @@ def test_the_same_data_with_and_without_a_prior_give_the_same_answer():
         assert informed.sd == pytest.approx(flat.sd, rel=0.1)
 
 
-def test_a_size_that_hurts_is_searched_downwards():
+def test_a_size_that_lowers_accuracy_is_searched_downwards():
     """The largest vocab: accuracy falls with it."""
 
     def record(truth, problem, seed, case):
@@ -94,7 +94,7 @@ def test_a_target_out_of_reach_is_a_bound_and_a_reason():
 
 
 def test_a_plateau_below_the_target_is_not_reached():
-    """More samples than any do not help if accuracy levels off before."""
+    """No number of samples helps if accuracy levels off below the target."""
     truth = Truth("logistic", 0.3, math.log(2000), 3.0, 0.4, 0.001)
     found = finished(truth, target=0.5, prior=None).result()
     assert found.status is Status.NOT_REACHED
@@ -121,7 +121,7 @@ def test_a_failed_run_is_counted_and_is_no_evidence():
     assert found.low < 4000 < found.high
 
 
-def test_a_search_whose_runs_all_fail_fails():
+def test_a_search_fails_if_all_runs_fail():
     def broken(truth, problem, seed, case):
         return failed_record(problem, seed)
 
@@ -129,8 +129,8 @@ def test_a_search_whose_runs_all_fail_fails():
     assert (found.status, found.value, found.reason) == (Status.FAILED, None, "disk full")
 
 
-def test_infeasible_sizes_are_kept_away_from():
-    """The crossing is at 4000 and nothing above 9000 can be held: found, without a prior."""
+def test_infeasible_sizes_are_avoided():
+    """The crossing at 4000 is found without a prior, though sizes above 9000 do not fit."""
 
     def limited(truth, problem, seed, case):
         record = planted_record(truth, problem, seed, case)
@@ -151,14 +151,14 @@ def test_infeasible_sizes_are_kept_away_from():
     assert found.reason.endswith("larger sizes are infeasible here")
 
 
-def test_the_same_run_told_twice_counts_once():
+def test_the_same_run_given_twice_counts_once():
     search = CriticalSearch(PROBLEM, low=64, high=131072)
     record = planted_record(TRUTH, PROBLEM.replace(samples=4000), 1, 1)
     search.tell([record] * 20)
     assert search.evaluations == 1
 
 
-def test_a_failed_run_told_twice_counts_once_and_a_later_success_takes_its_place():
+def test_a_failed_run_given_twice_counts_once_and_a_later_success_takes_its_place():
     search = CriticalSearch(PROBLEM, low=64, high=131072)
     problem = PROBLEM.replace(samples=4000)
     fine, broken = planted_record(TRUTH, problem, 1, 1), failed_record(problem, 1)
@@ -177,7 +177,7 @@ def test_a_record_without_a_number_of_tests_is_refused():
         search.tell([replace(record, test_samples=None)])
 
 
-def test_infinite_samples_are_no_size_to_be_told():
+def test_a_record_of_infinite_samples_is_refused():
     search = CriticalSearch(PROBLEM)
     with pytest.raises(ProblemError, match="the record is of another problem"):
         search.tell([infinite_record()])
@@ -189,7 +189,7 @@ def infinite_record():
     return type(record)(**fields | {"problem": PROBLEM.replace(samples=math.inf)})
 
 
-def test_a_vocabulary_above_what_is_orthogonal_is_refused():
+def test_a_vocabulary_that_cannot_be_orthogonal_is_refused():
     with pytest.raises(ProblemError, match="high must be a whole number from 1 to 63"):
         CriticalSearch(
             Problem(vocab=2, samples=64, dim=64, length=4, embedding="orthogonal"),
@@ -205,7 +205,7 @@ def test_it_stops_at_the_width_or_the_budget_that_was_asked_for():
     assert finished(precision=1e-6, budget=18).result().evaluations == 18
 
 
-def test_every_run_has_a_seed_of_its_own_and_sizes_stay_in_range():
+def test_every_run_has_a_new_seed_and_sizes_stay_in_range():
     found = CriticalSearch(PROBLEM, low=64, high=131072, first_seed=5)
     asked = []
     for _ in range(6):
@@ -241,7 +241,7 @@ def test_a_record_of_another_problem_is_refused():
         ({"prior": "none"}, "the prior is a size, 'theory' or None"),
     ],
 )
-def test_a_mistaken_search_is_told(how, said):
+def test_mistakes_in_a_search_are_refused(how, said):
     with pytest.raises(ProblemError, match=said):
         CriticalSearch(PROBLEM, **how)
 

@@ -1,4 +1,4 @@
-"""On a GPU: `pytest -m cuda`. Nothing of this was run here, as there is none."""
+"""On a GPU: `pytest -m cuda`. These tests have not been run yet, for lack of a GPU."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ NAMES = sorted(recallscope.__all__)
 
 @pytest.fixture(scope="module")
 def sources():
-    """What the API page is rendered from: the code as it is read, not run."""
+    """The source of the API page: the code is read, not run."""
     loader = griffe.GriffeLoader(
         search_paths=[Path(recallscope.__file__).parents[1]], docstring_parser="google"
     )
     return loader.load("recallscope")
 
 
-def told(found) -> dict[str, list]:
-    """The sections of a docstring by kind, each as a list of what it holds."""
+def sections_of(found) -> dict[str, list]:
+    """The sections of a docstring by kind, each as a list of its entries."""
     sections: dict[str, list] = {}
     for section in found.docstring.parse("google") if found.docstring else ():
         value = section.value if isinstance(section.value, list) else [section.value]
@@ -45,7 +45,7 @@ def arguments(found) -> set[str]:
 
 
 def documented(found) -> set[str]:
-    sections = told(found)
+    sections = sections_of(found)
     return {each.name for kind in ("parameters", "attributes") for each in sections.get(kind, ())}
 
 
@@ -57,8 +57,8 @@ def is_returned(name: str) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_argument_is_documented(sources, name):
     found = public(sources, name)
-    assert told(found)["text"]
-    if is_returned(name):  # and need not be made
+    assert sections_of(found)["text"]
+    if is_returned(name):  # users do not construct it
         return
     assert arguments(found) <= documented(found)
     if found.is_function:
@@ -73,7 +73,7 @@ def test_methods_are_documented(sources, name):
     for called, each in methods:
         if called.startswith("_") or each.is_alias or not each.is_function:
             continue
-        assert told(each).get("text"), f"{name}.{called}"
+        assert sections_of(each).get("text"), f"{name}.{called}"
         if documented(each):
             assert documented(each) == arguments(each), f"{name}.{called}"
 
@@ -82,7 +82,7 @@ def test_methods_are_documented(sources, name):
 def test_functions_say_what_they_return_and_raise(sources, name):
     found = public(sources, name)
     if found.is_function:
-        assert {"returns", "raises"} <= told(found).keys()
+        assert {"returns", "raises"} <= sections_of(found).keys()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -120,7 +120,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_functions_raise_what_they_say(sources, name):
-    said = {str(each.annotation) for each in told(public(sources, name))["raises"]}
+    said = {str(each.annotation) for each in sections_of(public(sources, name))["raises"]}
     with pytest.raises((recallscope.ProblemError, ValueError)) as raised:
         MISTAKES[name]()
     assert said & {each.__name__ for each in raised.type.__mro__}

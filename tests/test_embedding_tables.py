@@ -1,4 +1,4 @@
-"""Theory for given tables of embeddings: it ends in that of random ones, and tells the rest."""
+"""Theory for given embedding matrices; for random ones it agrees with the closed forms."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_structured_tables_are_predicted(structure):
         assert abs(np.mean(values) - getattr(found, name)) < 0.015 + 4 * error, name
 
 
-# Every term of the attention vector, beside batches that were drawn.
+# Every term of the attention vector, compared with batches that were drawn.
 
 
 def measured_vectors(table, samples, length, batches, rng):
@@ -75,7 +75,8 @@ def measured_vectors(table, samples, length, batches, rng):
     signals, vectors = [], []
     for _ in range(batches):
         tokens = rng.integers(vocab, size=(samples, length))
-        labels = q[rng.permutation(vocab)[tokens[:, 0]]]  # the mark is first: places do not matter
+        # The trigger marks the first token: positions do not matter.
+        labels = q[rng.permutation(vocab)[tokens[:, 0]]]
         rows = z[tokens]
         total = rows.sum(axis=1)
         back = labels @ (labels.T @ total)  # Σ_n' (q_n · q_n') S_n'
@@ -99,8 +100,8 @@ def test_the_law_of_the_attention_vector_is_that_of_batches(structure):
     signals, vectors = measured_vectors(table, 128, 12, 1500, rng)
     law = attention_law(table, 128, 12)
     assert signals.mean() == pytest.approx(law.signal, abs=4 * signals.std() / math.sqrt(1500))
-    gained, told = attention_draws(law, table, 12, 1500, rng)
-    scores, expected = vectors @ table.tokens.T, told @ table.tokens.T
+    gained, predicted = attention_draws(law, table, 12, 1500, rng)
+    scores, expected = vectors @ table.tokens.T, predicted @ table.tokens.T
     # The pull of mean and lengths, as scores of tokens: along the expected one and in size.
     mean, expected_mean = scores.mean(axis=0), expected.mean(axis=0)
     noise = scores.std(axis=0).mean() / math.sqrt(1500)
@@ -123,7 +124,7 @@ def test_an_effective_dimension_is_that_of_random_rows():
 # As a user meets it.
 
 
-def test_arrays_of_your_own(tmp_path):
+def test_own_arrays(tmp_path):
     problem = Problem(**SIZES, embedding="structured", common_mean=0.5)
     own = draw_embeddings(problem, 3)
     named = Problem(**SIZES, embedding=own.name)
@@ -149,7 +150,7 @@ def test_arrays_of_your_own(tmp_path):
         ({"regime": "literal", "eta": 0.1, "gamma": 1.0}, "finite steps"),
     ],
 )
-def test_what_was_not_derived_is_not_predicted(change, said):
+def test_problems_without_a_derivation_are_not_predicted(change, said):
     found = predict(Problem(**SIZES, embedding="structured", **change))
     assert found.recall_accuracy is None
     assert said in found.reason
@@ -167,7 +168,7 @@ def test_what_was_not_derived_is_not_predicted(change, said):
     ],
 )
 def test_no_size_is_solved_for_parts_without_a_law(change, said):
-    """A table says no more of a learner or a task than random embeddings do."""
+    """A table adds no law for a learner or a task."""
     problem = Problem(**SIZES, embedding="structured").replace(**change)
     with pytest.raises(NoLawError, match=said):
         solve(problem, "samples")
@@ -218,7 +219,7 @@ def test_a_size_is_solved_for_on_arrays():
         solve(problem, "vocab", embeddings=own)
 
 
-# Tables of any size: what they need is known before they are drawn.
+# Tables of any size: their memory is known before they are drawn.
 
 
 def test_tables_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
@@ -236,7 +237,7 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
 
 
 def test_one_table_is_in_memory_at_a_time():
-    """All sixteen were at once, which is four times as much."""
+    """Once all sixteen were in memory together, four times as much."""
     problem = Problem(vocab=512, samples=2048, dim=256, length=8, embedding="structured")
     tracemalloc.start()
     predict(problem)
@@ -245,7 +246,7 @@ def test_one_table_is_in_memory_at_a_time():
     assert 0.5 * table_bytes(problem, 8) < peak < table_bytes(problem, 8)
 
 
-def test_no_size_is_looked_at_that_does_not_fit(monkeypatch):
+def test_sizes_that_do_not_fit_are_not_tried(monkeypatch):
     problem = Problem(**SIZES | {"samples": 64}, embedding="structured", common_mean=5.0)
     memory = table_bytes(problem.replace(dim=64))
     monkeypatch.setattr(table_prediction, "machine_memory", lambda: 2 * memory)
@@ -255,7 +256,7 @@ def test_no_size_is_looked_at_that_does_not_fit(monkeypatch):
     assert found.problem.dim <= 64
 
 
-def test_progress_of_tables_is_told():
+def test_progress_of_tables_is_reported():
     problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding="structured")
     for ask in (predict, lambda one, progress: solve(one, "length", progress=progress)):
         calls = []

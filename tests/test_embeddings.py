@@ -30,7 +30,7 @@ def test_families_are_isotropic_and_independent(family):
     assert abs(e.trigger @ e.end) < 0.6
 
 
-def test_norms_are_what_the_family_says():
+def test_norms_are_those_of_the_family():
     norms = {f: np.linalg.norm(drawn(f).tokens, axis=1) for f in ("sphere", "rademacher")}
     for norm in norms.values():
         np.testing.assert_allclose(norm, 1, rtol=1e-12)
@@ -157,7 +157,7 @@ def test_a_file_that_unfolds_to_more_than_there_is_memory_is_refused(tmp_path, m
         Embeddings.load(tmp_path / "own.npz")
 
 
-def test_a_damaged_file_is_told_from_a_sound_one(own, tmp_path):
+def test_a_damaged_file_is_refused_or_read_unchanged(own, tmp_path):
     own.save(tmp_path / "own.npz")
     sound = (tmp_path / "own.npz").read_bytes()
     rng = np.random.default_rng(0)
@@ -199,7 +199,7 @@ def test_arrays_of_any_layout_and_precision_are_taken(own):
         (npz(tokens=HUGE), "claims 79999999992 bytes but the file holds fewer"),
     ],
 )
-def test_files_that_are_not_what_they_should_be_are_refused(tmp_path, content, sentence):
+def test_malformed_files_are_refused(tmp_path, content, sentence):
     (tmp_path / "own.npz").write_bytes(content)
     with pytest.raises(ProblemError, match=sentence):
         Embeddings.load(tmp_path / "own.npz")

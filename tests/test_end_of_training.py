@@ -1,4 +1,4 @@
-"""The edge of a trained memory, what it recalls below it, and the law of the end of training."""
+"""The capacity threshold of a trained memory, its recall below, and the law of trained models."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_pools_are_those_of_drawn_scores(vocab):
     assert drawn.var() == pytest.approx(found.variance, rel=0.05)
 
 
-def test_the_constant_of_the_edge_drifts_towards_two():
+def test_the_constant_of_the_threshold_drifts_towards_two():
     constants = [pool(2**power).mean / (power * math.log(2)) for power in range(6, 43, 12)]
     assert np.all(np.diff(constants) > 0)
     assert 1.0 < constants[0] < 1.02
@@ -63,7 +63,7 @@ def test_the_constant_of_the_edge_drifts_towards_two():
     ("vocab", "dim", "width"), [(128, 18, None), (256, 34, None), (128, 12, 24), (96, 24, None)]
 )
 def test_recall_of_the_minimum_is_as_derived(vocab, dim, width):
-    """Away from the edge, the mean of a few seeds."""
+    """Away from the capacity threshold, the mean of a few seeds."""
     sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1, "width": width}
     problem = Problem(**sizes, task="memory", learner="converged")
     found = [
@@ -137,7 +137,7 @@ def test_a_prediction_of_the_end_is_one_line_of_python():
         ({"task": "memory", "length": 1}, "task memory"),
     ],
 )
-def test_the_law_is_silent_where_an_assumption_does_not_hold(changes, word):
+def test_the_law_does_not_answer_where_an_assumption_fails(changes, word):
     problem = Problem(vocab=256, samples=512, dim=48, length=16, learner="adam")
     found = recallscope.predict(problem.replace(**changes))
     assert found.recall_accuracy is None
@@ -183,7 +183,7 @@ def test_an_unclear_trigger_leaves_all_between_nothing_and_the_ceiling():
 def test_memories_behind_an_mlp_are_full_where_they_were_measured_to_be(
     vocab, dim, width, measured, error
 ):
-    """Certified minima that the law of 0.2 had at 0.5 to 0.6."""
+    """Certified minima; the law of 0.2 predicted 0.5 to 0.6 for them."""
     sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1, "width": width}
     found = predict(Problem(**sizes, task="memory", learner="converged"))
     assert found.recall_accuracy == pytest.approx(measured, abs=2 * error + 0.03)
@@ -197,7 +197,7 @@ def test_few_dimensions_need_fewer_parameters():
     assert cone(10**7, 64) > cone(10**6, 64)
 
 
-def test_intervals_hold_ninety_per_cent_where_predictions_are_hard():
+def test_intervals_cover_ninety_per_cent_where_predictions_are_hard():
     """Each simulated problem is left out of what its interval comes from."""
     known, simulated, predicted = simulations()
     names = ("vocab", "samples", "dim", "length", "width")
@@ -260,7 +260,7 @@ def test_tables_of_runs_have_what_laws_say_today():
         assert found == pytest.approx(float(row["predicted"]), abs=2e-3)
 
 
-def test_facts_of_no_weight_take_no_room():
+def test_a_common_weight_of_all_facts_does_not_matter():
     one = Facts(np.array([64.0]), np.array([1.0]))
     often = Facts(np.array([64.0]), np.array([7.0]))
     # How often all are seen does not matter, only how much more often than others.

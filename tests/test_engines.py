@@ -1,4 +1,4 @@
-"""Two engines, one answer, however the batch is cut."""
+"""Both engines agree, for any division of the batch."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_record_does_not_depend_on_threads(problem, threads):
 
 
 def drawn_in_pieces(size):
-    """A batch whose source makes its samples `size` at a time."""
+    """A batch that draws its samples in blocks of `size`."""
 
     def batch(instance, threads):
         def draw(start, stop):
@@ -246,7 +246,7 @@ def test_a_tile_is_a_bounded_power_of_two(length, width):
     assert size & (size - 1) == 0
 
 
-def test_a_task_of_ones_own_can_be_learnt():
+def test_a_custom_task_can_be_learnt():
     """Any source of samples will do: here the marked token is always the last."""
     problem = Problem(vocab=50, samples=2000, dim=32, length=4)
     task = RecallTask(50, 4, seed=9)

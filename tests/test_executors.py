@@ -1,4 +1,4 @@
-"""Workers that hang are ended: late ones, stopped ones; and memory is what a container leaves."""
+"""Late and stopped workers are ended, and the memory limit of a container counts."""
 
 from __future__ import annotations
 
@@ -204,9 +204,9 @@ def test_a_cell_that_does_not_fit_is_infeasible_and_not_begun(tmp_path):
     large = [(PROBLEM.replace(vocab=20_000, dim=2000), seed) for seed in range(3)]
     found = sweep([*large, (PROBLEM, 0)], tmp_path, executor=executor, test_samples=64)
     assert found.by_status == {"infeasible": 3, "ok": 1}
-    told = {r.reason for r in Store(tmp_path).records() if r.status is Status.INFEASIBLE}
-    assert len(told) == 1
-    assert "but this machine has 0.838 GiB for it" in told.pop()
+    reasons = {r.reason for r in Store(tmp_path).records() if r.status is Status.INFEASIBLE}
+    assert len(reasons) == 1
+    assert "but this machine has 0.838 GiB for it" in reasons.pop()
 
 
 def test_memory_is_counted_for_what_runs_and_not_for_what_waits():

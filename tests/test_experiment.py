@@ -123,7 +123,7 @@ def test_one_token_leaves_attention_nothing_to_learn():
     assert record.trigger_cosine is None
 
 
-def test_what_does_not_fit_is_infeasible_and_allocates_nothing():
+def test_a_problem_that_does_not_fit_is_infeasible_and_allocates_nothing():
     record = run(Problem(vocab=10**9, samples=10, dim=10**4, length=2))
     assert record.status is Status.INFEASIBLE
     assert "of memory for vocab=1000000000, dim=10000" in record.reason
@@ -215,7 +215,7 @@ def test_progress_of_the_population_counts_hidden_units():
     assert seen[-1] == (200, 200)
 
 
-def test_statuses_are_four_and_each_says_what_to_do():
+def test_there_are_four_statuses_and_each_says_what_to_do():
     assert {str(status) for status in Status} == {"ok", "not_reached", "infeasible", "failed"}
     assert len({status.advice for status in Status}) == 4
 
@@ -251,10 +251,10 @@ def test_an_error_of_the_progress_callback_is_raised_as_it_is():
     assert raised.value is mistake
 
 
-def test_a_callback_in_a_thread_of_a_learner_is_heard_too():
+def test_errors_of_a_callback_in_a_thread_of_a_learner_are_raised():
     def learn(setup):
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(setup.progress, 1, 2)  # nobody asks what came of it
+            pool.submit(setup.progress, 1, 2)  # its result is not used
         return Outcome(logits=lambda tokens, position: torch.zeros(len(tokens), 128))
 
     def show(done, total):

@@ -1,4 +1,4 @@
-"""The explorer: the page in a real browser, and what it computes compared with Python."""
+"""The explorer: the page in a real browser, and its results compared with Python."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def test_closed_forms_are_those_of_python(tab):
 def test_the_law_of_the_end_is_that_of_python(tab):
     problems = draw_trained(5, seed=3)
     problems += [
-        Problem(vocab=512, samples=2048, dim=24, length=8, learner="adam"),  # below the edge
+        # Below the capacity threshold.
+        Problem(vocab=512, samples=2048, dim=24, length=8, learner="adam"),
         Problem(vocab=256, samples=10**9, dim=32, length=8, learner="converged"),
         Problem(vocab=256, samples=999, dim=32, length=8, learner="gd", embedding="gaussian"),
         Problem(vocab=256, samples=999, dim=32, length=8, learner="gd", trigger_in_values=True),
@@ -92,17 +93,17 @@ def test_the_law_of_the_end_is_that_of_python(tab):
 
 
 def test_the_bottleneck_and_what_is_needed_are_those_of_python(tab):
-    # Where two noises are as good as equal rounding decides, so not at random.
+    # Not at random: where two noises are almost equal, rounding decides.
     for sizes in ((512, 8192, 64, 32), (512, 1000, 64, 256), (512, 512, 256, 4)):
         problem = Problem(**dict(zip(("vocab", "samples", "dim", "length"), sizes, strict=True)))
-        told = {**problem.to_dict(), "width": None}
-        here, there = predict(problem), tab.page.evaluate("(p) => recallscope.predict(p)", told)
+        fields = {**problem.to_dict(), "width": None}
+        here, there = predict(problem), tab.page.evaluate("(p) => recallscope.predict(p)", fields)
         assert (there["dominant"]["stage"], there["dominant"]["term"]) == here.dominant
         script = "([p, d]) => recallscope.exponentsOf(p, d)"
-        assert tab.page.evaluate(script, [told, there["dominant"]]) == here.exponents
+        assert tab.page.evaluate(script, [fields, there["dominant"]]) == here.exponents
         for size in ("samples", "dim"):
             script = "([p, size]) => recallscope.solve(p, size, 0.5)"
-            assert tab.page.evaluate(script, [told, size]) == solve(problem, size, 0.5).value
+            assert tab.page.evaluate(script, [fields, size]) == solve(problem, size, 0.5).value
 
 
 @pytest.mark.parametrize("which", slow_after_first(range(len(EXAMPLES))))
@@ -228,7 +229,7 @@ STRANGE = ["__proto__=1", "constructor=1", "trigger_in_values=constructor"]
 
 
 @pytest.mark.parametrize("strange", slow_after_first(STRANGE))
-def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
+def test_names_of_object_members_are_ignored(chromium, written, strange):
     tab = open_tab(chromium, f"{written.resolve().as_uri()}#{strange}&vocab=300", 1200)
     script = "Object.entries(recallscope.state()).map(([name, value]) => [name, String(value)])"
     state = dict(tab.page.evaluate(script))
@@ -252,7 +253,7 @@ def test_names_that_every_object_has_are_not_ours(chromium, written, strange):
 
 
 @pytest.mark.slow
-def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
+def test_exported_commands_code_and_files_work(chromium, written, tmp_path):
     tab = open_tab(chromium, written.resolve().as_uri() + ADDRESS.replace("inf", "2000"), 1200)
     take = tab.page
     problem = Problem(
@@ -266,10 +267,10 @@ def test_what_is_taken_away_works_elsewhere(chromium, written, tmp_path):
     )
     first = take.locator("#as-command").inner_text().splitlines()[0].split()
     assert first[:2] == ["recallscope", "predict"]
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "recallscope", *first[1:], "--json"], capture_output=True, text=True
     )
-    assert json.loads(told.stdout)["problem"] == problem.to_dict() | {"key": problem.key}
+    assert json.loads(done.stdout)["problem"] == problem.to_dict() | {"key": problem.key}
     names: dict[str, object] = {}
     exec("\n".join(take.locator("#as-python").inner_text().splitlines()[:3]), names)
     assert names["problem"] == problem
@@ -358,8 +359,8 @@ def test_the_command_writes_and_says_so(tmp_path, monkeypatch):
     command = [sys.executable, "-m", "recallscope", "explore", "--to", str(path), "--no-open"]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told == {"page": str(path), "bytes": path.stat().st_size, "opened": False}
+    document = json.loads(done.stdout)
+    assert document == {"page": str(path), "bytes": path.stat().st_size, "opened": False}
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert explore(path) == path  # over the first
@@ -390,7 +391,7 @@ def test_every_module_of_the_page_is_used():
     assert {name for name in modules if f'modules["{name}"] = ' not in made} == set()
 
 
-def test_sizes_come_back_and_mistakes_are_told(chromium, written):
+def test_sizes_come_back_and_mistakes_are_reported(chromium, written):
     tab = open_tab(chromium, written.resolve().as_uri() + "#vocab=1000&width=256", 1200)
     tab.page.click("#try-lock")
     assert tab.page.evaluate("recallscope.state()")["vocab"] == 512

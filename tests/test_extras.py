@@ -81,7 +81,7 @@ asked = json.loads(sys.argv[2])
 """
 SCRIPT = """
 from recallscope.__main__ import main
-told = []
+ended = []
 for arguments in asked:
     sys.argv = ["recallscope", *arguments]
     err = io.StringIO()
@@ -89,13 +89,13 @@ for arguments in asked:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
             main()
     except SystemExit as stopped:
-        told.append((stopped.code or 0, err.getvalue()))
-print(json.dumps(told))
+        ended.append((stopped.code or 0, err.getvalue()))
+print(json.dumps(ended))
 """
 
 
 def without(packages: Iterable[str], asked: Any, folder: Path, script: str = SCRIPT) -> Any:
-    """The exit code of each command where the packages are missing, and what it said."""
+    """The exit code and the error output of each command without the packages."""
     np.save(folder / "rows.npy", np.random.default_rng(0).standard_normal((40, 4)))
     given = [json.dumps([*packages]), json.dumps(asked)]
     done = subprocess.run(
@@ -114,7 +114,7 @@ def test_no_command_ends_in_a_traceback(tmp_path):
         assert len(said.splitlines()) == (1 if code else 0), said
 
 
-def test_what_runs_nothing_needs_no_extra(tmp_path):
+def test_commands_that_run_nothing_need_no_extra(tmp_path):
     ended = without(EXTRAS, LIGHT, tmp_path)
     assert dict(zip(map(" ".join, LIGHT), ended, strict=True)) == {
         " ".join(arguments): [FINE, ""] for arguments in LIGHT
@@ -126,7 +126,7 @@ def test_an_audit_needs_no_extra(tmp_path):
     assert without(EXTRAS, [["audit", "rows.npy"]], tmp_path) == [[FINE, ""]]
 
 
-def test_what_runs_says_in_a_sentence_which_extra_it_needs(tmp_path):
+def test_commands_that_run_say_in_a_sentence_which_extra_they_need(tmp_path):
     ended = without(EXTRAS, [arguments for arguments, _ in HEAVY], tmp_path)
     for (arguments, extra), (exit_code, said) in zip(HEAVY, ended, strict=True):
         sentence = rf"recallscope: this needs \w+, which is not installed: {advice(extra)}\n"
@@ -175,7 +175,7 @@ def test_every_optional_package_has_its_extra():
 
 
 def test_every_package_that_is_imported_is_declared():
-    """What another package happens to bring along may be gone with its next version."""
+    """A package that another one installs may be gone with its next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     users = [name for name in extras if name not in ("dev", "docs")]
@@ -190,7 +190,7 @@ def test_every_package_that_is_imported_is_declared():
 
 
 def third_party(tree: ast.AST) -> Iterator[str]:
-    """Packages that a file imports when it is run: what is for type checkers is left out."""
+    """Packages that a file imports when it is run; imports for type checkers are left out."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue

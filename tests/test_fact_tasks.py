@@ -56,7 +56,7 @@ def drawn(problem: Problem, start: int, stop: int, split: str = "train", seed: i
     return examples_of(samples_of(problem, seed), start, stop, split)
 
 
-# What all have in common.
+# Common to all tasks.
 
 
 @EVERY
@@ -94,7 +94,7 @@ def test_each_asks_for_every_fact_once_and_answers_agree_between_splits(problem)
 
 
 @EVERY
-def test_ranges_and_splits_that_cannot_be_are_refused(problem):
+def test_impossible_ranges_and_splits_are_refused(problem):
     for start, stop, split in ((-1, 3, "train"), (4, 3, "test"), (0, 3, "validation")):
         with pytest.raises(ProblemError):
             drawn(problem, start, stop, split)
@@ -131,7 +131,7 @@ def test_the_model_of_the_paper_is_refused(problem, learner):
         Problem(vocab=100, samples=800, dim=16, length=4, task=problem.task, learner=learner)
 
 
-# Each by itself.
+# Single tasks.
 
 
 def test_a_sequence_has_a_subject_and_a_relation_at_any_two_places():
@@ -277,7 +277,7 @@ def test_a_data_set_of_examples_ends_in_answers(problem):
         data[1500]
 
 
-def test_a_data_set_of_a_task_with_a_mark_has_a_trigger_and_an_end():
+def test_a_data_set_of_a_task_with_a_trigger_has_a_trigger_and_an_end():
     problem = Problem(vocab=16, samples=20, dim=8, length=4)
     data = ExampleDataset(problem)
     tokens, position, label = samples_of(problem, 0).draw(0, 20)

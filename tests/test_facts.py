@@ -93,7 +93,7 @@ def test_tables_without_a_row_for_each_fact_are_refused():
         run(MANY.replace(embedding="orthogonal"))
 
 
-# Tasks without a mark.
+# Tasks without a trigger.
 
 
 class Sums:
@@ -139,7 +139,7 @@ def test_a_task_of_ids_alone_is_learnt_by_a_model_that_reads_ids():
     assert labels.tolist() == [[-100, 0], [-100, 1], [-100, 2], [-100, 0]]
 
 
-def test_a_model_of_a_mark_needs_a_task_with_one():
+def test_a_model_that_reads_the_trigger_needs_a_task_with_one():
     with pytest.raises(ProblemError, match="marked position"):
         Problem(
             vocab=5,

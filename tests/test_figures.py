@@ -1,4 +1,4 @@
-"""What holds for every kind of figure: widths, words, ticks, fonts, and axes of the user's own."""
+"""Requirements of every kind of figure: widths, words, ticks, fonts, and the user's axes."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def test_every_figure_is_as_wide_as_asked_and_no_word_is_cut(drawn):
     for (name, width), figure in drawn.items():
         assert figure.get_figwidth() == width
         for each, box in words(figure):
-            told = name, width, each.get_text()
-            assert figure.bbox.x0 - 1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1, told
-            assert figure.bbox.y0 - 1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1, told
+            where = name, width, each.get_text()
+            assert figure.bbox.x0 - 1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1, where
+            assert figure.bbox.y0 - 1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1, where
 
 
 def test_text_is_read_without_zooming(drawn):
-    for told, figure in drawn.items():
+    for where, figure in drawn.items():
         sizes = {each.get_fontsize() for each, _ in words(figure)}
-        assert 6 <= min(sizes) <= max(sizes) <= 9, told
+        assert 6 <= min(sizes) <= max(sizes) <= 9, where
 
 
 def ticks_of(axis):
@@ -66,26 +66,26 @@ def ticks_of(axis):
 
 def test_every_axis_of_numbers_has_three_labels_at_least(drawn):
     seen = 0
-    for told, figure in drawn.items():
+    for where, figure in drawn.items():
         for axes in figure.axes:
             colours = axes.get_label() == "<colorbar>"
             for axis in (axes.yaxis,) if colours else (axes.xaxis, axes.yaxis):
                 labels = ticks_of(axis)
                 if axes.axison and not any(re.search("[a-z]", label) for label in labels):
-                    assert len(labels) >= 3, (told, axis.axis_name, labels)
+                    assert len(labels) >= 3, (where, axis.axis_name, labels)
                     seen += 1
     assert seen > 100
 
 
 def test_no_word_lies_on_another(drawn):
-    for told, figure in drawn.items():
+    for where, figure in drawn.items():
         boxes = [
             (each.get_text(), box.padded(-1.5))
             for each, box in words(figure)
             if each.get_rotation() % 90 == 0
         ]
         for (first, box), (second, other) in itertools.combinations(boxes, 2):
-            assert not box.overlaps(other), (told, first, second)
+            assert not box.overlaps(other), (where, first, second)
 
 
 def test_a_caption_is_left_out_where_asked():
@@ -93,8 +93,8 @@ def test_a_caption_is_left_out_where_asked():
         kind = KINDS[name]
         caption = kind.caption()
         assert "\n" not in caption
-        told = " ".join(kind.figure().get_suptitle().split())
-        assert told == " ".join(caption.split()), name
+        shown = " ".join(kind.figure().get_suptitle().split())
+        assert shown == " ".join(caption.split()), name
         assert kind.figure(caption=False).get_suptitle() == ""
 
 
@@ -143,16 +143,16 @@ def test_any_range_has_three_ticks_at_least(scale, inches):
 def test_a_diagram_says_when_a_cell_is_marked_and_how_many_agree():
     exact = diagram()
     exact["disagreement"].pop("tolerance")
-    told = {}
+    shown = {}
     for name, data in (("tolerant", diagram()), ("exact", exact)):
         figure = phase_diagram_figure([data])
         legend = [text.get_text() for text in figure.legends[0].get_texts()]
-        told[name] = " ".join([" ".join(legend), " ".join(figure.get_suptitle().split())])
+        shown[name] = " ".join([" ".join(legend), " ".join(figure.get_suptitle().split())])
         wrong = data["disagreement"]["count"]
         assert figure.axes[0].get_title().startswith(f"theory agrees in {400 - wrong} of 400 cells")
-    assert told["tolerant"].count("theory off by more than 0.01 beyond the 95 % interval") == 2
-    assert told["exact"].count("theory outside the 95 % interval") == 2
-    assert "one in twenty is by chance" in told["exact"]
+    assert shown["tolerant"].count("theory off by more than 0.01 beyond the 95 % interval") == 2
+    assert shown["exact"].count("theory outside the 95 % interval") == 2
+    assert "one in twenty is by chance" in shown["exact"]
 
 
 def lines_of(axes):

@@ -1,4 +1,4 @@
-"""The hash of a function's source: an edit anywhere is noticed, or a message says where not."""
+"""The hash of a function's source changes with any edit, or a message says what is not covered."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ WAYS = {
 
 
 def lay(folder: Path, main: str) -> Path:
-    """A script with a module, and a package of cycles, beside it."""
+    """A script, with a module and a package of import cycles next to it."""
     (folder / "pkg" / "sub").mkdir(parents=True)
     (folder / "mylib.py").write_text(LIBRARY)
     (folder / "main.py").write_text(main)
@@ -121,7 +121,7 @@ def edit(folder: Path, old: str, new: str) -> None:
 
 
 def python(folder: Path, program: str, seed: str = "0", **environment: str) -> str:
-    """What a fresh process prints. It writes no compiled files: edits follow within a second."""
+    """The output of a new process. It writes no compiled files, as edits follow within a second."""
     done = subprocess.run(
         [sys.executable, "-B", "-c", program],
         cwd=folder,
@@ -157,8 +157,8 @@ def test_a_data_file_is_documented_as_not_covered(tmp_path) -> None:
     before = python(folder, HASH)
     (folder / "data.txt").write_text("0.75")
     assert python(folder, HASH) == before
-    (told,) = [line for line in DOCUMENTED.splitlines() if line.startswith("- **Not covered**")]
-    place = DOCUMENTED.index(told)
+    (gaps,) = [line for line in DOCUMENTED.splitlines() if line.startswith("- **Not covered**")]
+    place = DOCUMENTED.index(gaps)
     for gap in ("data files", "a computed name", "`exec`", "extension modules"):
         assert gap in DOCUMENTED[place : place + 800]
 
@@ -172,7 +172,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("gap", HIDDEN)
 @pytest.mark.parametrize("where", ["main", "mylib"])
-def test_a_message_names_what_cannot_be_followed(gap, where, tmp_path, monkeypatch) -> None:
+def test_a_message_names_code_that_cannot_be_followed(gap, where, tmp_path, monkeypatch) -> None:
     code = "from importlib import import_module\n" + PLAIN.format(HIDDEN[gap])
     calls = "import mylib\n" + PLAIN.format("mylib.train(problem, seed)")
     folder = lay(tmp_path / "one", code if where == "main" else calls)
@@ -184,7 +184,7 @@ def test_a_message_names_what_cannot_be_followed(gap, where, tmp_path, monkeypat
 
 
 def fresh(folder: Path, monkeypatch):
-    """The function of a script, imported here; what it imports is forgotten afterwards."""
+    """The function of a script, imported here; its imports are removed afterwards."""
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for name in ("main", "mylib", "pkg", "pkg.user", "pkg.sub", "pkg.sub.deep"):
@@ -193,7 +193,7 @@ def fresh(folder: Path, monkeypatch):
     return importlib.import_module("main").train
 
 
-def test_what_is_not_loaded_is_read_and_not_run(tmp_path, monkeypatch) -> None:
+def test_modules_that_are_not_loaded_are_read_and_not_run(tmp_path, monkeypatch) -> None:
     main = "def train(problem, seed):\n    import pkg.loud\n    return pkg.loud.ACC, 1000\n"
     folder = lay(tmp_path / "one", main)
     (folder / "pkg" / "__init__.py").write_text("raise SystemExit('run')")
@@ -207,9 +207,7 @@ def test_what_is_not_loaded_is_read_and_not_run(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     "changed", ["acc():\n    return 0.25", "CONST = 0.25", "self):\n        return 0.25"]
 )
-def test_what_is_loaded_counts_and_not_what_its_file_has_become(
-    changed, tmp_path, monkeypatch
-) -> None:
+def test_an_edit_and_a_reload_each_change_the_hash(changed, tmp_path, monkeypatch) -> None:
     folder = lay(tmp_path / "one", WAYS["module attribute"])
     train = fresh(folder, monkeypatch)
     first = fingerprint(train)
@@ -275,7 +273,7 @@ print(Problem(vocab=64, samples=1, dim=32, length=4, metrics=[metric]).metrics[0
 """
 
 
-def test_a_part_that_is_handed_over_is_another_one_after_an_edit(tmp_path) -> None:
+def test_a_part_given_as_an_object_is_another_one_after_an_edit(tmp_path) -> None:
     folder = lay(tmp_path / "one", WAYS["module attribute"])
     before = python(folder, PART)
     assert python(folder, PART, seed="1") == before

@@ -1,7 +1,7 @@
-"""What nobody should give is refused in one sentence, before it is read or computed with.
+"""Hostile input is refused in one sentence, before it is read or used.
 
-`studies/hostile_input.py` tries tens of thousands of such things; here is one of each kind that
-once got through.
+`studies/hostile_input.py` tries tens of thousands of inputs. This file has one of each kind that
+was once accepted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def refused(command, *line):
-    """The one sentence that a line is refused with."""
+    """The sentence with which a line is refused."""
     done = command(*line)
     assert done.returncode == 2, done
     assert done.stderr.startswith("recallscope: ")
@@ -54,7 +54,7 @@ def refused(command, *line):
     [
         (("solve", "--for", "dim", "--target", MANY, *SIZES[:4], *SIZES[6:]), "between 0 and 1"),
         (("bound", "--target", MANY, *SIZES), "at most 1, not '9999"),
-        (("critical", "--for", "dim", "--precision", MANY, *SIZES), "a share above 0, not '9999"),
+        (("critical", "--for", "dim", "--precision", MANY, *SIZES), "above 0, not '9999"),
         (("run", "--samples", "1e400", *SIZES[:2], *SIZES[4:]), "or inf, not '1e400'"),
         (("predict", "a" * 10**5, *SIZES), " … "),
         (("predict", "--embedding", "\x1b[2Jred", *SIZES), "not '\\x1b[2Jred'"),
@@ -69,13 +69,13 @@ def test_a_line_is_refused_in_one_sentence(command, line, sentence):
     assert sentence in refused(command, *line)
 
 
-def test_numbers_beyond_all_others_are_refused_in_python_too():
+def test_huge_numbers_are_refused_in_python_too():
     for target in (10**400, -(10**400)):
         with pytest.raises(ProblemError, match=r"between 0 and 1, not -?1000"):
             check_target(target)
     with pytest.raises(ProblemError, match="must be a number, not 1000"):
         bound(PROBLEM, 10**400)
-    with pytest.raises(ProblemError, match="a share above 0, not 1000"):
+    with pytest.raises(ProblemError, match="above 0, not 1000"):
         CriticalSearch(PROBLEM, "dim", precision=10**400)
 
 
@@ -85,14 +85,14 @@ def test_a_count_of_thousands_of_digits_is_not_infinity(tmp_path):
     assert read_csv("counts.csv") == [{"samples": "9" * 5000, "dim": "1e400"}]
 
 
-def test_a_table_may_begin_with_the_mark_of_a_spreadsheet(tmp_path):
+def test_a_table_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "marked.csv").write_bytes(b"\xef\xbb\xbfdim\n8\n")
     assert read_csv("marked.csv") == [{"dim": 8}]
 
 
 @pytest.mark.parametrize("name", ["pipe", "zero", "folder"])
 @pytest.mark.parametrize("read", [read_csv, read_sweep, Embeddings.load])
-def test_what_is_no_regular_file_is_not_waited_for(name, read, tmp_path):
+def test_only_regular_files_are_read(name, read, tmp_path):
     os.mkfifo("pipe")
     Path("zero").symlink_to("/dev/zero")
     Path("folder").mkdir()
@@ -100,7 +100,7 @@ def test_what_is_no_regular_file_is_not_waited_for(name, read, tmp_path):
         read(tmp_path / name)
 
 
-def test_no_more_is_read_than_may_be(tmp_path):
+def test_a_file_above_the_limit_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"1234")
     assert read_regular("a", "file", 4) == b"1234"
     with pytest.raises(ProblemError, match=r"the file 'a' is larger than 2\.86\S* MiB; cut it"):
@@ -136,7 +136,7 @@ def test_an_ablation_has_a_largest_plan():
 
 
 def test_the_first_run_of_many_searches_does_not_wait_for_the_last(monkeypatch):
-    """Where the closed forms would look takes a while, and a plan may have a thousand searches."""
+    """The prior of a search takes a while, and a plan may have a thousand searches."""
     begun = []
     solve = critical.solve
     monkeypatch.setattr(critical, "solve", lambda *given: begun.append(given) or solve(*given))
@@ -166,7 +166,7 @@ def test_a_name_of_thousands_of_dots_is_not_followed(key, tmp_path):
         read_sweep("dots.toml")
 
 
-def test_thousands_of_fractions_are_no_name(tmp_path):
+def test_a_list_of_thousands_of_fractions_is_read(tmp_path):
     values = ", ".join(f"{n}.5" for n in range(1, 5000)) + ", 1.5e-3"
     (tmp_path / "steps.toml").write_text(
         "[problem]\nvocab = 32\nsamples = 64\ndim = 8\nlength = 4\nregime = 'literal'\ngamma = 1\n"
@@ -196,14 +196,14 @@ def test_an_array_of_a_negative_length_is_refused(tmp_path):
         Embeddings.load("own.npz")
 
 
-def test_json_has_no_number_that_is_none(capsys):
+def test_json_has_null_for_nan_and_infinity(capsys):
     from recallscope.cli.output import print_json
 
     print_json({"a": [float("nan"), {"b": float("-inf")}, (1.5,)], "c": "inf"})
     assert json.loads(capsys.readouterr().out) == {"a": [None, {"b": None}, [1.5]], "c": "inf"}
 
 
-def test_a_terminal_acts_on_no_sentence(capsys):
+def test_control_codes_in_messages_are_escaped(capsys):
     from recallscope.cli.main import _complain
 
     assert _complain("a\x1b[2J\nb", 2) == 2
@@ -211,7 +211,7 @@ def test_a_terminal_acts_on_no_sentence(capsys):
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "a" * 300 + ".csv", "x/" * 3000 + "a.csv"])
-def test_a_name_that_no_file_can_have(name):
+def test_an_impossible_file_name_is_refused(name):
     with pytest.raises(ProblemError, match="cannot be written to"):
         check_output(name, "table", (".csv",))
 
@@ -223,7 +223,7 @@ def test_a_long_name_is_quoted_in_part_in_json():
 
 
 @pytest.mark.parametrize("where", ["out", "err", "both"])
-def test_a_full_disk_is_told_of_and_no_traceback(where):
+def test_a_full_disk_is_reported_without_a_traceback(where):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "recallscope", "--version" if where == "out" else "nothing"],
@@ -237,7 +237,7 @@ def test_a_full_disk_is_told_of_and_no_traceback(where):
         assert done.stderr == "recallscope: the system refused: No space left on device\n"
 
 
-def test_a_reader_that_has_read_enough_is_not_complained_to():
+def test_a_closed_pipe_gets_no_message():
     read, write = os.pipe()
     os.close(read)
     line = [sys.executable, "-m", "recallscope", "--version"]
@@ -246,7 +246,7 @@ def test_a_reader_that_has_read_enough_is_not_complained_to():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_tests_without_end_are_foreseen():
+def test_the_cost_of_many_tests_is_predicted():
     from recallscope import predict_cost
 
     usual = predict_cost(PROBLEM).seconds
@@ -254,7 +254,7 @@ def test_tests_without_end_are_foreseen():
     assert predict_cost(PROBLEM, test_samples=10**15).seconds > 3600
 
 
-def test_closed_forms_that_overflow_are_none(monkeypatch, command):
+def test_closed_forms_that_overflow_have_a_reason_instead_of_numbers(monkeypatch, command):
     from recallscope.theory.laws import three_step
 
     def overflown(s):
@@ -274,7 +274,7 @@ def test_closed_forms_that_overflow_are_none(monkeypatch, command):
     assert "recallscope: no closed form at these sizes" in none.stderr
 
 
-def test_what_overflows_on_its_way_is_not_told_line_by_line(command):
+def test_overflows_of_intermediate_results_are_not_printed(command):
     far = ("--vocab", "9", "--samples", "69206", "--length", "101036527879777")
     mlp = ("--width", "97860329468418", "--activation", "quadratic", "--trigger-in-values")
     assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
@@ -298,12 +298,12 @@ def test_a_count_of_thousands_of_digits_in_the_table_of_a_plane():
     assert len(str(refusal.value)) < 200
 
 
-def test_of_a_million_cells_that_are_not_ok_a_few_are_told(tmp_path, command):
+def test_a_few_of_a_million_cells_that_are_not_ok_are_listed(tmp_path, command):
     (tmp_path / "large.toml").write_text(
         "seeds = 9\n[problem]\nvocab = 32\ndim = 8\nlength = 1000000000000\nsamples = 64\n"
     )
     done = command("sweep", "large.toml", "--yes", "--store", "facts")
-    *told, last = done.stderr.splitlines()
+    *listed, last = done.stderr.splitlines()
     assert done.returncode == 1
-    assert [line[:24] for line in told] == ["recallscope: infeasible:"] * 5
+    assert [line[:24] for line in listed] == ["recallscope: infeasible:"] * 5
     assert last.endswith("are in the store: recallscope records --store facts list")

@@ -1,4 +1,4 @@
-"""Shards that nobody has measured, and files that are none: told of, left out, and left alone."""
+"""Forged shards and other files in a store are reported, left out and not changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CONTENTS = {
 
 
 def test_no_change_of_a_footer_ends_the_process(store):
-    # Arrow did end it, where it was asked for the sizes of columns with forged statistics.
+    # Arrow once crashed when it read the sizes of columns with forged statistics.
     table = own_table(store).select(["key", "seed"])
     about = {"format": 2, "replaces": []}
     buffer = pa.BufferOutputStream()
@@ -73,9 +73,9 @@ def test_no_change_of_a_footer_ends_the_process(store):
     reasons = set()
     for place in range(len(content) - 8 - length, len(content) - 8):
         changed = content[:place] + bytes([content[place] ^ 2]) + content[place + 1 :]
-        with pytest.raises((shard_module.BadShardError, StoreError)) as told:
+        with pytest.raises((shard_module.BadShardError, StoreError)) as refusal:
             shard_module.read_shard(shard_module._name_of(changed), changed)
-        reasons.add(str(told.value))
+        reasons.add(str(refusal.value))
     assert {"not a shard: without the column status"} < reasons
 
 
@@ -110,7 +110,7 @@ def test_a_forged_shard_is_refused_alone(store, what):
         {"format": 2, "replaces": [{}]},
     ],
 )
-def test_what_a_shard_says_of_itself_is_not_believed(store, about):
+def test_metadata_of_a_shard_is_not_trusted(store, about):
     forged = put(store.files.path, own_table(store).slice(0, 0), about=about)
     assert list(store.verify().left_out) == [forged.name]
 
@@ -123,7 +123,7 @@ def test_a_shard_of_a_hundred_thousand_brackets(store):
     assert list(store.verify().left_out) == [name]
 
 
-def test_a_shard_that_says_it_replaces_what_it_does_not_hold(store):
+def test_a_shard_that_replaces_others_without_their_records(store):
     (real,) = store.files.path.glob("*.parquet")
     forged = put(
         store.files.path,
@@ -157,7 +157,7 @@ def test_a_shard_that_appears_while_a_writer_opens_is_not_deleted(store, tmp_pat
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has none")
 @pytest.mark.parametrize("what", ["fifo", "zero", "link", "dangling", "folder", "large"])
-def test_what_is_no_file_is_not_read(store, what, tmp_path, monkeypatch):
+def test_links_pipes_and_large_files_are_left_out(store, what, tmp_path, monkeypatch):
     path = store.files.path / f"{'a' * 32}.parquet"
     if what == "fifo":
         os.mkfifo(path)
@@ -187,7 +187,7 @@ def test_a_link_is_not_written_through(store, tmp_path):
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def test_files_are_for_others_to_read_and_for_nobody_else_to_write(tmp_path):
+def test_only_the_owner_may_write_files(tmp_path):
     before = os.umask(0)
     try:
         sweep(CELLS, tmp_path / "facts", test_samples=64)
@@ -215,25 +215,25 @@ def test_names_of_files_are_not_acted_on_by_a_terminal(store, command):
 
 
 @pytest.mark.parametrize("kind", ["ftp", "jupyter", "generic", "zip", "arrow_hdfs", "nothing"])
-def test_places_that_cannot_be_reached_are_told_of(kind):
+def test_places_that_cannot_be_reached_are_reported(kind):
     with pytest.raises(StoreError, match="cannot be"):
         Store(f"{kind}://a/b").verify()
 
 
 @pytest.mark.parametrize("place", ["a" * 300, "a\0b"])
-def test_places_that_cannot_be(place, tmp_path, monkeypatch):
+def test_impossible_places_are_refused(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match="cannot be"):
         Store(place).verify()
 
 
 @pytest.mark.parametrize("place", ["s3:", "s3://", "s3:///", "s3:/bucket/facts", "gs:///"])
-def test_half_an_address_is_no_folder(place, tmp_path, monkeypatch):
+def test_an_incomplete_address_is_refused(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match=r"half an address; give a whole one .* s3://bucket/facts"):
         Store(place)
     with pytest.raises(StoreError, match="half an address"):
-        Store(Path("s3://bucket/facts"))  # of which a Path leaves s3:/bucket/facts
+        Store(Path("s3://bucket/facts"))  # a Path turns it into s3:/bucket/facts
     with pytest.raises(StoreError, match="a store needs a place"):
         Store("file://")
 
@@ -243,8 +243,8 @@ def test_repair_says_what_it_would_do_first(store, command):
     shard.write_bytes(b"damaged")
     records = ("records", "--store", store.place)
     assert command(*records, "verify").returncode == 1
-    told = command(*records, "repair")
-    assert "Nothing was changed; repair --yes" in told.stdout
+    done = command(*records, "repair")
+    assert "Nothing was changed; repair --yes" in done.stdout
     assert shard.exists()
     listed = command(*records, "list")
     assert f"left out: {shard.name}" in listed.stderr
@@ -287,13 +287,13 @@ def test_a_store_in_memory_is_refused_on_the_command_line(command):
 SIZES = ("--vocab", "32", "--samples", "64", "--length", "4")
 
 
-def test_the_lock_tells_nothing_of_the_machine(store):
+def test_the_lock_does_not_name_the_machine(store):
     with store.writing():
         content = (store.files.path / ".lock").read_bytes()
     assert socket.gethostname().encode() not in content
 
 
-def test_a_copy_under_another_name_is_told_of_and_counted_once(store):
+def test_a_copy_under_another_name_is_reported_and_counted_once(store):
     (shard,) = store.files.path.glob("*.parquet")
     shutil.copy(shard, store.files.path / "x.parquet")
     found = store.verify()

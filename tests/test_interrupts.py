@@ -1,4 +1,4 @@
-"""An interrupt is obeyed wherever it hits, and once only."""
+"""An interrupt takes effect at any moment, and once only."""
 # ruff: noqa: PT012 (an interrupt comes in the midst of a block)
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def work(seconds: float = 30) -> None:
 # Python drops exceptions in callbacks and finalisers, and says so.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("lost", [in_a_weak_reference, in_a_finaliser, where_nothing_gets_out])
-def test_an_interrupt_that_python_loses_is_obeyed(lost):
-    lost()  # without us, nothing comes of it
+def test_an_interrupt_that_python_loses_takes_effect(lost):
+    lost()  # without our handler it has no effect
     with pytest.raises(KeyboardInterrupt), interrupts_obeyed():
         lost()
         work()
@@ -70,15 +70,15 @@ def test_clean_up_is_not_interrupted_again():
         try:
             signal.raise_signal(signal.SIGINT)
         finally:
-            work(0.35)  # in which it would be asked for three times more
-            signal.raise_signal(signal.SIGINT)  # by somebody impatient
+            work(0.35)  # long enough to be asked three times more
+            signal.raise_signal(signal.SIGINT)  # by an impatient user
             try:
                 raise OSError
             except OSError:
                 work(0.15)
             cleaned.append(True)
     assert cleaned == [True]
-    work(0.15)  # nothing comes late
+    work(0.15)  # no late interrupt
 
 
 def test_it_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_it_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
         work()
 
 
-def test_somebody_elses_handler_is_left_alone():
+def test_a_foreign_handler_is_not_replaced():
     seen = []
     mine = signal.signal(signal.SIGINT, lambda *_: seen.append(True))
     with interrupts_obeyed():

@@ -44,7 +44,7 @@ def test_parts_take_about_equally_long():
 
 
 def test_parts_follow_from_the_sweep_alone(tmp_path):
-    """Not from what is done already, nor from a cell that is named twice."""
+    """Finished cells and repeated cells do not change them."""
     small = [(problem.replace(samples=64), seed) for problem, seed in CELLS[:6]]
     sweep(small[:4], tmp_path / "some")
     for each in (1, 2):
@@ -95,7 +95,7 @@ def test_searches_have_parts_too(command, tmp_path):
         ("a/b", "the number of parts must be a whole number from 1"),
     ],
 )
-def test_a_part_that_is_none(command, tmp_path, part, sentence):
+def test_an_invalid_part_is_refused(command, tmp_path, part, sentence):
     file = tmp_path / "sweep.toml"
     file.write_text(SMALL_SWEEP)
     done = command("sweep", str(file), "--store", str(tmp_path / "s"), "--part", part)

@@ -1,4 +1,4 @@
-"""Ray clusters that others run: joined within seconds or refused, and by workers of equal code."""
+"""Ray clusters of others are joined within seconds or refused, and workers have the same code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ dim = [8, 16]
 samples = [32, 64]
 """
 ROOT = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
-# Where the processes of this host are not seen, and where there is no network.
+# Without access to the processes of this host, and without a network.
 NO_NODE_HERE = ["unshare", *ROOT, "--pid", "--fork", "--kill-child", "--mount-proc"]
 NO_NETWORK = ["unshare", *ROOT, "--net"]
 
@@ -68,7 +68,7 @@ class Cluster(NamedTuple):
         }
 
     def start(self, name: str, *options: str, source: Path = SOURCE) -> None:
-        """Start a node, whose workers have the recallscope of this folder."""
+        """Start a node; its workers use the recallscope of this folder."""
         places = ("--node-ip-address=127.0.0.1", f"--temp-dir={self.folder / name}")
         sizes = ("--num-cpus=1", "--num-gpus=0", f"--object-store-memory={2**27}")
         subprocess.run(
@@ -80,7 +80,7 @@ class Cluster(NamedTuple):
         )
 
     def sweep(self, store: Path, *around: str, **environment: str) -> str:
-        """What a sweep on this cluster, which fails, says."""
+        """The error message of a sweep that fails on this cluster."""
         (self.folder / "sweep.toml").write_text(SWEEP)
         sweep = ("sweep", str(self.folder / "sweep.toml"), "--store", str(store), "--yes")
         here = ("--executor", "ray", "--address", self.address)
@@ -119,7 +119,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def complaint(errors: str) -> str:
-    """The one sentence of a command that fails; what it says before is that it waits."""
+    """The error message of a command that fails, without the messages that it waits."""
     said = [line for line in errors.splitlines() if line.startswith("recallscope: ")]
     waits = [line for line in said if line.startswith("recallscope: joining the Ray cluster at")]
     assert len(waits) <= 1
@@ -147,7 +147,7 @@ def test_another_version_of_ray_cannot_join(cluster: Cluster, tmp_path: Path) ->
     assert sentence.endswith("; install the same versions here as there")
 
 
-def test_what_is_not_ray_is_not_waited_for(monkeypatch: Any) -> None:
+def test_a_server_other_than_ray_is_refused_within_seconds(monkeypatch: Any) -> None:
     monkeypatch.setattr("recallscope.executors.ray.LONGEST_JOIN", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"127.0.0.1:{mute.getsockname()[1]}"
@@ -172,7 +172,7 @@ def test_a_worker_is_compared_before_its_first_job(cluster: Cluster, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["at first", "later"])
 def test_a_worker_with_other_code_is_refused(when: str, tmp_path: Path) -> None:
-    """Two nodes listen on more than loopback, so they have a network of their own."""
+    """Two nodes listen on more than loopback, so they have a separate network."""
     needs(NO_NETWORK)
     program = "import sys, test_joined_ray as test; test.refuse(*sys.argv[1:])"
     subprocess.run(
@@ -184,7 +184,7 @@ def test_a_worker_with_other_code_is_refused(when: str, tmp_path: Path) -> None:
 
 
 def refuse(when: str, folder: str) -> None:
-    """A worker is refused that was there at first, or that comes in the place of another later."""
+    """A worker with other code is refused at the start, or later as a replacement."""
     with socket.socket() as line:  # loopback is down at first
         fcntl.ioctl(line, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
     other = Path(folder) / "other" / "recallscope"
@@ -218,7 +218,7 @@ def replace_workers(executor: RayExecutor) -> None:
     """Kill one worker after another: the next one may be of either node."""
     for number in range(1, 20):
         done = run(executor, {number: Pid()})[number]
-        if done.lost is None:  # the one before may not have been known to be dead
+        if done.lost is None:  # the death of the previous one may not be known yet
             os.kill(done.result[0], signal.SIGKILL)
 
 
@@ -254,7 +254,7 @@ def test_the_hash_takes_less_than_50_ms() -> None:
 
 
 @pytest.mark.parametrize("name", ["recallscope", "Python", "torch", "numpy", "the plugin x"])
-def test_what_differs_is_named_with_both_values(name: str) -> None:
+def test_differences_are_named_with_both_values(name: str) -> None:
     here = own_code() | {"the plugin x": "1.0"}
     assert difference("node7", dict(here), here) is None
     sentence = difference("node7", here | {name: "0.0.1"}, here)
@@ -263,7 +263,7 @@ def test_what_differs_is_named_with_both_values(name: str) -> None:
     assert f" there and {here[name]} here; install the same" in sentence
 
 
-def test_a_plugin_that_one_of_both_has_is_no_difference() -> None:
+def test_a_plugin_on_one_side_only_is_no_difference() -> None:
     here = own_code()
     assert difference("node7", here | {"the plugin x": "1.0"}, here) is None
     assert difference("node7", here, here | {"the plugin x": "1.0"}) is None

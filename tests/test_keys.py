@@ -1,4 +1,4 @@
-"""Keys last: old records are found, added fields change nothing, and what changed is run again."""
+"""Keys last: old records are found, added fields change nothing, and changed parts run again."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def old(tmp_path):
 
 @pytest.fixture
 def another_version(monkeypatch):
-    """Raises the version of a part, or changes it otherwise."""
+    """Raise the version of a part, or change it in another way."""
 
     def change(kind, name, **changes):
         part = replace(registry.part(kind, name), **changes)
@@ -71,7 +71,7 @@ def another_version(monkeypatch):
 
 
 def values(records):
-    """All that a run gave, by cell."""
+    """The results of runs, by cell."""
     numbers = ("recall_accuracy", "lock_accuracy", "score_signal", "first_value_cosine")
     return {
         (each.problem.replace(metrics=()), each.seed): [getattr(each, name) for name in numbers]
@@ -103,7 +103,7 @@ def test_old_records_of_an_own_function_and_of_a_search_are_found(old, tmp_path)
         return 0.5, 1000
 
     assert sweep([(P, 0), (P, 1)], old, run=coin).ran == 0
-    # A function of the user's may join a store of runs.
+    # A store of runs may also have results of the user's function.
     sweep([(P, 0)], tmp_path / "runs", **HOW)
     assert sweep([(P, 0)], tmp_path / "runs", run=coin).ran == 1
 
@@ -221,7 +221,7 @@ def test_a_field_that_is_added_changes_no_key(another_version, old):
     assert default.sharpness == 2.0
     assert default.key != same.key
     assert len(list(CellKeys(Settings(**HOW)).every((default, 0)))) == 1
-    # What was written without the field is read as what it was.
+    # Records without the field keep their meaning.
     records = [each for each in old.records() if each.problem.learner == "converged"]
     assert {each.problem.sharpness for each in records} == {1.0}
     assert sweep([(default, 0)], old, **HOW).ran == 1
@@ -260,7 +260,7 @@ def test_a_changed_default_is_another_key_in_a_copy_of_the_package(tmp_path):
 
 
 def test_defaults_of_metrics_are_frozen():
-    """A key leaves them out, so that a changed one needs `added_as` with what it was."""
+    """A key leaves them out, so a changed one needs `added_as` with its former value."""
     for name in registry._own("metric"):
         for field, found in registry.part("metric", name).fields.items():
             assert found.at_first == _defaults()["metric"].get(name, {}).get(field, found.at_first)

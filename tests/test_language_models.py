@@ -1,4 +1,4 @@
-"""Stock transformers: triggers that they can read, their options, LoRA, checkpoints and bits."""
+"""Stock transformers: their triggers and options, LoRA, checkpoints and bit-equal results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_tied_embeddings_are_counted_once():
     assert run(GPT.replace(tied=True)).recall_accuracy > 0.9
 
 
-def test_sizes_that_cannot_be_are_refused():
+def test_impossible_sizes_are_refused():
     with pytest.raises(ProblemError, match="heads=3 does not divide dim=16"):
         GPT.replace(heads=3)
     with pytest.raises(ProblemError, match="give mlp_ratio"):
@@ -142,7 +142,7 @@ def test_a_low_rank_update_trains_its_two_factors_alone(problem):
     assert "target_modules=nothing" in _reason(low.replace(target_modules="nothing"))
 
 
-def test_a_training_goes_on_from_a_folder(tmp_path):
+def test_a_training_resumes_from_a_folder(tmp_path):
     learner = recallscope.parts.naming.find_part("learner", "adamw")
     for problem in (GPT.replace(trigger="marked-id"), STOCK):
         folder = tmp_path / problem.model

@@ -1,4 +1,4 @@
-"""Power laws: planted exponents are covered, laws that bend are refused, a rival is tested."""
+"""Power laws: intervals cover planted exponents, curved laws are refused, a rival is tested."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_intervals_cover_planted_exponents():
     assert 0.92 <= np.mean(shares) <= 0.98
 
 
-def test_bounds_tell_of_the_law():
-    """What was not reached pulls the law to where it can be."""
+def test_bounds_constrain_the_law():
+    """Targets that were not reached constrain the law."""
     x = np.log([[16], [32], [64], [128], [256]])
     y = np.log([500, 1000, 2000, 2000, 2000])  # the last two: more than 2000
     error = np.full(5, 0.05)
@@ -62,7 +62,7 @@ def test_bounds_tell_of_the_law():
     assert broken.exponents["length"].value < 0.9
 
 
-def test_a_law_that_bends_is_refused_and_one_that_does_not_is_not():
+def test_a_curved_law_is_refused_and_a_straight_one_is_not():
     x = np.linspace(3, 6, 12)[:, None]
     error = np.full(12, 0.03)
     noise = 0.03 * np.array([1, -1, 0] * 4)
@@ -77,7 +77,7 @@ def test_a_law_that_bends_is_refused_and_one_that_does_not_is_not():
 
 
 @pytest.mark.slow
-def test_a_sound_law_is_rarely_refused():
+def test_a_true_law_is_rarely_refused():
     rng = np.random.default_rng(4)
     refused = [fit_law(planted(rng, 13)[0]).status is FitStatus.POOR_FIT for _ in range(200)]
     assert np.mean(refused) <= 0.03
@@ -102,7 +102,7 @@ def test_too_few_points_are_undetermined():
     law = fit_law(points)
     assert law.status is FitStatus.UNDETERMINED
     assert math.isnan(law.exponents["dim"].value)
-    # Two sizes that go together cannot be told apart, however many points there are.
+    # Two proportional sizes cannot be distinguished, however many points there are.
     together = np.linspace(1, 3, 9)[:, None] * np.ones(2)
     same = Points(("dim", "length"), together, np.arange(9.0), np.ones(9), np.zeros(9))
     assert fit_law(same).status is FitStatus.UNDETERMINED
@@ -149,7 +149,7 @@ def test_rows_are_read_as_they_are_written():
         ({"dim": 4, "status": "fine"}, "the status of row 1 is 'fine'; expected ok"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_told(row, said):
+def test_a_row_that_cannot_be_read_is_reported(row, said):
     with pytest.raises(ProblemError, match=said):
         read_points([row], ["dim"])
 

@@ -1,4 +1,4 @@
-"""The literal steps against autograd of the module's own loss, and against their limit."""
+"""The literal steps compared with autograd of the module's loss, and with their limit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def three_steps_by_autograd(instance, tile):
 
 
 def assert_close(ours, autograd, scale):
-    """Relative to the largest entry; where all cancels, to the terms that cancelled."""
+    """Relative to the largest entry, or to the terms if all of them cancel."""
     error = (ours - autograd).abs().max()
     assert error <= TOLERANCE * autograd.abs().max() + 1e-14 * scale
 

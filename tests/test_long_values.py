@@ -1,4 +1,4 @@
-"""Values that problems name by a hash of their content: read, stored once, and travelling."""
+"""Values that problems name by a hash of their content: read, stored once, and pickled."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_value_a_text_and_a_file_have_one_name(tmp_path):
 @pytest.mark.parametrize(
     "given", ["missing.json", "{bad", 5, "[" * 100_000, float("nan"), {"a": float("nan")}, {1: {2}}]
 )
-def test_what_is_no_json_is_refused_by_the_name_of_its_field(given):
+def test_malformed_json_is_refused_with_the_name_of_its_field(given):
     with pytest.raises(ProblemError, match="config"):
         Problem(**BASE, model=CONFIGURED, config=given)
 
@@ -59,7 +59,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         named("json", "config", tmp_path / "large.json")
 
 
-def test_where_a_file_lies_is_no_part_of_a_key(tmp_path):
+def test_the_path_of_a_file_is_not_part_of_a_key(tmp_path):
     keys = set()
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -100,7 +100,7 @@ def test_a_damaged_value_is_not_taken(tmp_path, monkeypatch):
     assert not long_values.is_known(problem["config"])
 
 
-def test_a_value_travels_with_a_pickled_problem(tmp_path):
+def test_a_pickled_problem_includes_its_values(tmp_path):
     problem = Problem(**BASE, model="transformer")
     name = named("json", "config", {"size": 7})
     travelling = pickle.dumps(problem.__class__.__reduce__(problem)[1][2] | {name: text_of(name)})

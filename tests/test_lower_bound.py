@@ -1,4 +1,4 @@
-"""The lower bound: each of its steps against enumeration or simulation, decoders against it."""
+"""The lower bound: its steps are checked by enumeration or simulation, and decoders respect it."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_agreements_with_a_blind_guess_have_the_moments_claimed(guess):
         assert np.exp(slope * agreements).mean() <= math.exp(math.expm1(slope))
 
 
-def test_being_told_some_labels_informs_no_less_than_is_needed_for_them():
+def test_knowing_some_labels_is_no_less_information_than_they_need():
     vocab = 400
-    for told in (0, 1, 2, 10, 100, 398, 400):
-        informed = math.lgamma(vocab + 1) - math.lgamma(vocab - told + 1)
-        right = min(told + 1, vocab)  # one of the others is right by luck, on average
+    for known in (0, 1, 2, 10, 100, 398, 400):
+        informed = math.lgamma(vocab + 1) - math.lgamma(vocab - known + 1)
+        right = min(known + 1, vocab)  # one of the others is right by luck, on average
         assert float(information_needed(vocab, right / vocab)) <= informed + 1e-9
     assert float(information_needed(vocab, 1.0)) > 0.99 * math.lgamma(vocab + 1)
 
@@ -99,7 +99,7 @@ def test_the_best_of_all_decoders_respects_counting_and_coverage(vocab, length, 
         assert float(counting_samples(vocab, length, accuracy)) <= samples
 
 
-def test_without_distractors_coverage_is_what_the_best_decoder_reaches():
+def test_without_distractors_the_best_decoder_reaches_the_coverage():
     """All labels seen are known, and one of the others is guessed; with N = 3 some are unseen."""
     _, accuracy = posterior_facts(4, 1, 3, marked=True)
     assert float(coverage_samples(4, accuracy)) == pytest.approx(3)
@@ -162,7 +162,7 @@ def test_noise_is_independent_from_dimension_to_dimension():
 @pytest.mark.parametrize("samples", [3, 20, 200])
 @pytest.mark.parametrize("dim", [2, 10, 25])
 def test_leverages_of_outputs_of_any_kind_stay_below_their_bound(samples, dim):
-    """Outputs of very different lengths: it is the counts that must be exchangeable, not they."""
+    """Outputs of very different lengths: only the counts must be exchangeable."""
     random = np.random.default_rng(0)
     vocab = 20
     outputs = random.normal(size=(vocab, dim)) * np.geomspace(1, 100, vocab)[:, None]
@@ -217,7 +217,7 @@ def test_an_mlp_carries_less_signal_than_the_bound_allows(activation):
 
 
 def test_mean_features_are_those_of_sequences_with_the_token():
-    """`feature_signals` against a plain simulation of what a token explains of each feature."""
+    """`feature_signals` compared with a simulation of the variance that a token explains."""
     problem = Problem(vocab=16, samples=1, dim=6, length=3, width=5, activation="tanh")
     instance = Instance.make(problem, 4)
     tokens = instance.task.draw(0, 200_000).tokens
@@ -249,9 +249,9 @@ def test_the_rank_is_that_of_mean_gradients():
 
 
 def test_unlimited_precision_is_beyond_the_assumption():
-    """One number tells a label and its bag of tokens apart from all others: more than (B8) allows.
+    """One number identifies a label and its bag of tokens: more information than (B8) allows.
 
-    Real noise is no Gaussian but a sum of known numbers; the documentation says what that means.
+    Real noise is not Gaussian but a sum of known numbers; the documentation says what that means.
     """
     instance = Instance.make(Problem(vocab=4, samples=1, dim=1, length=2, embedding="gaussian"), 0)
     outputs, tokens = instance.centred_outputs.numpy()[:, 0], instance.tokens.numpy()[:, 0]
@@ -302,8 +302,8 @@ def test_the_inversion_gives_back_the_information_needed(vocab, dim, length, wid
     vocab = vocab + 2
     samples = float(gradient_samples(vocab, dim, length, width))
     if 1 <= samples < 1e12:
-        told = float(gradient_information(samples, vocab, dim, length, width))
-        assert told == pytest.approx(float(information_needed(vocab)), rel=1e-6)
+        given_back = float(gradient_information(samples, vocab, dim, length, width))
+        assert given_back == pytest.approx(float(information_needed(vocab)), rel=1e-6)
         signals = np.full(int(min(width or dim, vocab - 1)), 1 / (length - 1))
         assert feature_samples(signals, vocab, dim) == pytest.approx(samples, rel=1e-6)
 
@@ -368,18 +368,18 @@ def test_errors_say_what_was_expected(call, message):
     ],
     ids=str,
 )
-def test_no_decoder_knows_more_than_the_gradient_tells(fields):
+def test_no_decoder_knows_more_than_the_gradient_says(fields):
     problem = Problem(**fields)
     found = [decoder_accuracy(problem, seed) for seed in range(12)]
     mean = {name: float(np.mean([row[name] for row in found])) for name in DECODERS}
     with Threads() as threads, torch.no_grad():
         signals = feature_signals(Instance.make(problem, 0), threads).numpy()
-    told = feature_information(problem.samples, signals, problem.vocab, problem.dim)
+    information = feature_information(problem.samples, signals, problem.vocab, problem.dim)
     for accuracy in mean.values():
-        assert float(information_needed(problem.vocab, accuracy)) <= told
+        assert float(information_needed(problem.vocab, accuracy)) <= information
         assert bound(problem, accuracy).samples <= problem.samples
     assert mean["hebbian argmax"] < mean["whitened assignment"]
-    assert mean["message passing"] > 0.2  # the bound is put to the test, not passed by idleness
+    assert mean["message passing"] > 0.2  # high enough to test the bound
 
 
 def test_message_passing_undoes_the_interference_that_stops_the_others():
@@ -407,7 +407,7 @@ def test_matched_filters_find_every_label_once_the_noise_is_gone(change):
     assert found["whitened assignment"] == found["message passing"] == 1
 
 
-def test_a_decoder_guesses_alike_alone_and_in_company():
+def test_a_decoder_gives_the_same_guesses_alone_and_in_a_batch():
     instance = Instance.make(Problem(vocab=32, samples=100, dim=16, length=3), 0)
     with Threads() as threads:
         gradient = first_gradient(instance, threads)

@@ -14,7 +14,7 @@ from recallscope.plotting.scaling import scaling_figure
 SMALL = ("--vocab", "64", "--dim", "48", "--length", "4")
 
 
-def test_critical_tells_all_in_one_document(command, tmp_path):
+def test_critical_prints_all_in_one_document(command, tmp_path):
     files = [tmp_path / name for name in ("curve.csv", "curve.png")]
     done = command(
         *("critical", "--for", "samples", "--target", "0.5", *SMALL, "--budget", "24", "--json"),
@@ -32,7 +32,7 @@ def test_critical_tells_all_in_one_document(command, tmp_path):
     assert files[1].stat().st_size > 10_000
 
 
-def test_critical_says_what_was_not_reached(command):
+def test_critical_says_that_a_target_was_not_reached(command):
     done = command(
         *("critical", "--for", "samples", "--target", "0.9", "--vocab", "64", "--dim", "6"),
         *("--length", "4", "--high", "4096", "--budget", "16"),
@@ -144,7 +144,7 @@ CELL = "64,16,64,4,dim,samples,recall_accuracy,0.5,10 12,100,0.11,0.05,0.2\n"
         ("phase", PHASE + CELL + CELL, "the table has two rows of dim=16, samples=64"),
     ],
 )
-def test_a_malformed_table_is_told_in_one_sentence(command, tmp_path, name, text, said):
+def test_a_malformed_table_is_reported_in_one_sentence(command, tmp_path, name, text, said):
     table = tmp_path / "a.csv"
     table.write_text(text)
     done = command(name, "--from", str(table), "--json")
@@ -153,7 +153,7 @@ def test_a_malformed_table_is_told_in_one_sentence(command, tmp_path, name, text
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_law_of_a_size_that_hurts_collapses_too(command, tmp_path):
+def test_a_law_of_a_size_that_lowers_accuracy_collapses_too(command, tmp_path):
     """Accuracy falls as vocab grows; infinite samples come back from the table."""
     table = tmp_path / "law.csv"
     done = command(
@@ -192,7 +192,7 @@ def test_the_figure_of_a_law_says_what_was_measured():
     title = figure.axes[0].get_title()
     assert "measured −1.00 (−1.0" in title
     assert "theory −1.00" in title
-    # Drawn from a JSON document as well; a search that bounds nothing is passed over.
+    # Drawn from a JSON document as well; a search without bounds is left out.
     bound = rows[0] | {"dim": 16, "status": "not_reached", "value": None, "high": None}
     nothing = bound | {"dim": 20, "low": None}
     document = json.dumps(scaling_from_rows([bound, nothing, *rows]).figure_data(), allow_nan=False)
@@ -212,12 +212,12 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     document = json.loads(done.stdout)
     figure = critical_figure(document)
     assert "V=64, d=48, L=4, attention alone" in figure.get_suptitle()
-    told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[0].startswith(f"critical: {document['value']} (")
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[0].startswith(f"critical: {document['value']} (")
     curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
     figure = critical_figure(document | {"theory_curve": curve})
-    told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told[-2] == f"predicted: {document['theory']}"
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-2] == f"predicted: {document['theory']}"
 
 
 def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):

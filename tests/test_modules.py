@@ -48,7 +48,7 @@ def test_frozen_weights_are_in_no_group():
     assert [each.ndim for each in group["params"]] == [1]
 
 
-def test_matrices_are_for_a_spectral_step_and_the_rest_for_adamw():
+def test_matrices_have_spectral_steps_and_the_rest_has_adamw():
     matrices, rest = matrices_and_rest(usual_groups(MODULE))
     assert [len(group["params"]) for group in matrices] == [1]
     assert [len(group["params"]) for group in rest] == [4]
@@ -64,7 +64,7 @@ def test_a_spectral_step_reaches_every_weight(learner):
     training = Training([setup], muon, 0.02)
     training.probe()
     after = dict(training.trainee.module.named_parameters())
-    # A key's bias shifts all scores of a query alike: its gradient is zero.
+    # A key's bias shifts all scores of a query equally, so its gradient is zero.
     still = [name for name, each in before.items() if torch.equal(each, after[name])]
     assert all(name.endswith("in_proj_bias") for name in still)
     assert len(before) > 20
@@ -96,7 +96,7 @@ def test_a_module_has_the_rate_that_is_usual_for_modules():
     assert run(paper).metric("rate_used") > 0.02
 
 
-def test_a_model_may_have_a_rate_and_groups_of_its_own():
+def test_a_model_may_set_its_rate_and_groups():
     seen = []
 
     def groups(module):
@@ -135,7 +135,7 @@ def test_the_rate_rises_before_any_schedule():
 
 
 def test_a_cut_gradient_moves_weights_less():
-    """By descent, where a step is as long as its gradient."""
+    """With gradient descent, where a step is as long as its gradient."""
     moved = {}
     for clip in (0.0, 1e-3):
         setup = Setup(problem=STOCK.replace(learner="sgd", clip=clip, steps=1), seed=0)
@@ -182,7 +182,8 @@ def test_a_module_that_does_not_fit_is_refused_before_it_is_built():
 def test_the_cost_of_a_module_is_known_and_grows_with_its_steps():
     less, more = (predict_cost(STOCK.replace(steps=steps)) for steps in (100, 1000))
     assert less.known
-    assert 1 < more.seconds / less.seconds < 10  # of one probe: steps grow tenfold, looks less
+    # Of one probe: there are ten times the steps, and fewer than ten times the evaluations.
+    assert 1 < more.seconds / less.seconds < 10
     assert less.memory_bytes == more.memory_bytes
 
 

@@ -1,4 +1,4 @@
-"""The notebook runs from its first cell to its last, and every result shows itself."""
+"""The notebook runs from its first cell to its last, and shows every result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A store on a server that speaks S3 keeps what a folder keeps, and tells of what goes wrong.
+"""A store on an S3 server keeps what a folder keeps, and reports what goes wrong.
 
-The server is that of rclone, over a folder. The store is given no more than an address: all else
-comes from the environment, as it would from a user's.
+The server is that of rclone, over a folder. The store is given only an address. All other settings
+come from the environment, as for a user.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def shards(folder):
 
 
 def start(code, *arguments):
-    """A driver in a process of its own, whose lock beats fast."""
+    """A driver in a separate process, with a lock that is renewed often."""
     code = f"from recallscope.store import files, object_store\nobject_store._BEAT = {BEAT}\n{code}"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
@@ -136,7 +136,7 @@ def start(code, *arguments):
     )
 
 
-# All that a driver does with its lock, without the seconds that torch takes to be imported.
+# A driver's use of its lock, without the import of torch, which takes seconds.
 WRITER = """
 import sys
 place = object_store.files_at(sys.argv[1])
@@ -196,7 +196,7 @@ def test_a_corrupt_object_is_left_and_its_cells_are_run_again(server, place, fol
     sweep(CELLS[:10], place, test_samples=64)
     sweep(CELLS[10:], place, test_samples=64)
     corrupt = shards(folder)[0]
-    server.stop()  # it remembers sizes for minutes, and what is on disk is its own
+    server.stop()  # it caches sizes for minutes
     os.truncate(corrupt, corrupt.stat().st_size // 2)
     server.start()
     found = Store(place).verify()
@@ -217,7 +217,7 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
         assert store.files.names() == [MARKER]
     with start(WRITER, place) as writer:
         assert writer.stdout.readline() == "in\n"
-        assert store.files.names() == ["first", MARKER]  # not what was listed before
+        assert store.files.names() == ["first", MARKER]  # without the cached listing
         sentence = rf"the store '{place}' is in use by another process; wait for it, or"
         with pytest.raises(StoreError, match=sentence):
             sweep(CELLS, place)
@@ -230,8 +230,8 @@ def test_a_driver_that_lives_keeps_its_lock_and_one_that_is_killed_loses_it(plac
 
 
 @pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, folder):
-    """Also if it shows signs of life again before it writes."""
+def test_a_driver_that_was_stopped_learns_that_its_lock_was_given_away(place, folder):
+    """Also if it renews its lock again before it writes."""
     with Store(place).writing():
         pass  # now it is a store
     with start(WRITER, place) as writer:
@@ -240,13 +240,13 @@ def test_a_driver_that_stood_still_learns_that_its_lock_was_given_away(place, fo
         with Store(place).writing():
             writer.send_signal(signal.SIGCONT)
             time.sleep(2 * BEAT)
-            told, _ = writer.communicate("\n")
-    assert told.startswith(f"the store '{place}' gave its lock to another process")
+            printed, _ = writer.communicate("\n")
+    assert printed.startswith(f"the store '{place}' gave its lock to another process")
     assert Store(place).files.names() == ["first", MARKER]
 
 
 @pytest.mark.slow
-def test_a_server_that_goes_away_in_the_midst_is_told_of_and_the_sweep_goes_on_later(
+def test_a_lost_server_is_reported_and_the_sweep_resumes_later(
     server, place, folder, tmp_path, undisturbed
 ):
     slow = """
@@ -265,13 +265,13 @@ main()
             time.sleep(0.05)
         server.stop()
         try:
-            _, told = driver.communicate(timeout=20)
+            _, printed = driver.communicate(timeout=20)
         finally:
             driver.kill()
             server.start()
-    assert driver.returncode == 2, told
-    assert "Traceback" not in told
-    sentence = told.splitlines()[-1]
+    assert driver.returncode == 2, printed
+    assert "Traceback" not in printed
+    sentence = printed.splitlines()[-1]
     assert sentence.startswith(f"recallscope: the store '{place}' cannot be ")
     assert f"http://{server.address}" in sentence
     found = sweep(CELLS, place, test_samples=64)
@@ -289,7 +289,7 @@ main()
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:1", "Could not connect to the endpoint"),
     ],
 )
-def test_a_server_that_lets_nobody_in_is_told_of(place, monkeypatch, name, value, message):
+def test_a_server_without_access_is_reported(place, monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()  # which remembers the credentials
     with pytest.raises(StoreError, match="cannot be read: .*" + message):

@@ -176,14 +176,14 @@ def test_workers_have_one_thread_and_the_environment_stays_as_it_was(ray: RayExe
     assert "RAY_AUTH_TOKEN_PATH" not in os.environ
 
 
-def test_what_a_task_raises_is_told(ray: RayExecutor) -> None:
+def test_the_exception_of_a_task_is_reported(ray: RayExecutor) -> None:
     assert run(ray, {0: Bad()})[0].lost == "ArithmeticError: bad"
     assert run(ray, {1: Square(3)})[1].result == 9
 
 
 @pytest.mark.alone
 def test_two_workers_are_as_fast_as_two_bare_processes(ray: RayExecutor) -> None:
-    """Naps need no core, and both are timed in turns: what a load of others takes, both lose."""
+    """Sleeping tasks need no core. Both are timed in turns, so other load slows both."""
     naps = [Nap(0.05)] * 60
     ratios: list[float] = []
     with ProcessPoolExecutor(2) as pool:
@@ -333,7 +333,7 @@ def test_a_lost_cluster_comes_back(ray: RayExecutor, victim: str, by: signal.Sig
     before = folder_of(ray)
     for i in range(2):
         ray.submit(i, Square(i, 600))
-    under_way(ray, 2)  # what still waits is not lost with the cluster, but run by the next
+    under_way(ray, 2)  # waiting tasks are not lost with the cluster: the next one runs them
     pids = tree(os.getpid())
     os.kill(ray._drivers[0].process.pid if victim == "driver" else process_of(ray, victim)[0], by)
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""Options: what help says of them, what shells complete, units of sizes, and mistakes."""
+"""Options: their help, completion in shells, units of sizes, and mistakes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_help_lists_choices_defaults_and_units(command, name):
 
 
 def test_the_list_of_commands_is_quick():
-    """It loads nothing that takes long: no numbers, no tables, no look at other packages."""
+    """It imports nothing slow: no numpy, no tables, no metadata of other packages."""
     script = (
         "import sys; sys.argv = ['recallscope', '--help']\n"
         "from recallscope.__main__ import main\n"
@@ -72,7 +72,7 @@ def test_the_list_of_commands_is_quick():
 COMPLETED = [
     ("run --embedding ", {"gaussian", "orthogonal", "rademacher", "sphere"}),
     ("run --activation ", {"relu", "gelu", "tanh", "quadratic", "identity", "centred-relu"}),
-    ("run --learner ", {"three-step", "descent"}),
+    ("run --learner ", {"three-step", "gradient-descent"}),
     ("run --dtype ", {"float32", "float64"}),
     ("run --engine ", {"auto", "stream", "counts"}),
     ("solve --for ", set(SIZES)),

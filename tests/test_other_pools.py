@@ -1,6 +1,6 @@
-"""Why the pool of processes is our own: what two libraries do where ours was made to do better.
+"""Why recallscope has its own process pool: faults of two libraries that ours was made to avoid.
 
-A test that fails here is good news: read what CONTRIBUTING.md says of the pool again.
+A test that fails here is good news: read the reasons for the pool in CONTRIBUTING.md again.
 """
 
 from __future__ import annotations

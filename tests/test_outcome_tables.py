@@ -1,4 +1,4 @@
-"""What is read off polynomials is what the closed form of the likelihood says."""
+"""The polynomials agree with the closed form of the likelihood."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPREAD = np.array([0.003, 0.05, 0.5])
 
 
 def exactly(right, tests, away, target, spread):
-    """The likelihood of one outcome, written down as it is derived."""
+    """The likelihood of one outcome, as it is derived."""
     mean = np.clip(expit(target + away), 1e-7, 1 - 1e-7)
     share = (0.3 * away) ** 2 * mean * (1 - mean) + spread[:, None] ** 2
     both = 1 / share - 1
@@ -32,7 +32,7 @@ def test_tables_hold_the_likelihood_of_outcomes(target):
     outcomes = [[(0, 64)], [(100, 400), (200, 400)], [(4096, 4096)]]
     for size, seen in enumerate(outcomes):
         wanted = sum(exactly(*outcome, away, logit(target), SPREAD) for outcome in seen)
-        near = wanted > wanted.max() - 50  # what is farther from the best has no weight
+        near = wanted > wanted.max() - 50  # sizes farther from the best have no weight
         assert np.abs(found[:, size] - wanted)[near].max() < 1e-5
         np.testing.assert_allclose(found[:, size], wanted, rtol=1e-4, atol=1e-3)
     again = tables.read(2, away[None])  # from any size on

@@ -1,4 +1,4 @@
-"""What outputs of unequal length cost, against projections on the cones themselves."""
+"""The capacity cost of outputs of unequal length, compared with projections on the cones."""
 
 import numpy as np
 import pytest

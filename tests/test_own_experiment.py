@@ -1,4 +1,4 @@
-"""A function of the user's own in our searches, sweeps and diagrams."""
+"""A user's function in searches, sweeps and diagrams."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_named_metrics_are_kept_searched_and_drawn(tmp_path) -> None:
 
 
 def edited(text: str):
-    """A function with a source of its own, as an edited file has."""
+    """A function with its source in another file, as after an edit."""
     space = {"math": math}
     exec(compile(textwrap.dedent(text), "<edited>", "exec"), space)
     return space["train"]
@@ -184,7 +184,7 @@ def test_the_hash_is_the_same_in_every_process() -> None:
         (None, "must return"),
     ],
 )
-def test_what_a_function_may_not_return(returned, sentence, tmp_path) -> None:
+def test_invalid_results_of_a_function_are_refused(returned, sentence, tmp_path) -> None:
     def broken(problem, seed):
         return returned
 
@@ -192,7 +192,7 @@ def test_what_a_function_may_not_return(returned, sentence, tmp_path) -> None:
         recallscope.sweep([(PROBLEM, 0)], tmp_path / "facts", run=broken)
 
 
-def test_a_share_may_be_rounded_as_float32_is(tmp_path) -> None:
+def test_a_fraction_may_be_rounded_to_float32(tmp_path) -> None:
     counts = [(1, 3), (7, 10), (333, 1000), (123_457, 999_983), (0, 7), (7, 7)]
 
     def single(problem, seed):
@@ -232,20 +232,20 @@ def test_mistakes_come_back_from_workers_and_crashes_are_records(tmp_path) -> No
         recallscope.critical(PROBLEM, run=lambda problem, seed: (0.5, 10), name="1 x")
 
 
-def test_telling_without_records() -> None:
+def test_a_search_takes_results_without_records() -> None:
     search = CriticalSearch(PROBLEM, "samples", 0.5, own="mine")
     while not search.done:
         search.tell([(problem, seed, *planted(problem, seed)) for problem, seed in search.ask()])
     found = search.result()
     assert found.low < 960 < found.high
-    for told, sentence in (
+    for given, sentence in (
         ((PROBLEM, 0, 0.5), "without the number of tests an accuracy means nothing"),
         ((PROBLEM, 0, 0.5, None), "tests must be a whole number from 1"),
         ((PROBLEM, 0, 2.0, 10), "an accuracy is a number from 0 to 1, not 2.0"),
         ((PROBLEM, 0, 0.3333, 10), "no whole number out of 10 tests"),
     ):
         with pytest.raises(ProblemError, match=sentence):
-            search.tell([told])
+            search.tell([given])
 
 
 SCRIPT = """

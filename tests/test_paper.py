@@ -1,4 +1,4 @@
-"""The claims as a user meets them: commands, runs that resume, and the bundle that comes along."""
+"""The claims as a user meets them: commands, runs that resume, and the built-in bundle."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def evidence():
 
 @pytest.fixture(scope="module")
 def found(evidence):
-    """What the runs of the bundle say of every claim."""
+    """The finding of every claim from the runs of the bundle."""
     return {name: finding(claim, evidence) for name, claim in CLAIMS.items()}
 
 
@@ -64,7 +64,7 @@ def test_the_manifest_holds_the_hash_of_every_file():
     assert written["sweeps"] == hashes_of_sweeps(names, "full")
 
 
-def test_a_bundle_that_was_changed_is_told_of(tmp_path, monkeypatch):
+def test_a_changed_bundle_is_reported(tmp_path, monkeypatch):
     shutil.copytree(BUNDLE, tmp_path / "bundle")
     monkeypatch.setattr("recallscope.paper.bundle.BUNDLE", tmp_path / "bundle")
     with (tmp_path / "bundle" / CROSSINGS).open("a") as file:
@@ -75,7 +75,7 @@ def test_a_bundle_that_was_changed_is_told_of(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
-    """A few of every sweep, worked out again; all of them where time is no matter."""
+    """One of twelve searches of each sweep is computed again."""
     afresh = Evidence.at(BUNDLE, "full")
     for name in {name for claim in CLAIMS.values() for name in claim.sweeps}:
         if sweep_of(name, "full").critical is None:
@@ -83,7 +83,7 @@ def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
         for kept, search in list(
             zip(evidence.searches_so_far(name), afresh.searches_so_far(name), strict=True)
         )[::12]:
-            assert "crossing" in vars(kept)  # nothing was worked out for it
+            assert "crossing" in vars(kept)  # read from the bundle, not computed
             assert kept.crossing.edges.tolist() == search.crossing.edges.tolist()
             assert kept.crossing.weight == pytest.approx(search.crossing.weight, rel=1e-6, abs=1e-9)
 
@@ -122,7 +122,7 @@ def test_the_verdicts_follow_from_the_records(found):
 
 
 def test_the_pages_of_the_claims_are_those_of_the_records(found):
-    """All of them, and no page or figure of a claim that is no more."""
+    """All of them exist, and no page or figure of a claim that was removed."""
     findings = [(CLAIMS[name], each) for name, each in found.items()]
     written = pages(findings, manifest())
     for name, text in written.items():
@@ -181,13 +181,13 @@ def test_caveats_say_what_a_claim_is_not_about():
         assert all(word in CLAIMS[name].caveat for word in words)
 
 
-def test_list_report_and_page_tell_caveats_and_count_the_papers_claims_only(found, tmp_path):
+def test_list_report_and_page_have_caveats_and_count_the_papers_claims_only(found, tmp_path):
     listed = " ".join(recallscope("list", folder=tmp_path).stdout.split())
     findings = [(CLAIMS[name], each) for name, each in found.items()]
     report = html.unescape(report_page(findings, FACTS))
     written = pages(findings, manifest())
-    told = {"list": listed, "report": report, "page": written[OVERVIEW]}
-    for where, text in told.items():
+    texts_of = {"list": listed, "report": report, "page": written[OVERVIEW]}
+    for where, text in texts_of.items():
         assert TALLY in text, where
         for name in CAVEATS:
             assert CLAIMS[name].caveat in text, (where, name)
@@ -199,10 +199,10 @@ def test_list_report_and_page_tell_caveats_and_count_the_papers_claims_only(foun
         for text in texts:
             assert text in report
             assert text in written[f"claims/{claim.name}.md"]
-    assert "| not the paper's | [A news summary" in told["page"]
+    assert "| not the paper's | [A news summary" in texts_of["page"]
 
 
-def test_running_a_claim_tells_its_caveat(found, capsys):
+def test_running_a_claim_prints_its_caveat(found, capsys):
     print_finding(CLAIMS["orthogonal"], found["orthogonal"])
     assert CLAIMS["orthogonal"].caveat in " ".join(capsys.readouterr().out.split())
 

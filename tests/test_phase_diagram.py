@@ -42,12 +42,12 @@ def record(problem, seed, rates):
 
 
 def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01, seed=1):
-    """Runs that follow the theory, but for a shift of the recall and some spread of the seeds."""
+    """Runs that follow the theory, with a shift of the recall and some spread of the seeds."""
     runs = plan(problem, x, y, seeds)
     rng = np.random.default_rng(seed)
-    told = accuracies(arrays_of([problem for problem, _ in runs]))
+    theory = accuracies(arrays_of([problem for problem, _ in runs]))
     noise = rng.normal(0, spread, (3, len(runs)))
-    rates = np.stack([told.lock_accuracy, told.recall_accuracy + off, told.one_step_accuracy])
+    rates = np.stack([theory.lock_accuracy, theory.recall_accuracy + off, theory.one_step_accuracy])
     rates = rng.binomial(TESTS, np.clip(rates + noise, 0, 1)) / TESTS
     return [record(*each, rate) for each, rate in zip(runs, rates.T, strict=True)]
 
@@ -122,7 +122,7 @@ def test_boundaries_meet_where_theory_is_planted(diagram):
 
 
 def test_the_interval_of_a_boundary_holds_the_planted_crossing():
-    """Over curves that rise, waver about the target or flatten near it, whatever their shape."""
+    """For curves of several shapes that rise, cross the target repeatedly or flatten near it."""
     y = Axis("samples", tuple(np.unique(np.geomspace(256, 65536, 12).astype(int)).tolist()))
     held = []
     for number, length in enumerate((4, 128)):
@@ -136,7 +136,7 @@ def test_the_interval_of_a_boundary_holds_the_planted_crossing():
     assert sum(held) >= len(held) - 2
 
 
-def test_a_boundary_along_a_size_that_does_harm():
+def test_a_boundary_along_a_size_that_lowers_accuracy():
     problem = Problem(vocab=2, samples=4096, dim=64, length=8)
     y = Axis("vocab", (64, 128, 256, 512, 1024))
     found = phase_diagram(planted(problem, Axis("dim", (48, 64)), y), "dim", "vocab")
@@ -145,7 +145,7 @@ def test_a_boundary_along_a_size_that_does_harm():
         assert measured.value == pytest.approx(predicted, rel=0.15)
 
 
-def test_what_is_outside_of_the_plane_is_censored():
+def test_crossings_outside_of_the_plane_are_censored():
     easy = Axis("samples", (16384, 32768, 65536))
     found = phase_diagram(planted(x=Axis("dim", (128, 160)), y=easy), "dim", "samples")
     for measured in found.boundary:
@@ -212,52 +212,52 @@ def test_a_table_of_one_seed_and_of_none(tmp_path):
     assert again.to_dict() == found.to_dict()
 
 
-def check_told(made, sentence):
-    with pytest.raises(ProblemError) as told:
+def check_refused(made, sentence):
+    with pytest.raises(ProblemError) as refusal:
         made()
-    assert str(told.value) == sentence
+    assert str(refusal.value) == sentence
 
 
-def test_mistakes_are_told(diagram):
+def test_mistakes_are_reported(diagram):
     runs = planted(seeds=1)
     other = planted(PROBLEM.replace(length=8), seeds=1)
-    check_told(
+    check_refused(
         lambda: phase_diagram([*runs, *other], "dim", "samples"),
         "the runs of a phase diagram differ in dim, samples and the seed only, but these have "
         "length 16 and 8; choose the runs of one plane",
     )
-    check_told(
+    check_refused(
         lambda: phase_diagram([], "dim", "samples"),
         "a phase diagram needs runs, but there are none",
     )
-    check_told(
+    check_refused(
         lambda: phase_diagram(runs, "dim", "samples", "accuracy"),
         "accuracy must be one of lock_accuracy, recall_accuracy, one_step_accuracy, not 'accuracy'",
     )
-    check_told(
+    check_refused(
         lambda: phase_diagram(runs, "dim", "samples", target=1),
         "the target must be an accuracy between 0 and 1, not 1",
     )
-    check_told(
+    check_refused(
         lambda: plan(PROBLEM, Axis("dim", (8,)), Y, 1),
         "an axis of a phase diagram needs at least two values, but dim has only 8",
     )
-    check_told(lambda: plan(PROBLEM, X, X, 1), "a plane is of two sizes, not of dim twice")
-    check_told(
+    check_refused(lambda: plan(PROBLEM, X, X, 1), "a plane is of two sizes, not of dim twice")
+    check_refused(
         lambda: from_rows([{"x": "dim"}]),
         "a table of a phase diagram has a column 'y', and this one has not; give a table that was "
         "written with a phase diagram",
     )
-    check_told(
+    check_refused(
         lambda: from_rows([]),
         "the table of a phase diagram has a row for each cell, this one has none",
     )
 
 
-def test_runs_of_different_tests_are_told():
+def test_runs_of_different_tests_are_refused():
     runs = planted(seeds=2)
     fewer = Record(**{**vars(runs[0]), "test_samples": 100})
-    check_told(
+    check_refused(
         lambda: phase_diagram([*runs, fewer], "dim", "samples"),
         "the runs of a cell are tested on equally many samples, not on [100, 4096]",
     )
@@ -414,7 +414,7 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         ((*SMALL, "--seeds", "0"), "seeds must be a whole number from 1"),
     ],
 )
-def test_mistakes_in_the_command_are_told(arguments, said, capsys, monkeypatch, tmp_path):
+def test_mistakes_in_the_command_are_reported(arguments, said, capsys, monkeypatch, tmp_path):
     from recallscope.cli import main as cli
 
     monkeypatch.chdir(tmp_path)

@@ -42,7 +42,7 @@ def config(tmp_path):
 def test_parameters_of_published_models_and_of_their_usual_adapters(
     config, content, parameters, adapter
 ):
-    """As their own libraries count them; adapters of rank 16 on what PEFT adapts if not asked."""
+    """As their libraries count them; adapters have rank 16 on the default modules of PEFT."""
     shape = shape_from_config(config(content))
     assert shape.parameters == parameters
     assert shape.adapter(16, shape.usual_modules()) == adapter
@@ -92,7 +92,7 @@ def test_the_span_of_published_values_is_that_of_all_that_apply():
     assert many.facts.high > 1.5 * few.facts.high  # 4.23 bits of random strings apply too
 
 
-def test_below_what_was_published_the_low_end_is_none(config):
+def test_below_published_exposures_recall_may_be_zero(config):
     given = {"model": config(LLAMA), "rank": 16, "facts": 50_000, "progress": False}
     few, seen = (plan(exposures=exposures, **given) for exposures in (10, 100))
     assert few.recall.low == 0
@@ -198,7 +198,7 @@ def test_mistakes_say_what_was_expected(given, said):
 
 
 def test_a_law_of_a_plugin_answers_without_a_change(monkeypatch):
-    """As laws of rank or of frequencies will: they are asked because they are registered."""
+    """Laws are used because they are registered."""
 
     def capacity(question: Question) -> Capacity | str:
         if question.frequencies != "zipf":

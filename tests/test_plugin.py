@@ -1,4 +1,4 @@
-"""Parts of somebody else's package, and objects that are handed over: used as ours are."""
+"""Parts of another package, and parts given as objects, are used like the built-in ones."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from recallscope.statistics.intervals import Interval
 # One of each kind.
 ALL = (
     *("--vocab", "32", "--length", "4", "--embedding", "student-t", "--field", "degrees=3"),
-    *("--task", "parity", "--field", "classes=4", "--model", "bag", "--learner", "descent"),
-    *("--field", "steps=20", "--metric", "confidence"),
+    *("--task", "parity", "--field", "classes=4", "--model", "bag"),
+    *("--learner", "gradient-descent", "--field", "steps=20", "--metric", "confidence"),
 )
 SWEEP = """
 seeds = 2
@@ -54,11 +54,11 @@ samples = [64, 256]
 dim = [16, 16]
 task = ["recall", "parity"]
 model = ["transformer", "bag"]
-learner = ["three-step", "descent"]
+learner = ["three-step", "gradient-descent"]
 """
 
 
-STRANGE = ("student-t", "parity", "bag", "descent", "confidence")
+STRANGE = ("student-t", "parity", "bag", "gradient-descent", "confidence")
 
 
 def results(place):
@@ -80,7 +80,7 @@ def test_a_plugin_on_the_command_line(command) -> None:
     assert len(record["metrics"]["loss"]) == 20
     assert 0 <= record["metrics"]["confidence"] <= 1
     assert record["recall_accuracy"] > 0.5  # of four labels
-    assert record["engine"] == "descent"
+    assert record["engine"] == "gradient-descent"
     assert document["problem"]["degrees"] == 3
     people = command("run", *ALL, "--samples", "256", "--dim", "16")
     assert "confidence" in people.stdout
@@ -94,7 +94,7 @@ def test_a_plugin_is_not_predicted_as_something_else(command, change) -> None:
     sizes = ("--vocab", "32", "--length", "4", "--samples", "256", "--dim", "16")
     done = command("predict", *sizes, *change, "--json")
     document = json.loads(done.stdout)
-    if change[0] == "--metric":  # which changes nothing of what is learnt
+    if change[0] == "--metric":  # a metric does not change the training
         assert done.returncode == 0, done.stderr
         assert document["prediction"] is not None
         return
@@ -160,9 +160,9 @@ def test_fields_of_parts_are_checked_and_read_like_others() -> None:
     for change, sentence in (
         ({"degrees": 1}, "degrees must be a number from 2.1, not 1"),
         ({"degree": 3}, "unknown field 'degree'; the fields are .*, degrees"),
-        ({"task": "parity", "classes": 64, "learner": "descent"}, "more classes"),
+        ({"task": "parity", "classes": 64, "learner": "gradient-descent"}, "more classes"),
         ({"task": "parity"}, "three-step is for the task recall, not for parity"),
-        ({"learner": "adan"}, "learner must be one of .*three-step, descent, not 'adan'"),
+        ({"learner": "adan"}, "learner must be one of .*three-step, gradient-descent, not 'adan'"),
     ):
         with pytest.raises(ProblemError, match=sentence):
             problem.replace(**change)
@@ -203,7 +203,7 @@ samples = [16, 256]
 
 
 def claim_of(sweep: str) -> Claim:
-    """Somebody's own: recall is higher with more samples."""
+    """A user's claim: recall is higher with more samples."""
 
     def analyse(evidence: Evidence) -> Finding:
         mean = {16: 0.0, 256: 0.0}
@@ -232,7 +232,7 @@ def claim_of(sweep: str) -> Claim:
     )
 
 
-def test_a_claim_that_is_handed_over(tmp_path) -> None:
+def test_a_claim_given_as_an_object(tmp_path) -> None:
     (tmp_path / "smoke.toml").write_text(CLAIM_SWEEP)
     claim = claim_of(str(tmp_path / "{size}.toml"))
     store = str(tmp_path / "runs")
@@ -263,7 +263,7 @@ def shuffled_labels(setup):
 
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])
-def test_parts_that_are_handed_over(executor, tmp_path) -> None:
+def test_parts_given_as_objects(executor, tmp_path) -> None:
     family = Family(name="spikes", draw=independent_rows(spikes))
     learner = Learner(name="nothing", learn=shuffled_labels)
     problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding=family, learner=learner)
@@ -277,7 +277,7 @@ def test_parts_that_are_handed_over(executor, tmp_path) -> None:
     assert recallscope.predict(problem).reason.startswith("no closed form for the embedding spikes")
 
 
-def test_an_executor_that_is_handed_over(tmp_path) -> None:
+def test_an_executor_given_as_an_object(tmp_path) -> None:
     executor = Counting(memory=1e10)
     problem = Problem(vocab=32, samples=64, dim=16, length=4)
     recallscope.sweep([(problem, 0)], tmp_path / "facts", executor=executor, test_samples=64)
@@ -327,11 +327,11 @@ def test_names_of_fields_that_are_taken(name) -> None:
         Problem(**SMALL, learner=learner("clash", **{name: Field(default=1)}))
 
 
-def test_what_a_problem_has_is_not_a_field_of_a_part() -> None:
+def test_a_field_of_a_part_is_not_named_as_one_of_problems() -> None:
     assert {name for name in dir(Problem) if not name.startswith("_")} <= TAKEN
 
 
-def test_what_a_row_of_a_record_has_is_not_a_field_of_a_part() -> None:
+def test_a_field_of_a_part_is_not_named_as_a_column_of_records() -> None:
     record = recallscope.run(Problem(**SMALL), 0, test_samples=64)
     assert {*record.row(), *record.to_dict()} <= TAKEN
 
@@ -358,7 +358,7 @@ def test_a_metric_of_a_learner_has_a_name_that_no_column_has() -> None:
     named = Learner(name="clash", learn=learn, metrics=("dim",))
     with pytest.raises(ProblemError, match=sentence):
         recallscope.run(Problem(**SMALL, learner=named), 0, test_samples=64)
-    # What it did not announce is known after it has learnt, and costs that record alone.
+    # A metric that was not announced is found after the training, and only that record fails.
     silent = Learner(name="clash", learn=learn)
     record = recallscope.run(Problem(**SMALL, learner=silent), 0, test_samples=64)
     assert record.status == "failed"
@@ -426,7 +426,7 @@ def test_many_metrics_come_back(tmp_path) -> None:
     assert len(record.metrics) == 8
 
 
-def test_a_problem_takes_its_parts_along(tmp_path) -> None:
+def test_a_pickled_problem_includes_its_parts(tmp_path) -> None:
     problem = Problem(**SMALL, embedding=Family(name="spikes", draw=independent_rows(spikes)))
     packed = cloudpickle.dumps(problem)
     (tmp_path / "problem").write_bytes(packed)

@@ -1,4 +1,4 @@
-"""The population: finite batches must converge to it, at the root of their size."""
+"""The population: finite batches converge to it, with errors of one over the root of their size."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_canonical_json_is_sorted_complete_and_compact():
     assert text == json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
 
-def test_key_is_fixed_forever_and_tells_problems_apart():
+def test_key_is_fixed_forever_and_distinguishes_problems():
     problem = Problem(**SIZES)
     assert problem.key == "1049f5a23bc950a6fddc255ff61c876f"
     assert problem.former_key == "27c4a783e15c39b10508286dd349d5e7"
@@ -128,12 +128,12 @@ def test_a_missing_field_is_named():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '"sphere"', "{", "null"])
-def test_what_is_no_json_object_is_refused(text):
+def test_malformed_json_is_refused(text):
     with pytest.raises(ProblemError):
         Problem.from_json(text)
 
 
-def test_what_has_no_meaning_any_more_falls_away_unless_it_is_asked_for():
+def test_fields_without_meaning_are_dropped_or_refused_if_given():
     plain = Problem(vocab=64, samples=512, dim=16, length=4)
     assert plain.replace(width=32, activation="tanh").replace(width=None) == plain
     literal = plain.replace(regime="literal", eta=0.1, gamma=1.0)

@@ -23,7 +23,7 @@ def test_every_change_of_the_api_is_written_down():
 
 def test_changes_are_added_changed_renamed_or_removed():
     before = {
-        "python": {"run(seed)": "int = 0", "World": "class", "learn()": "() -> None"},
+        "python": {"run(seed)": "int = 0", "Drawing": "class", "learn()": "() -> None"},
         "command": {"recallscope run --share": "NUMBER", "recallscope run --low": "SIZE"},
         "json": {"run records[].lock": "number", "run a": "null", "run b": "null"},
     }
@@ -33,7 +33,7 @@ def test_changes_are_added_changed_renamed_or_removed():
         "json": {"run records[].attention": "number", "run c": "null"},
     }
     assert public_api.changes(before, after).splitlines()[1:] == [
-        "renamed python World -> Instance",
+        "renamed python Drawing -> Instance",
         "removed python learn(): () -> None",
         "changed python run(seed): int = 0 -> int = 1",
         "added python train(): () -> str",
@@ -47,7 +47,7 @@ def test_changes_are_added_changed_renamed_or_removed():
     ]
 
 
-def test_what_users_hold_is_in_the_list():
+def test_objects_that_users_receive_are_in_the_list():
     api = json.loads(public_api.RELEASED.read_text(encoding="utf-8"))
     assert api["python"]["Problem.replace()"] == "(**changes) -> Problem"
     assert api["python"]["CriticalSize.status"] == "Status"  # returned, though not exported

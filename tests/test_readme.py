@@ -1,4 +1,4 @@
-"""Every command and every piece of Python in the README runs, and prints what is shown."""
+"""Every command and Python block in the README runs, and prints the output shown."""
 
 from __future__ import annotations
 

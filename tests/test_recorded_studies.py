@@ -1,4 +1,4 @@
-"""What studies recorded says what the pages say; a search that got worse is caught elsewhere.
+"""Records of studies agree with the pages; other tests notice a search that got worse.
 
 A part of every table is computed again here. Live checks of coverage are in test_critical.py,
 test_law.py and test_ablation.py.
@@ -41,7 +41,7 @@ def law_runs() -> list[dict[str, Any]]:
 def differing(
     found: dict[str, Any], recorded: dict[str, Any], largest: float
 ) -> dict[str, tuple[Any, Any]]:
-    """Entries that are not as recorded: numbers may differ by a little, all else by nothing."""
+    """Entries that differ from the record: numbers by more than rounding, others at all."""
     assert list(found) == list(recorded)
     return {
         name: (value, recorded[name])
@@ -51,11 +51,11 @@ def differing(
     }
 
 
-def test_500_planted_searches_cover_and_tell_apart_what_is_not_reached():
+def test_500_planted_searches_cover_and_report_targets_not_reached():
     rows = read_csv(STUDIES / "planted.csv")
     assert len(rows) == 500
     for row in rows[:: len(rows) // 4]:
-        again = search(row["case"])  # what was recorded comes back
+        again = search(row["case"])  # the recorded values come back
         assert {name: row[name] for name in again} == again
     inside = [row for row in rows if row["inside"]]
     assert 0.92 <= np.mean([covered(row) for row in inside]) <= 0.98

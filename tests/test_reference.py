@@ -1,4 +1,4 @@
-"""Reference means that an independent simulation gave, 16 seeds each."""
+"""Reference means of an independent simulation, 16 seeds each."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_no_cell_of_the_csv_is_a_formula():
     assert list(csv.DictReader(io.StringIO(unquote(address[1])))) == [{"a": "'=1+1"}]
 
 
-def test_figures_lie_beside_the_page_and_nothing_else(written):
+def test_figures_are_next_to_the_page_and_nothing_else_is(written):
     folder = written.with_name("report-figures")
     names = {path.name for path in folder.iterdir()}
     assert names == {f"{name}.pdf" for name in ("products", "depth", "families", "rude")}
@@ -119,7 +119,7 @@ def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_pat
 def test_a_page_that_cannot_be_written_is_a_problem(tmp_path):
     with pytest.raises(ProblemError, match="there is no folder"):
         write_report(tmp_path / "none" / "report.html", claims(), FACTS)
-    (tmp_path / "report-figures").write_text("in the way")
+    (tmp_path / "report-figures").write_text("a file")
     with pytest.raises(ProblemError, match="the report was not written"):
         write_report(tmp_path / "report.html", claims(), FACTS)
     assert [path.name for path in tmp_path.iterdir()] == ["report-figures"]
@@ -130,23 +130,23 @@ def test_a_report_of_nothing_is_a_page(tmp_path):
     assert "not yet measured" in report([(claims()[0][0], None)], replace(FACTS, manifest=()))
 
 
-def test_the_task_and_every_claim_are_told_in_plain_words(page):
+def test_the_task_and_every_claim_are_explained_in_plain_words(page):
     claim = replace(claims()[0][0], plain="more data helps.")
-    told = report([(claim, claims()[0][1])], FACTS)
-    assert told.index("In plain words: more data helps.") < told.index("Written beforehand")
-    assert "In plain words" not in page  # where there is none, nothing is said
+    made = report([(claim, claims()[0][1])], FACTS)
+    assert made.index("In plain words: more data helps.") < made.index("Written beforehand")
+    assert "In plain words" not in page  # left out where there is none
     assert 'aria-label="A row of six tokens' in page
     for each, _ in claims():
         assert f'<li><a href="#claim-{each.name}">' in page
 
 
-def test_powers_are_raised_and_nothing_else_is(page):
+def test_exponents_are_raised_and_nothing_else_is(page):
     claim, found = claims()[0]
-    told = report([(claim, replace(found, answer="N* ∝ d^−1.40 (a <b> c^x)."))], FACTS)
-    assert told.count("N* ∝ d<sup>−1.40</sup> (a &lt;b&gt; c^x).") == 2
+    made = report([(claim, replace(found, answer="N* ∝ d^−1.40 (a <b> c^x)."))], FACTS)
+    assert made.count("N* ∝ d<sup>−1.40</sup> (a &lt;b&gt; c^x).") == 2
 
 
-def test_panels_are_drawings_whose_text_is_text(page):
+def test_text_in_panels_is_text(page):
     drawn = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)"', page)
     assert len(drawn) == sum(len(found.picture.panels) for _, found in claims() if found)
     assert all(b"<text" in base64.b64decode(each) for each in drawn)
@@ -160,7 +160,7 @@ def drawn(**changes):
 
 
 def marks(axes, marker):
-    """Where such markers are."""
+    """The positions of such markers."""
     found = [line.get_xydata() for line in axes.lines if line.get_marker() == marker]
     return np.concatenate([np.empty((0, 2)), *found]).tolist()
 
@@ -189,7 +189,7 @@ def test_one_infinite_bar_does_not_squeeze_the_rest():
     assert [x for x, _ in marks(axes, "^")] == [4]
 
 
-def test_what_was_not_measured_is_not_drawn():
+def test_missing_measurements_are_not_drawn():
     series = measured(
         [1, 2, 3], [0.5, math.nan, math.inf], [0.4, math.nan, 0.8], [0.6, 1, math.inf]
     )
@@ -235,7 +235,7 @@ def test_any_number_of_panels_is_drawn(count, tmp_path):
     save(figure, tmp_path / "figure.png")
 
 
-def test_looks_are_shared_by_number():
+def test_series_of_one_number_have_one_colour():
     series = [
         measured([1], [1], colour=3),
         Series(label="t", kind=Kind.THEORY, x=[1], y=[1], colour=3),
@@ -248,10 +248,10 @@ def test_looks_are_shared_by_number():
 DRAWN = """[...document.querySelectorAll(".panels img")].map(image => ({
   whole: image.complete && image.naturalWidth > 100,
   width: image.getBoundingClientRect().width,
-  room: image.parentElement.getBoundingClientRect().width,
+  space: image.parentElement.getBoundingClientRect().width,
 }))"""
 
-# Wider than the window and not in a box of its own that scrolls.
+# Wider than the window and not in a box that scrolls.
 STICKING_OUT = """[...document.querySelectorAll("body *")].filter(each =>
   each.getBoundingClientRect().right > innerWidth + 1
   && !each.closest(".box, pre, svg, .skip"))
@@ -268,7 +268,7 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width
         assert len(drawn) == 9
         for panel in drawn:
             assert panel["whole"]
-            assert 0.6 * panel["room"] < panel["width"] <= panel["room"] + 1
+            assert 0.6 * panel["space"] < panel["width"] <= panel["space"] + 1
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(STICKING_OUT) == []
@@ -278,8 +278,8 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width
         assert tab.barriers() == []
         page.evaluate("document.querySelector('#made').scrollIntoView({behavior: 'instant'})")
         contents = page.evaluate("document.querySelector('nav').getBoundingClientRect().bottom > 0")
-        assert contents is not mobile  # in sight where there is room, else at the top
-        seen = tmp_path / "seen.png"  # pytest keeps it for a while, to be looked at
+        assert contents is not mobile  # in sight where there is space, else at the top
+        seen = tmp_path / "seen.png"  # pytest keeps it for a while, for a visual check
         page.screenshot(path=seen, full_page=True)
         assert seen.stat().st_size > 50_000
         asked = [url for url in tab.requests if not url.startswith("data:")]
@@ -287,8 +287,8 @@ def test_a_browser_shows_all_of_it_and_asks_for_nothing(written, tmp_path, width
         assert tab.complaints == []
 
 
-def test_the_browser_would_tell(tmp_path):
-    """A page that does all that a report must not is caught at all of it."""
+def test_the_browser_finds_planted_faults(tmp_path):
+    """A page with every fault that a report must not have: all are found."""
     bad = tmp_path / "bad.html"
     bad.write_text(
         "<!DOCTYPE html><link rel=icon href=data:,><img src='http://example.invalid/a.png'>"
@@ -302,7 +302,7 @@ def test_the_browser_would_tell(tmp_path):
         assert any(found.startswith("image-alt") for found in tab.barriers())
 
 
-def test_what_a_worker_was_lost_with_is_drawn_all_the_same():
+def test_a_figure_is_drawn_although_its_worker_was_lost():
     class Lost(Serial):
         def finished(self, timeout):
             return [each._replace(result=None, lost="killed") for each in super().finished(timeout)]

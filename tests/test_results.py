@@ -1,4 +1,4 @@
-"""What public functions return goes to JSON and back, to data frames, figures and notebooks."""
+"""Results of public functions go to JSON and back, to data frames, figures and notebooks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def goes_to_json_and_back(found):
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     again = type(found).from_dict(plain)
     assert json.loads(json.dumps(again.to_dict(), allow_nan=False)) == plain
-    if not isinstance(found, SweepResult):  # whose rows are in its store
+    if not isinstance(found, SweepResult):  # its rows are in its store
         assert repr(again) == repr(found)
         assert again.rows() == found.rows()
     if type(found).__eq__ is not object.__eq__:
@@ -131,9 +131,9 @@ def shows_itself(found, tmp_path):
 
 def is_drawn_on_axes_of_the_users(found):
     figure = Figure(figsize=(12, 12))
-    with pytest.raises(ProblemError, match=r"has \d+ panel") as told:
+    with pytest.raises(ProblemError, match=r"has \d+ panel") as refusal:
         found.plot([])
-    count = int(re.search(r"has (\d+) panel", str(told.value))[1])
+    count = int(re.search(r"has (\d+) panel", str(refusal.value))[1])
     axes = figure.subplots(count, 1, squeeze=False)[:, 0]
     assert found.plot(axes if count > 1 else axes[0]) is figure
     assert all(each.has_data() for each in axes)
@@ -157,13 +157,13 @@ def test_a_record_goes_to_json_and_back_with_its_problem():
 def test_one_run_is_a_record_and_several_are_a_collection(tmp_path):
     one = recallscope.run(PROBLEM, 5)
     assert isinstance(one, Record)
-    told: list[Record] = []
-    many = recallscope.run(PROBLEM, 4, seeds=3, store=tmp_path, callback=told.append)
+    received: list[Record] = []
+    many = recallscope.run(PROBLEM, 4, seeds=3, store=tmp_path, callback=received.append)
     assert [record.seed for record in many] == [4, 5, 6]
     assert many[1].result() == one.result()
-    assert [record.seed for record in told] == [4, 5, 6]
-    assert len(recallscope.run(PROBLEM, 4, seeds=3, store=tmp_path, callback=told.append)) == 3
-    assert len(told) == 3  # all were in the store
+    assert [record.seed for record in received] == [4, 5, 6]
+    assert len(recallscope.run(PROBLEM, 4, seeds=3, store=tmp_path, callback=received.append)) == 3
+    assert len(received) == 3  # all were in the store
     with pytest.raises(ProblemError, match="store is for several runs; give seeds= too"):
         recallscope.run(PROBLEM, store=tmp_path)
     with pytest.raises(TypeError, match="unknown argument 'sedes'"):
@@ -207,7 +207,7 @@ def test_many_predictions_are_those_of_each():
     assert [row["samples"] for row in by_arrays.rows()] == [p.samples for p in problems]
 
 
-def test_what_has_no_closed_form_has_its_reason_in_the_table():
+def test_a_problem_without_a_closed_form_has_its_reason_in_the_table():
     own = PROBLEM.replace(embedding="arrays:0123456789abcdef")
     rows = recallscope.predict([PROBLEM, own]).rows()
     assert [row["recall_accuracy"] is None for row in rows] == [False, True]
@@ -230,15 +230,15 @@ def test_what_has_no_closed_form_has_its_reason_in_the_table():
         ),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(call, message):
+def test_mistakes_are_reported_in_a_sentence(call, message):
     with pytest.raises(ProblemError, match=message):
         call()
 
 
-def test_a_callback_hears_of_every_record_and_its_errors_are_raised():
-    told: list[Record] = []
-    found = recallscope.critical(PROBLEM, "samples", budget=8, callback=told.append)
-    assert len(told) == found.evaluations
+def test_a_callback_gets_every_record_and_its_errors_are_raised():
+    received: list[Record] = []
+    found = recallscope.critical(PROBLEM, "samples", budget=8, callback=received.append)
+    assert len(received) == found.evaluations
 
     def broken(record: Record) -> None:
         raise RuntimeError("the tracker is down")

@@ -24,7 +24,7 @@ print(json.dumps({"status": record.status, "peak": peak, "engine": record.proven
 
 
 def measured(problem):
-    """Run in a process of its own, and see how much memory it held at most."""
+    """Run in a separate process, and return its peak memory."""
     command = [sys.executable, "-c", SCRIPT, problem.to_json()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr

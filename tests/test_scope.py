@@ -1,4 +1,4 @@
-"""What goes with a predicted number: what it is about, where it was tested and how far off."""
+"""The scope of a predicted number: its model, its tested range and its recorded error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_few_samples_are_inside_the_tested_range() -> None:
 
 
 def test_errors_are_those_of_the_studies() -> None:
-    """The table that comes with the package is the studies' own."""
+    """The table in the package is that of the studies."""
     table = ROOT / "src" / "recallscope" / "theory" / "simulated.csv"
     with table.open() as file:
         known = list(csv.DictReader(file))

@@ -1,4 +1,4 @@
-"""Trainings that succeed or fail: a search says so, and can look for where most of them succeed."""
+"""Trainings that succeed or fail: a search reports it, and can find where most of them succeed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def search(**how):
     return critical(PROBLEM, "samples", 0.5, **given)
 
 
-def test_seeds_that_are_all_or_nothing_are_said_to_be():
+def test_seeds_that_are_all_or_nothing_are_reported():
     found = search()
     passed, of = (int(each) for each in found.all_or_nothing.split()[:4:3])
     assert of == 16
@@ -34,7 +34,7 @@ def test_seeds_that_are_all_or_nothing_are_said_to_be():
     assert "seeds are all-or-nothing" in repr(found)
 
 
-def test_seeds_that_are_alike_are_not():
+def test_similar_seeds_are_not_reported():
     found = search(run=lambda_like)
     assert found.all_or_nothing is None
 

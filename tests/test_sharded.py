@@ -1,4 +1,4 @@
-"""One experiment cut over workers: the same record, whoever did which part of it and when."""
+"""One experiment divided among workers: its record does not depend on who ran which part when."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROBLEMS = {
 
 
 class Processes:
-    """Processes of their own, so that work travels."""
+    """Separate processes: jobs are pickled on the way."""
 
     def __init__(self, workers):
         self.workers = workers
@@ -64,7 +64,7 @@ class Processes:
 
 
 class PeakMemory:
-    """Job that tells how much memory its process has held at most, in bytes."""
+    """Job that returns the peak memory of its process, in bytes."""
 
     def run(self):
         status = Path("/proc/self/status").read_text()
@@ -86,7 +86,7 @@ class Shuffled(Serial):
 
 
 class Careless(Serial):
-    """Loses every third piece of job, or all of them."""
+    """Loses every third job, or all of them."""
 
     def __init__(self, every=3):
         super().__init__()
@@ -102,7 +102,7 @@ class Careless(Serial):
         for done in super().finished(timeout):
             if self.submitted % self._every == 0:
                 self.lost += 1
-                done = Done(done.number, "a worker", None, "the power failed")
+                done = Done(done.number, "a worker", None, "power failure")
             result.append(done)
         return result
 
@@ -148,7 +148,7 @@ def test_the_problems_take_either_way_through_the_third_step():
 
 
 @pytest.mark.parametrize("problem", [ALONE, MLP], ids=["alone", "mlp"])
-def test_single_precision_travels_as_well(problem, processes):
+def test_a_float32_record_is_that_of_the_whole_experiment(problem, processes):
     assert sharded(problem, processes, 5, "float32").result() == whole(problem, "float32")
 
 
@@ -181,15 +181,15 @@ def test_lost_work_is_submitted_again():
 def test_it_gives_up_on_work_that_is_always_lost():
     executor = Careless(every=1)
     batch = batch_of(ALONE, 1, executor)
-    with pytest.raises(RuntimeError, match="lost 6 times: the power failed"):
+    with pytest.raises(RuntimeError, match="lost 6 times: power failure"):
         batch.mean(partial(label_sum, batch.instance))
     assert executor.submitted == 6
     record = sharded(ALONE, Careless(every=1), 3)
     assert record.status is Status.FAILED
-    assert record.reason == "RuntimeError: a piece of work was lost 6 times: the power failed"
+    assert record.reason == "RuntimeError: a piece of work was lost 6 times: power failure"
 
 
-def test_what_is_left_when_it_gives_up_is_not_taken_for_another_sum():
+def test_leftovers_of_a_failed_sum_are_not_used_in_another():
     executor = Careless(every=1)
     assert sharded(ALONE, executor, 5).status is Status.FAILED
     executor._every = 10**9
@@ -242,7 +242,7 @@ def test_pieces_are_aligned_and_neither_too_long_nor_too_few(samples, shards):
     assert size & (size - 1) == 0
     assert all(len(piece) == size for piece in pieces[:-1])
     assert len(pieces) >= min(4 * shards, tiles)
-    # Predicted: 1.8 µs a sample, of which a third in each pass.
+    # Predicted: 1.8 µs a sample, a third of it in each pass.
     assert size * 4096 * 0.6e-6 < 2.0
     assert size * 4096 * 0.6e-6 > 0.9 or len(pieces) < 8 * shards + 1
 
@@ -257,7 +257,7 @@ def test_a_piece_comes_back_as_few_nodes(samples, shards):
     assert nodes[-1] <= max(1, int(math.log2(len(pieces[0]))))
 
 
-def test_work_travels_without_the_world():
+def test_jobs_are_sent_without_the_instance():
     class Weighing(Serial):
         heaviest = 0
 
@@ -283,7 +283,7 @@ def test_a_tree_sum_survives_pickle():
     assert pickle.loads(pickle.dumps(TreeSum()))._nodes == {}
 
 
-def test_a_worker_keeps_the_last_world(monkeypatch):
+def test_a_worker_keeps_the_last_instance(monkeypatch):
     made = []
     make = Instance.make
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""The site builds without a warning, its links lead somewhere, and it fetches nothing elsewhere."""
+"""The site builds without a warning, its links work, and it fetches nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGES = sorted(path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob
 
 
 class Reference(NamedTuple):
-    """What a page points to, and by which element."""
+    """A reference of a page, and its element."""
 
     element: str
     target: str
@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Built from a copy, so that a checkout stays as it is."""
+    """Built from a copy, so the checkout is not changed."""
     folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "src", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -92,9 +92,8 @@ def test_links_lead_somewhere(site, pages):
             url = urlsplit(target)
             if url.scheme or url.netloc:
                 continue
-            root = (
-                site if url.path.startswith("/") else path.parent
-            )  # of 404.html, which is anywhere
+            # Absolute for 404.html, which is served at any address.
+            root = site if url.path.startswith("/") else path.parent
             there = (root / unquote(url.path).lstrip("/")).resolve() if url.path else path
             there = there / "index.html" if there.is_dir() else there
             assert there.is_relative_to(site), f"{path.name}: {element} {target}"
@@ -147,7 +146,7 @@ SCHEMES = ("light", "dark")
 
 
 def serious(site, names, scheme):
-    """What axe-core finds in pages that keeps people from reading them."""
+    """Accessibility problems that axe-core finds in pages."""
     found = []
     with browser() as chromium:
         for name in names:

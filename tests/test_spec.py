@@ -67,7 +67,7 @@ def test_a_range_is_even_in_the_logarithm():
     ]
 
 
-def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
+def test_each_problem_has_one_search_with_separate_seeds():
     sweep = sweep_from(
         FIXED
         | {
@@ -124,7 +124,7 @@ def test_searches_are_one_for_each_problem_with_seeds_of_their_own():
         ),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(document, message):
+def test_mistakes_are_reported_in_one_sentence(document, message):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep_from(document)
 
@@ -144,7 +144,7 @@ def test_sizes_are_texts_with_units_too():
     assert sorted({p.samples for p in problems}) == [10**3, 10**4, 10**5, 10**6]
 
 
-def test_a_mistake_is_told_with_its_file(tmp_path):
+def test_a_mistake_is_reported_with_its_file(tmp_path):
     (tmp_path / "a.toml").write_text("[grid]\ndims = [16]")
     with pytest.raises(ProblemError, match=r"in the sweep file '.*a.toml', unknown name 'dims'"):
         read_sweep(tmp_path / "a.toml")
@@ -166,7 +166,7 @@ def test_editors_have_a_schema(command):
         jsonschema.validate({"grid": {"dims": [1]}}, found)
 
 
-def test_files_that_are_none(tmp_path):
+def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read: No such file"):
         read_sweep(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("a = = 1")
@@ -180,7 +180,7 @@ def test_files_that_are_none(tmp_path):
         read_sweep(tmp_path / "large.toml")
 
 
-def test_what_is_nested_too_deeply_is_a_sentence():
+def test_deep_nesting_is_refused_in_a_sentence():
     deep: dict = {}
     for _ in range(5000):
         deep = {"a": deep}

@@ -1,4 +1,4 @@
-"""A store keeps what it was given, says when it was harmed, and lets one writer in at a time."""
+"""A store keeps its records, reports damage, and has one writer at a time."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_every_key_is_the_content_of_its_record(store, records):
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
-def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
+def test_a_corrupt_shard_is_reported_until_it_is_repaired(store, harm, tmp_path):
     shard = shards_of(store)[0]
     content = bytearray(shard.read_bytes())
     rows = pq.read_metadata(shard).num_rows
@@ -121,17 +121,17 @@ def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
     shard.write_bytes(content if harm == "flip" else content[: len(content) // 2 * (harm == "cut")])
     files = {path: path.read_bytes() for path in shards_of(store)}
 
-    def is_told_of():
+    def is_reported():
         found = store.verify()
         assert (list(found.left_out), found.sound) == ([shard.name], False)
         assert "corrupt: its bytes do not match" in found.left_out[shard.name]
         assert shard.read_bytes() == files[shard]
         return found.records == 15 - rows
 
-    assert is_told_of()
+    assert is_reported()
     with pytest.warns(StoreWarning, match=f"left out: {shard.name}"), store.writing() as index:
         assert len(index.statuses) == 15 - rows
-    assert is_told_of()
+    assert is_reported()
     for meets in (
         lambda: list(store.records()),
         lambda: store.table(["dim"]),
@@ -143,7 +143,7 @@ def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
     ):
         with pytest.warns(StoreWarning, match="cannot be used and are left out"):
             meets()
-        assert is_told_of()
+        assert is_reported()
     assert store.repair() == [shard.name]
     found = store.verify()
     assert found.sound
@@ -151,7 +151,7 @@ def test_a_corrupt_shard_is_told_of_until_it_is_repaired(store, harm, tmp_path):
     assert (store.files.path / aside).read_bytes() == files[shard]
 
 
-def test_what_was_half_written_is_not_seen_and_then_cleared_away(store):
+def test_partial_files_are_ignored_and_then_removed(store):
     parts = [store.files.path / f".{'0' * 32}{end}" for end in (".part", ".parquet.part")]
     foreign = store.files.path / ".mine.part"
     for part in (*parts, foreign):
@@ -162,7 +162,7 @@ def test_what_was_half_written_is_not_seen_and_then_cleared_away(store):
     assert foreign.exists()
 
 
-def test_the_files_of_others_are_left_alone(store):
+def test_foreign_files_are_not_changed(store):
     other = store.files.path / "mine.parquet"
     pq.write_table(pa.table({"a": [1]}), other)
     with store.writing():
@@ -171,7 +171,7 @@ def test_the_files_of_others_are_left_alone(store):
     assert store.verify().strange == ["mine.parquet"]
 
 
-def test_a_whole_file_that_is_no_shard_is_left_out(store):
+def test_a_complete_file_that_is_not_a_shard_is_left_out(store):
     content = b"not parquet"
     name = shard_module._name_of(content)
     (store.files.path / name).write_bytes(content)
@@ -195,7 +195,7 @@ def test_failed_records_can_be_dropped_to_be_run_again(store, records):
     assert all_of(store) == as_kept(records)
 
 
-def test_a_crash_in_the_midst_of_a_compaction_doubles_nothing(store, records, monkeypatch):
+def test_a_crash_during_a_compaction_doubles_nothing(store, records, monkeypatch):
     """The new shard is there, and the old ones are too."""
     monkeypatch.setattr(store.files, "remove", lambda name: None)
     store.compact()
@@ -230,7 +230,7 @@ def test_a_reader_is_not_disturbed_by_a_compaction(store, records):
 def test_a_crash_at_any_moment_of_a_compaction_loses_and_doubles_nothing(
     drop, tmp_path, records, monkeypatch
 ):
-    """It breaks off before the k-th change of a file, for every k."""
+    """It stops before the k-th change of a file, for every k."""
     kept_records = [*records, kept_failed(PROBLEM, 100)]
     for k in range(100):
         store = Store(tmp_path / str(k))
@@ -299,8 +299,8 @@ def test_a_shard_is_on_the_disk_before_it_has_its_name(store, records, monkeypat
     assert rest == [("replace", part, name), ("fsync", store.files.path.name)]
 
 
-def test_a_reader_whose_listing_is_no_snapshot_looks_again(store, records):
-    """It saw neither the old shards, gone already, nor the new one, not there yet."""
+def test_a_reader_with_an_inconsistent_listing_lists_again(store, records):
+    """The old shards were gone already, and the new one was not there yet."""
     names, first = store.files.names, []
 
     def listed():
@@ -314,7 +314,7 @@ def test_a_reader_whose_listing_is_no_snapshot_looks_again(store, records):
     assert all_of(store) == as_kept(records)
 
 
-def test_many_small_shards_are_made_into_one_unasked(tmp_path, records, monkeypatch):
+def test_many_small_shards_are_merged_automatically(tmp_path, records, monkeypatch):
     monkeypatch.setattr(store_module, "_MOST_SMALL", 5)
     store = Store(tmp_path)
     with store.writing():
@@ -352,7 +352,7 @@ def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
     assert one.verify().sound
 
 
-def test_merging_tells_of_what_is_better_there(tmp_path, records):
+def test_merging_reports_better_records_of_the_other_store(tmp_path, records):
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     with here.writing():
         here.append([kept_failed(PROBLEM, 0)])
@@ -439,7 +439,7 @@ def test_there_is_no_store(tmp_path):
         Store("")
 
 
-def test_the_same_world_run_in_another_way_is_not_another_world(tmp_path, records):
+def test_the_same_instance_at_another_precision_is_listed_apart(tmp_path, records):
     from recallscope.store.summary import store_summary
 
     store = Store(tmp_path)
@@ -489,7 +489,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
         pass
 
 
-def test_a_full_disk_leaves_no_half(store, records, monkeypatch):
+def test_a_full_disk_leaves_no_partial_file(store, records, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
@@ -520,7 +520,7 @@ def test_a_store_that_would_run_code_does_not(tmp_path):
         pq.write_table(table, file)
     content = (tmp_path / "facts" / "x").read_bytes()
     (tmp_path / "facts" / "x").rename(tmp_path / "facts" / shard_module._name_of(content))
-    assert len(store.verify().left_out) == 1  # a column more is no harm
+    assert len(store.verify().left_out) == 1  # an additional column is accepted
     with pytest.warns(StoreWarning), store.writing():
         pass
     assert not (tmp_path / "ran").exists()
@@ -532,7 +532,7 @@ def test_rows_are_inverse_to_records(records):
 
 
 @pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_two_who_want_an_object_store_at_once_never_both_have_it(monkeypatch):
+def test_two_writers_never_both_lock_an_object_store(monkeypatch):
     monkeypatch.setattr(object_store, "_BEAT", 0.2)
     inside, most, refused = [], [0], []
 
@@ -580,8 +580,8 @@ def test_a_lock_that_was_given_away_is_noticed(records):
 
 
 @pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_a_lock_that_was_given_away_is_not_taken_back_by_a_late_sign_of_life(records, monkeypatch):
-    """The driver stands still between its last look and its put, and another takes over."""
+def test_a_lock_that_was_given_away_is_not_taken_back_by_a_late_renewal(records, monkeypatch):
+    """The driver stops between its last check and its put, and another takes over."""
     monkeypatch.setattr(object_store, "_BEAT", 0.2)
     store, stands, goes_on = Store("memory://late"), threading.Event(), threading.Event()
     put = store.files.write

@@ -1,4 +1,4 @@
-"""Stores of other versions are read whole or refused in a sentence, and never changed by that."""
+"""Stores of other versions are read in full or refused in a sentence, and not changed by that."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CELLS = [(PROBLEM, seed) for seed in range(4)]
 def put(folder, table, *, about=None, number=1):
     """A shard as another version would have written it."""
     about = {"format": number, "nonce": "", "replaces": []} if about is None else about
-    told = table.replace_schema_metadata({"recallscope": json.dumps(about)})
+    labelled = table.replace_schema_metadata({"recallscope": json.dumps(about)})
     folder.mkdir(exist_ok=True)
-    pq.write_table(told, folder / "new")
+    pq.write_table(labelled, folder / "new")
     name = shard_module._name_of((folder / "new").read_bytes())
     (folder / "new").rename(folder / name)
     return folder / name
@@ -103,7 +103,7 @@ def test_a_newer_format_is_refused_and_nothing_is_touched(tmp_path, old_table):
 
 
 @pytest.mark.parametrize("marker", ["", "[]", "{}", '{"format": true}', "[" * 10_000])
-def test_a_marker_that_says_nothing_is_told_of(tmp_path, marker):
+def test_a_marker_without_a_format_is_reported(tmp_path, marker):
     (tmp_path / MARKER).write_text(marker)
     with pytest.raises(StoreError, match="does not say which format"), Store(tmp_path).writing():
         pass
@@ -118,9 +118,9 @@ def test_a_store_of_0_1_is_added_to_once_it_is_marked(tmp_path, old_table, comma
         sweep(CELLS, place, test_samples=64)
     assert contents(place) == before
     records = ("records", "--store", str(place))
-    told = command(*records, "upgrade")
-    assert (told.returncode, contents(place)) == (0, before)
-    assert "200 records in 1 shards and no marker; upgrade --yes writes one" in told.stdout
+    done = command(*records, "upgrade")
+    assert (done.returncode, contents(place)) == (0, before)
+    assert "200 records in 1 shards and no marker; upgrade --yes writes one" in done.stdout
     assert command(*records, "upgrade", "--yes").returncode == 0
     assert set(contents(place)) == {*before, MARKER}
     assert "already" in command(*records, "upgrade").stdout
@@ -129,7 +129,7 @@ def test_a_store_of_0_1_is_added_to_once_it_is_marked(tmp_path, old_table, comma
 
 
 def test_a_folder_of_something_else_is_never_changed(tmp_path, command):
-    """Not even a lock is left in it."""
+    """No lock is left in it."""
     for name in ("notes.txt", f"{'0' * 32}.parquet", f".{'0' * 32}.part"):
         (tmp_path / name).write_text("mine")
     before = contents(tmp_path)
@@ -176,7 +176,7 @@ def test_named_metrics_come_and_go(tmp_path):
     ("name", "value"),
     [("", 1), ("a\nb", 1), ("a", "x"), ("a", [[1]]), (1, 1)],
 )
-def test_what_cannot_be_a_metric(name, value):
+def test_invalid_metrics_are_refused(name, value):
     with pytest.raises(ProblemError, match="metric"):
         check_metric(name, value)
 

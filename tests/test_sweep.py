@@ -1,4 +1,4 @@
-"""A sweep runs what the store does not know, on any executor to the same bits, and resumes."""
+"""A sweep runs cells that the store lacks, with the same bits on any executor, and resumes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_equal_cells_count_once_from_a_generator(tmp_path):
     assert (found.cells, found.ran) == (18, 18)
 
 
-def test_what_a_record_depends_on_is_in_its_key():
+def test_a_key_has_all_that_a_record_depends_on():
     cell = Cell(PROBLEM, 0)
     keys = {
         CellKeys(settings)(cell)
@@ -110,7 +110,7 @@ def test_what_a_record_depends_on_is_in_its_key():
         ([(PROBLEM.replace(embedding="arrays:" + "0" * 16), 0)], "arrays"),
     ],
 )
-def test_bad_cells_are_told_of_before_anything_runs(cells, message, tmp_path):
+def test_bad_cells_are_refused_before_anything_runs(cells, message, tmp_path):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep([*CELLS, *cells], tmp_path)
     assert Store(tmp_path).verify().records == 0
@@ -139,7 +139,7 @@ def test_there_is_no_such_executor(tmp_path):
         ({"shards": 2, "engine": "counts"}, "tables of counts are not sent between workers"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_runs(how, message, tmp_path):
+def test_impossible_options_are_refused_before_anything_runs(how, message, tmp_path):
     with pytest.raises(ProblemError, match=re.escape(message)):
         sweep(CELLS, tmp_path, **how)
     assert not list(tmp_path.iterdir())
@@ -184,8 +184,8 @@ def test_lost_tasks_are_done_again(undisturbed, tmp_path):
     assert results(Store(tmp_path).records()) == undisturbed
 
 
-def test_a_cell_that_takes_its_worker_along_fails_alone(tmp_path):
-    """It is found among the others of its task, and is not tried for ever."""
+def test_a_cell_that_kills_its_worker_fails_alone(tmp_path):
+    """It is found among the others of its task, and is not retried without end."""
     tries = Counter()
 
     def deadly(number, job):
@@ -197,7 +197,7 @@ def test_a_cell_that_takes_its_worker_along_fails_alone(tmp_path):
     (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
     assert (failed.problem, failed.seed) == CELLS[7]
     assert failed.reason == "lost 5 times: its worker was ended by SIGKILL"
-    assert tries[CELLS[7]] <= 5 + 5  # alone, and in company while it was sought
+    assert tries[CELLS[7]] <= 5 + 5  # alone, and with others during the search for it
 
 
 @pytest.mark.slow
@@ -218,7 +218,7 @@ def test_killed_processes_are_replaced(tmp_path, undisturbed):
     assert results(Store(tmp_path).records()) == undisturbed
 
 
-def test_workers_that_cannot_start_are_told_of(tmp_path, monkeypatch):
+def test_workers_that_cannot_start_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "_START", "raise SystemExit(7)")
     with pytest.raises(RuntimeError, match="end before they begin, with code 7"):
         sweep(CELLS, tmp_path, executor="processes", test_samples=64)
@@ -242,7 +242,7 @@ def test_workers_end_with_their_driver():
         worker = int(driver.stdout.readline())
         os.kill(worker, 0)
         driver.kill()
-    deadline = time.monotonic() + 60  # of hours of work; how soon is not promised
+    deadline = time.monotonic() + 60  # of hours of work; no exact time is promised
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{worker}").exists()
@@ -282,7 +282,7 @@ def test_a_store_that_nobody_may_write_to_serves_a_sweep_that_is_done(tmp_path, 
 
 
 def test_an_interrupt_while_writing_doubles_nothing(tmp_path, undisturbed, monkeypatch):
-    """It comes after the shard was written, and before that was noted."""
+    """It comes after the shard was written, and before the index was updated."""
     append = Store.append
 
     def interrupted(store, kept):
@@ -346,16 +346,15 @@ def test_a_limit_of_time_in_a_thread_is_refused():
 
 
 def test_a_sweep_in_a_thread_may_have_a_limit_of_time(tmp_path):
-    """Its cells are run by a process, and that one in its main thread."""
+    """A process runs its cells in its main thread."""
     thread = threading.Thread(target=lambda: sweep(CELLS[:2], tmp_path, time_limit=60))
     thread.start()
     thread.join()
     assert {record.status for record in Store(tmp_path).records()} == {Status.OK}
 
 
-def test_work_that_a_worker_cannot_read_is_not_waited_for(tmp_path):
-    """It is known to this process only."""
-
+def test_a_job_that_a_worker_cannot_read_is_lost(tmp_path):
+    """Its class raises an error when it is unpickled."""
     pool = Processes(1)
     pool.submit(0, Unreadable())
     done = []
@@ -373,16 +372,16 @@ class Unreadable:
 def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
     monkeypatch.setattr(dispatch, "_MOST_CELLS", 1)
     broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(3)]
-    told = []
-    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, callback=told.append)
+    received = []
+    found = sweep([*broken, *CELLS], tmp_path / "a", fail_fast=True, callback=received.append)
     assert found.by_status == {"failed": 1}
-    assert "overflowed" in told[-1].reason
+    assert "overflowed" in received[-1].reason
     found = sweep([*broken, *CELLS], tmp_path / "b", test_samples=64)
     assert found.by_status == {"failed": 3, "ok": 18}
 
 
-def test_an_executor_goes_on_after_a_sweep_that_was_broken_off(tmp_path, undisturbed):
-    """What comes back late is not taken for what was asked for since."""
+def test_an_executor_works_after_a_sweep_that_was_stopped(tmp_path, undisturbed):
+    """Late results are not taken for those of the next sweep."""
     broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(9)]
     executor = Serial()
     sweep(broken, tmp_path / "a", executor=executor, fail_fast=True, test_samples=64)
@@ -395,7 +394,7 @@ def test_an_executor_goes_on_after_a_sweep_that_was_broken_off(tmp_path, undistu
 
 
 def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone(monkeypatch):
-    """Beside what a task may take, which is set to what no machine is too slow or too fast for."""
+    """The time that a task may take is set to a value that suits slow and fast machines."""
     sizes = []
 
     class Watching(Serial):
@@ -423,7 +422,7 @@ def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
     assert (roomy.most, cramped.most) == (8, 1)
 
 
-def test_cells_that_do_not_run_say_nothing_of_how_long_others_take():
+def test_the_time_of_cells_that_do_not_run_is_no_estimate_for_others():
     sizes = []
 
     class Watching(Serial):
@@ -438,7 +437,7 @@ def test_cells_that_do_not_run_say_nothing_of_how_long_others_take():
 
 
 def test_the_driver_does_not_read_ahead():
-    """A generator of cells without end is taken from only as fast as they are run."""
+    """Cells are taken from an infinite generator only as fast as they are run."""
     taken = []
 
     def without_end():
@@ -503,7 +502,7 @@ def test_searches_find_the_same_alone_together_and_resumed(tmp_path):
 
 
 def test_searches_of_one_problem_share_what_was_run(tmp_path):
-    """One asks for what another has had run since the store was opened."""
+    """One asks for cells that another has run since the store was opened."""
     store = Store(tmp_path)
     problem = PROBLEM.replace(vocab=64, dim=48)
     several = [

@@ -42,13 +42,13 @@ def test_no_cell_is_a_formula_and_all_come_back(tmp_path, sign):
 
 
 @pytest.mark.parametrize("text", ["a,b\n1\n", "a,b\n1,2,3\n"])
-def test_a_ragged_table_is_told(tmp_path, text):
+def test_a_ragged_table_is_refused(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ProblemError, match=r"line 2 .* has not as many cells as the header"):
         read_csv(tmp_path / "a.csv")
 
 
-def test_what_is_no_table_is_told(tmp_path):
+def test_files_that_are_not_tables_are_refused(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         read_csv(tmp_path / "none.csv")
     with pytest.raises(ProblemError, match=r"a table is written as .csv, not 'a.txt'"):
@@ -73,7 +73,7 @@ def test_an_axis_of_a_range_rises_evenly_in_the_logarithm():
         ("dim=2:9:1e9", "count must be a whole number from 2 to 1000"),
     ],
 )
-def test_a_mistaken_axis_is_told(text, said):
+def test_mistakes_in_an_axis_are_reported(text, said):
     with pytest.raises(ProblemError, match=said):
         parse_axis(text)
 

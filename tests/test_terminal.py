@@ -1,4 +1,4 @@
-"""Names of others on a terminal: shown as they are, and never acted on."""
+"""Untrusted names on a terminal are shown as text; control codes in them have no effect."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CLIPBOARD = "\x1b]52;c;ZXZpbA==\x07"
 HOSTILE = f"{CLIPBOARD}\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
 SHOWN = r"\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
 TENSOR = f"{HOSTILE}.wte.weight"
-# What rich writes of its own: colours, the cursor hidden or moved up, a line erased.
+# Control codes that rich writes: colours, the cursor hidden or moved up, a line erased.
 OWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)|\r")
 
 
 def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, on pipes."""
+    """The command in a separate process, on pipes."""
     return subprocess.run(
         [sys.executable, "-m", "recallscope", *arguments],
         capture_output=True,
@@ -46,7 +46,7 @@ def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_a_terminal(folder: Path, *arguments: str) -> str:
-    """What a terminal gets of both streams, but for what rich writes of its own."""
+    """What a terminal gets of both streams, without the control codes of rich."""
     pty = pytest.importorskip("pty")
     ours, its = pty.openpty()
     process = subprocess.Popen(
@@ -62,7 +62,7 @@ def on_a_terminal(folder: Path, *arguments: str) -> str:
     try:
         while part := os.read(ours, 65536):
             got += part
-    except OSError:  # so Linux says that the other end is closed
+    except OSError:  # Linux reports a closed terminal in this way
         pass
     finally:
         os.close(ours)
@@ -76,7 +76,7 @@ def is_harmless(text: str) -> bool:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Two checkpoints and a list of tokens, as an enemy would write them."""
+    """Two hostile checkpoints and a hostile list of tokens."""
     folder = tmp_path_factory.mktemp("hostile")
     rows = torch.from_numpy(np.random.default_rng(0).standard_normal((200, 8)))
     save_file({TENSOR: rows.float()}, folder / "model.safetensors")
@@ -88,7 +88,7 @@ def folder(tmp_path_factory) -> Path:
 AUDIT = ("audit", "model.safetensors", "--tokens", "tokens.txt")
 
 
-def test_a_terminal_acts_on_no_name_of_a_checkpoint(folder):
+def test_a_terminal_gets_no_control_code_of_a_checkpoint(folder):
     shown = on_a_terminal(folder, *AUDIT)
     assert is_harmless(shown)
     assert f"{SHOWN}.wte.weight (inputs and outputs)" in shown

@@ -1,4 +1,4 @@
-"""The closed forms against simulation, and against themselves where they must be monotone."""
+"""The closed forms compared with simulation, and checked to be monotone where they must be."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_random_problems_are_predicted(study: str, name: str) -> None:
 
 
 def test_no_more_is_recalled_than_was_seen() -> None:
-    """Of N samples of V facts 1 - (1 - 1/V)^N are seen; what was not is a guess."""
+    """N samples of V facts show a fraction 1 - (1 - 1/V)^N of them; the others are guessed."""
     rng = np.random.default_rng(16)
 
     def sizes(low: float, high: float) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_few_samples_are_predicted(name: str, most: float) -> None:
     assert error.mean() < min(most, 0.012)
 
 
-def test_few_samples_teach_little() -> None:
+def test_few_samples_give_low_recall() -> None:
     assert predict(Problem(vocab=512, samples=1, dim=16, length=32)).one_step_accuracy < 0.004
     # A lower bound says that 26 samples are needed at least.
     few = solve(Problem(vocab=512, samples=1, dim=64, length=4), "samples", 0.05, ACCURACIES[2])
@@ -158,7 +158,7 @@ def test_fresh_runs_are_predicted(fields: dict) -> None:
 
 @pytest.mark.parametrize("per_fact", [1, 2])
 def test_closed_forms_have_no_step(per_fact: int) -> None:
-    """Where formulas of few and of many samples meet, one sample more is hardly seen."""
+    """Where formulas of few and of many samples meet, one more sample changes little."""
     rng = np.random.default_rng(3)
     vocab = rng.integers(256, 4096, 200)
     fields = {
@@ -186,7 +186,7 @@ def test_more_samples_can_hurt_near_capacity() -> None:
     assert seen[0] > seen[1] + 0.01
 
 
-# Where the theory is meant for: the ranges of the design and well beyond.
+# The range of the theory: that of the design and well beyond.
 problems = st.fixed_dictionaries(
     {
         "vocab": st.integers(256, 65536),
@@ -264,7 +264,7 @@ def test_extreme_sizes_are_finite() -> None:
     for name in ACCURACIES:
         values = getattr(found, name)
         assert np.all((values >= 0) & (values <= 1)), name
-    for problem in random.Random(0).sample(problems, 24):  # and all that is said of one
+    for problem in random.Random(0).sample(problems, 24):  # and all values of one prediction
         json.dumps(predict(problem).to_dict(), allow_nan=False)
 
 
@@ -297,7 +297,7 @@ def test_predictions_are_fast() -> None:
         work()
         return time.process_time() - started
 
-    # In turns, and the best of them: another test beside this one slows both down, or neither.
+    # In turns, and the best of them: another test at the same time slows both down, or neither.
     turns = [(seconds(lambda: ndtr(x)), seconds(lambda: accuracies(many))) for _ in range(5)]
     one_phi, one_prediction = (min(each) for each in zip(*turns, strict=True))
     assert one_prediction / count < 2000 * one_phi / len(x)
@@ -359,11 +359,11 @@ def test_the_bottleneck_is_what_costs_most() -> None:
     gain = {name: analyse(each).accuracies.recall_accuracy - now for name, each in without.items()}
     hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (lock > 0.99))
     named = dominant(s, found, budget(s, found))
-    told = np.array([gain[named[at][1]][at] for at in hard])
+    gained = np.array([gain[named[at][1]][at] for at in hard])
     best = np.maximum(gain["sampling"], gain["interference"])[hard]
     assert len(hard) > 500
-    assert (told == best).mean() > 0.94
-    assert (best - told).mean() < 0.003
+    assert (gained == best).mean() > 0.94
+    assert (best - gained).mean() < 0.003
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_exponents_are_the_limits_of_slopes(fields: dict, expected: tuple[str, s
 
 
 @pytest.mark.parametrize("quantity", ["samples", "dim", "width", "vocab", "length"])
-def test_solution_is_the_edge(quantity: str) -> None:
+def test_the_next_size_misses_the_target(quantity: str) -> None:
     """The solved size reaches the target and the next one does not."""
     problem = Problem(vocab=512, samples=20000, dim=128, length=32, width=512, activation="tanh")
     found = solve(problem, quantity, target=0.7)
@@ -502,7 +502,7 @@ def test_bad_questions(call, sentence: str) -> None:
         ({"embedding": "arrays:0123456789abcdef"}, "no closed form for arrays of your own"),
     ],
 )
-def test_what_has_no_closed_form_is_said_to_have_none(change, reason: str) -> None:
+def test_a_problem_without_a_closed_form_has_a_reason(change, reason: str) -> None:
     found = predict(Problem(vocab=64, samples=512, dim=16, length=4).replace(**change))
     assert found.reason.startswith(reason)
     assert found.recall_accuracy is None
@@ -545,7 +545,7 @@ def test_a_list_is_predicted_as_each_of_its_problems(change) -> None:
 
 
 def test_sizes_beyond_floating_point_are_said_to_be_so_in_lists_too(monkeypatch) -> None:
-    """No sizes are known that overflow today: one problem of two is made to."""
+    """No sizes are known to overflow, so one of two problems is forced to."""
 
     def overflowing(s):
         return Accuracies(*(np.where(s.vocab > 100, np.inf, 0.5) for _ in Accuracies._fields))
@@ -602,7 +602,7 @@ def test_a_phase_map_says_by_which_law_it_is() -> None:
     )
 
 
-def test_every_region_of_a_phase_map_looks_otherwise() -> None:
+def test_every_region_of_a_phase_map_looks_different() -> None:
     kinds = [(stage, term) for stage in STAGES for term in TERMS[stage]]
     cells = [{"stage": s, "term": t, "predicted": 0.0} for s, t in kinds for _ in range(2)]
     sizes = [2.0**power for power in range(len(kinds))]

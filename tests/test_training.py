@@ -1,4 +1,4 @@
-"""Trainings: what they are equal to, how they end, and that no bit depends on how they were run."""
+"""Trainings: known special cases, how they end, and bits that do not depend on how they run."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_trained_model_is_the_transformer(change):
 
 
 def mean_logit(model, samples):
-    """What centred outputs leave out: the same for every label."""
+    """A term that is equal for every label, which centred outputs leave out."""
     return model.hidden(*samples[:2])[0] @ model.outputs[0].mean(dim=0)[:, None]
 
 
@@ -87,7 +87,7 @@ def test_the_loss_by_blocks_is_the_loss(threads):
 
 @pytest.mark.parametrize("activation", [None, *ACTIVATIONS])
 @pytest.mark.parametrize("trigger_in_values", [False, True])
-def test_three_steps_of_descent_are_those_of_the_engine(activation, trigger_in_values):
+def test_three_steps_of_gradient_descent_are_those_of_the_engine(activation, trigger_in_values):
     random = np.random.default_rng(5)
     for _ in range(5):
         problem = Problem(
@@ -116,7 +116,7 @@ def test_three_steps_of_descent_are_those_of_the_engine(activation, trigger_in_v
 
 
 def test_large_saturation_is_the_limit():
-    """One step of descent after it: attention picks one token, and V is what the limit has."""
+    """After one step of gradient descent attention picks one token, and V is that of the limit."""
     problem = SMALL.replace(samples=400)
     trained = problem.replace(learner="gd", steps=1, saturation=1e6)
     for seed in range(5):
@@ -140,8 +140,8 @@ def test_small_saturation_leaves_attention_to_training():
 @pytest.mark.parametrize(
     "change", slow_after_first([{"width": 12}, {}, {"trigger_in_values": True}]), ids=str
 )
-def test_the_minimum_is_where_descent_ends(change):
-    """Unequal counts, below the edge: the loss is convex, and long descent comes to its minimum."""
+def test_the_minimum_is_where_gradient_descent_ends(change):
+    """The loss is convex, and with few dimensions its minimum is at finite weights."""
     problem = SMALL.replace(length=1, samples=150, vocab=48, dim=8).replace(**change)
     found = run(problem.replace(learner="converged"), dtype="float64")
     assert found.metrics["certified"] == 1
@@ -152,7 +152,7 @@ def test_the_minimum_is_where_descent_ends(change):
     assert long.recall_accuracy == pytest.approx(found.recall_accuracy, abs=0.005)
 
 
-def test_what_can_be_separated_is():
+def test_separable_facts_are_separated():
     problem = Problem(vocab=64, samples=1000, dim=40, length=4, learner="converged")
     found = run(problem)
     assert found.metrics["separable"] == found.metrics["certified"] == 1
@@ -161,13 +161,13 @@ def test_what_can_be_separated_is():
 
 
 def test_the_minimum_of_weighted_facts_is_found_to_the_digit():
-    """Two facts with one feature: the share of each is that of its weight."""
+    """Two facts with one feature: the probability of each is the fraction of its weight."""
     one = torch.ones(2, 1, dtype=torch.float64)
     found = minimum(
         one, torch.tensor([0, 1]), torch.tensor([1.0, 3.0]).double(), torch.eye(2).double()
     )
-    share = (torch.eye(2).double() @ found.V).softmax(dim=0)[:, 0]
-    assert share.tolist() == pytest.approx([0.25, 0.75], abs=1e-6)
+    fraction = (torch.eye(2).double() @ found.V).softmax(dim=0)[:, 0]
+    assert fraction.tolist() == pytest.approx([0.25, 0.75], abs=1e-6)
 
 
 def test_converged_attention_may_be_where_three_steps_left_it():
@@ -227,7 +227,7 @@ def test_every_way_to_train_learns(change):
     assert run(problem.replace(**change)).recall_accuracy > 0.9
 
 
-def test_a_step_too_large_is_told_as_it_is():
+def test_a_step_too_large_is_reported():
     problem = SMALL.replace(learner="gd", learning_rate=1e5, steps=50)
     found = run(problem)
     assert found.status == "ok"
@@ -237,7 +237,7 @@ def test_a_step_too_large_is_told_as_it_is():
     assert "make the learning rate smaller" in broken.reason
 
 
-def test_what_cannot_be_trained_is_refused():
+def test_problems_that_cannot_be_trained_are_refused():
     for change, said in (
         ({"samples": math.inf}, "not inf"),
         ({"learn_mlp": True}, "give a width"),
@@ -252,7 +252,7 @@ def test_what_cannot_be_trained_is_refused():
 # Bits.
 
 
-def test_no_bit_depends_on_company():
+def test_no_bit_depends_on_other_trainings_of_the_group():
     assert runs_at_once(TINY) == RUNS_AT_ONCE
     for learner, at_once in (("gd", RUNS_AT_ONCE), ("muon", 1), ("polar", 1)):
         problem = TINY.replace(learner=learner)
@@ -264,7 +264,7 @@ def test_no_bit_depends_on_company():
 
 
 def test_a_tiny_training_is_watched_once_and_drawn_without_closed_forms(tmp_path):
-    """Alone it fills a group with copies of itself, which nobody sees."""
+    """Alone it fills a group with hidden copies of itself."""
     seen = []
     facts = TINY.replace(task="memory", length=1)
     found = recallscope.train(facts, watch=seen.append, progress=False)
@@ -292,7 +292,7 @@ def test_no_bit_depends_on_threads(threads):
 
 @pytest.mark.parametrize("learner", OPTIMISERS)
 def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
-    """Stopped at two thirds, its last save somewhat before."""
+    """It is stopped at two thirds, some steps after its last save."""
     problem = SMALL.replace(learner=learner, steps=60, samples=600)
     whole = run(problem, 2).result()
     monkeypatch.setattr("recallscope.learning.training.loop._SECONDS_BETWEEN_SAVES", 0.0)
@@ -310,7 +310,7 @@ def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
         progress=lambda done, total: steps.append(done),
         checkpoint=tmp_path / "half.safetensors",
     )
-    assert steps[0] == 40  # the last that was saved is done again
+    assert steps[0] == 40  # steps after the last save are repeated
     assert again.result() == whole
 
 

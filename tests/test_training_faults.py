@@ -1,4 +1,4 @@
-"""Trainings under conditions that once gave wrong records: each test was red before its fix."""
+"""Trainings under conditions that once gave wrong records; each test failed before its fix."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stopped_and_resumed(problem, at, path, monkeypatch, seed=0):
 
 @pytest.mark.parametrize("samples", [33, 40, 63, 64, 65, 96, 100])
 def test_a_step_has_as_many_samples_as_asked_for(samples):
-    """A batch of 32, of anything from a few more samples to three times as many and a rest."""
+    """Batches of 32 from slightly more samples up to three times as many and a remainder."""
     setup = Setup(problem=SMALL.replace(samples=samples, batch=32), seed=3)
     batches = Batches([setup])
     there = [tuple(row) for row in setup.samples(0, samples)[0].tolist()]
@@ -75,7 +75,7 @@ def test_parts_of_uneven_samples_depend_on_nothing_but_the_seed(tmp_path, monkey
 
 
 def lucky_at(step):
-    """Recall, but at one step of eight samples all ask for the first fact."""
+    """The task recall, with one step of eight samples of the first fact only."""
 
     class Lucky(RecallTask):
         def draw(self, start, stop, split="train"):
@@ -91,7 +91,7 @@ def lucky_at(step):
 
 
 class Certain(torch.nn.Module):
-    """It knows half of the labels from the beginning, and gives the others no chance."""
+    """It knows half of the labels from the start, and nothing of the others."""
 
     def __init__(self, setup):
         super().__init__()
@@ -141,7 +141,7 @@ def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
 
 
 class Tied(torch.nn.Module):
-    """One table for tokens and labels, and a part of it under a name of its own."""
+    """One embedding matrix for tokens and labels, and a part of it under another name."""
 
     def __init__(self, setup):
         super().__init__()
@@ -201,7 +201,7 @@ def test_dropout_depends_on_nothing_but_the_seed(learner, tmp_path, monkeypatch)
     noisy = Model(name="noisy", build=Noisy)
     problem = SMALL.replace(model=noisy, learner=learner, learning_rate=0.1)
     found = []
-    for before in (1, 2):  # whatever was drawn by others
+    for before in (1, 2):  # other draws have no effect
         torch.manual_seed(before)
         found.append(run(problem).result())
     path = tmp_path / "half.safetensors"
@@ -218,7 +218,7 @@ def test_dropout_leaves_the_generator_of_the_caller_alone():
 
 
 def test_dropout_differs_from_step_to_step():
-    """With weights that do not change, what differs between steps is the dropout alone."""
+    """With constant weights, only the dropout differs between steps."""
     problem = SMALL.replace(
         model=Model(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
     )
@@ -254,8 +254,8 @@ def test_a_metric_may_be_a_tensor_or_an_array(value, kept):
 
 
 @pytest.mark.parametrize("value", ["high", "", b"high", None, {"a": 1.0}, 1j], ids=repr)
-def test_what_is_no_metric_is_a_failure_that_names_it(value, tmp_path):
-    """In a sweep it costs its own record, and not those of the others."""
+def test_an_invalid_metric_is_a_failure_that_names_it(value, tmp_path):
+    """In a sweep only its record fails."""
     good = SMALL.replace(steps=1)
     broken = good.replace(metrics=[measuring(value)])
     done = recallscope.sweep([(broken, 0), (good, 0)], tmp_path / "facts")
@@ -307,17 +307,17 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
         assert run(SMALL.replace(task=task, **limit)).status == "ok"
 
 
-# What is said of options.
+# Help of options.
 
 
-def test_every_option_of_a_training_has_a_help_of_its_own():
+def test_every_option_of_a_training_has_a_separate_help():
     for learner in ("gd", "sgd", "adam", "adamw", "muon", "polar"):
         helps = [field.help for field in find_part("learner", learner).fields.values()]
         assert len(set(helps)) == len(helps)
     assert "labels" in find_part("learner", "gd").fields["learn_embeddings"].help
 
 
-def test_versions_say_whose_records_changed():
+def test_versions_say_which_records_changed():
     versions = {
         name: find_part("learner", name).version
         for name in ("gd", "sgd", "adam", "adamw", "muon", "polar", "converged", "three-step")

@@ -1,4 +1,4 @@
-"""Every command and every piece of Python in the tutorials runs, and prints what is shown."""
+"""Every command and Python block in the tutorials runs, and prints the output shown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_there_are_tutorials():
     "page", [page for page in PAGES if page.stem in FAST], ids=lambda page: page.stem
 )
 def test_page(page, tmp_path):
-    """One folder for each page, with what a checkout has."""
+    """One folder for each page, with the files of a checkout."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     assert any(block.language in ("sh", "python") for block in blocks(page))
     done = run_page(page, tmp_path)
@@ -59,7 +59,7 @@ def test_page(page, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.stem)
 def test_every_block_of_every_page(page, tmp_path, monkeypatch):
-    """Those for show as well, in the folder of a reader who has what they name."""
+    """Console blocks as well, in a folder with the files that they name."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BROWSER", "true")
     for folder in ("examples", "studies", "docs", "src", "tests"):

@@ -1,4 +1,4 @@
-"""Two faces of one API: what a command takes, its function takes, and the other way round."""
+"""A command and its function take the same arguments."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[1]
 
 # A problem is one object in Python, and many options in a shell.
 PROBLEM = {*options._PROBLEM}
-# What becomes of a result: in Python it is in hand. Asking is for those who cannot be asked twice.
+# Output of a result, which Python returns, and confirmations of a command.
 SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
-# What a shell cannot hand over: functions.
+# Functions, which a shell cannot pass.
 PYTHON_ONLY = {"run", "name", "version", "progress", "callback", "watch"}
 # The same under the name that is usual there.
 OTHER_NAMES = {"no_theory": "prior"}
 
-# One command each: what it takes beside, and why.
+# Additional arguments of single commands, and what replaces them on the other side.
 SHELL_TOO = {
     "fit": {"source"},  # scaling_from_rows
     "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
@@ -34,11 +34,11 @@ SHELL_TOO = {
 }
 PYTHON_TOO = {
     "predict": {"sizes"},  # arrays of them
-    # Of cells that are given one by one: a sweep file says these itself.
+    # For cells that are given one by one; a sweep file has these options itself.
     "sweep": {
         *("cells", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit"),
     },
-    "ablate": {"embeddings"},  # arrays of one's own are not ablated
+    "ablate": {"embeddings"},  # own arrays are not ablated
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
@@ -62,7 +62,7 @@ def test_there_are_no_other_commands():
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
-def test_the_list_says_what_a_command_says_of_itself(name):
+def test_the_list_has_the_description_of_each_command(name):
     first = load_command(name).help.split("\n\n")[0]
     assert commands.COMMANDS[name] == " ".join(first.split())
 

@@ -1,4 +1,4 @@
-"""One version, told the same everywhere."""
+"""The version is the same everywhere."""
 
 from __future__ import annotations
 

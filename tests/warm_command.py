@@ -1,9 +1,9 @@
-"""`recallscope` commands of a page, each a process of its own that need not import torch again.
+"""`recallscope` commands of a page, each a separate process that need not import torch again.
 
-A process that has imported everything waits at a socket. A command is a small client: it hands over
-its files, folder, environment and arguments, and the server forks a process that is the command
-from there on. That takes a fiftieth of a second instead of two, thirty times in the pages. That a
-command starts from nothing as well is for other tests.
+A process that has imported everything waits at a socket. A command is a small client: it passes
+its files, folder, environment and arguments, and the server forks a process that continues as the
+command. That takes a fiftieth of a second instead of two, thirty times in the pages. Other
+tests start commands in a new process.
 
     python warm_command.py serve SOCKET
     python warm_command.py run SOCKET ARGUMENT ...
@@ -25,7 +25,7 @@ def serve(path: str) -> None:
 
     from recallscope.cli.main import main
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # this process does not wait for them
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
@@ -42,7 +42,7 @@ def serve(path: str) -> None:
 
 
 def _become(asked: socket.socket, what: dict, files: list[int], main) -> None:
-    """Be the command, and tell the client how it ended."""
+    """Run the command in this process, and send its exit code to the client."""
     asked.sendall(f"{os.getpid()}\n".encode())
     for number, file in enumerate(files):
         os.dup2(file, number)

@@ -1,1 +1,1 @@
-"""Parts that recallscope does not know of."""
+"""Parts of a plugin, which recallscope finds by entry points."""

@@ -9,7 +9,7 @@ from recallscope.models.kind import Model
 
 
 class Bag(nn.Module):
-    """Logits at the end of the sequence only, from the embedding of what the trigger marks."""
+    """Logits at the end of the sequence only, from the embedding of the marked token."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A metric: how often the model is sure, by its own probabilities, of whatever it answers."""
+"""A metric: how often the model gives its answer a high probability."""
 
 from __future__ import annotations
 

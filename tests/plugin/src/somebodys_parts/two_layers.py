@@ -35,5 +35,5 @@ class TwoLayers(nn.Module):
 MODEL = Model(
     build=TwoLayers,
     reads_ids=True,
-    fields={"dropout": Field(default=0.1, low=0.0, high=0.9, help="The share that is dropped.")},
+    fields={"dropout": Field(default=0.1, low=0.0, high=0.9, help="The fraction that is dropped.")},
 )

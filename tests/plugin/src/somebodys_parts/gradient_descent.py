@@ -12,12 +12,12 @@ from recallscope.parts.field import Field
 def learn(setup: Setup) -> Outcome:
     problem, model, losses = setup.problem, setup.model(), []
     tokens, position, label = setup.samples(0, int(problem.samples))
-    descent = torch.optim.SGD(model.parameters(), lr=problem.rate)
+    optimiser = torch.optim.SGD(model.parameters(), lr=problem.rate)
     for step in range(problem.steps):
-        descent.zero_grad()
+        optimiser.zero_grad()
         loss = functional.cross_entropy(model(tokens, position), label)
         loss.backward()
-        descent.step()
+        optimiser.step()
         losses.append(loss.item())
         if setup.progress:
             setup.progress(step + 1, problem.steps)
