@@ -59,7 +59,7 @@ def of_bundle() -> tuple[list[Any], list[Any]]:
                     source[record.problem] = f"claims, {name}"
             continue
         for search in evidence.searches(name):
-            each = search.row()
+            each = search.result()
             if plain(each.problem) and each.status is Status.OK:
                 place = fields(each.problem) | {each.quantity: None}
                 row = [each.quantity, each.accuracy, each.target, each.value, each.low, each.high]
