@@ -52,8 +52,8 @@ def main() -> None:
                 test_samples=1024,
             )
             print(scale, learner, found, flush=True)
-            told = found.to_dict()
-            print({name: value for name, value in told.items() if name != "points"}, flush=True)
+            result = found.to_dict()
+            print({name: value for name, value in result.items() if name != "points"}, flush=True)
             rows += [{"scale": scale, "learner": learner} | row for row in found.rows()]
     names = list(dict.fromkeys(name for row in rows for name in row))
     with (HERE / "after-training.csv").open("w", newline="") as file:

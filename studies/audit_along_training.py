@@ -1,10 +1,10 @@
-"""The audit along the training of a small GPT-2: effective dimension beside recall.
+"""The audit along the training of a small GPT-2: effective dimension and recall.
 
     pip install transformers
     python studies/audit_along_training.py     # docs/audit-training.png, studies/audit-along-….csv
 
 One layer, everything is trained (tied embeddings, positions, attention, MLP) by AdamW on fresh
-samples of the task; the mark is a vector of the table that is added to the marked token.
+samples of the task. The trigger is a row of the embedding matrix that is added to the marked token.
 Checkpoints are saved as transformers saves them, and audited as a folder.
 """
 
@@ -28,7 +28,7 @@ SAVED = (0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600)
 
 
 def new_model() -> GPT2LMHeadModel:
-    """A table with a row for each token and one for the mark."""
+    """An embedding matrix with a row for each token and one for the trigger."""
     torch.manual_seed(0)
     return GPT2LMHeadModel(
         GPT2Config(

@@ -1,4 +1,4 @@
-"""What the audit predicts beside what its experiments measure, for four real tables.
+"""The predictions of the audit next to its measurements, for the embeddings of four real models.
 
     python studies/audit_measured.py     # studies/audit-measured.csv
 

@@ -2,8 +2,8 @@
 
     python studies/billion.py --csv studies/billion.csv
 
-V = 4096, d = 64, L = 16, three steps, by the engine that is chosen for it; some ten minutes of one
-core. Seconds are of CPU time, so that other work on the machine does not count.
+V = 4096, d = 64, L = 16, three steps, by the default engine. It takes ten minutes of one core.
+Seconds are of CPU time: other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--csv", required=True)
     arguments = parser.parse_args()
     rows = []
-    for samples in (10**6, 10**7, 10**8, 10**9):  # the table beside this was cut short
+    for samples in (10**6, 10**7, 10**8, 10**9):  # the earlier table was cut short
         before = time.process_time()
         record = run(PROBLEM.replace(samples=samples), seed=0)
         row = {

@@ -1,11 +1,11 @@
-"""How close decoders of the first gradient come to the bound that holds for all of them.
+"""How close decoders of the first gradient come to the lower bound for all of them.
 
     python studies/bound.py
 
-At each problem, N* is the batch at which the mean accuracy over seeds crosses one half. None may
-lie below the bound. Three-step descent is printed beside them; it uses two gradients more and sees
-which position is marked, so the gradient bound does not hold for it. A few minutes on one core;
-the table is kept in `bound.csv` beside this script.
+At each problem, N* is the number of samples at which the mean accuracy over seeds crosses one half.
+None may lie below the bound. Three-step learning is printed too. It uses two gradients more and
+sees which position is marked, so the gradient bound does not apply to it. It takes a few minutes on
+one core. The table is in `bound.csv`, next to this script.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def sweep(problem: Problem) -> tuple[list[int], dict[str, np.ndarray], dict[str,
     while size < LARGEST_BATCH:
         sizes.append(round(size))
         found.append(accuracies(problem.replace(samples=sizes[-1])))
-        # One size more than needed, so that every resampling of the seeds crosses as well.
+        # One size more than needed: every resampling of the seeds must cross as well.
         if len(found) > 1 and all(found[-2][name].mean() > TARGET for name in reach):
             break
         size *= STEP
@@ -160,7 +160,7 @@ def main() -> None:
         print_rows(rows)
         kept += rows
     print("Never: below one half even on the population, with that accuracy.")
-    print("Three steps use two gradients more and see the mark: they may pass below the bound.")
+    print("Three steps use two gradients more and see the trigger: they may be below the bound.")
     with Path(__file__).with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(kept[0]))
         writer.writeheader()

@@ -1,8 +1,8 @@
-"""The speed of this checkout beside another's: `studies/bench.py` of both, taking turns.
+"""The speed of this checkout relative to another: `studies/bench.py` of both, in turns.
 
     python studies/compare_bench.py OTHER_CHECKOUT [PAIRS]
 
-What is printed, side_by_side.py tells.
+side_by_side.py says what is printed.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def true_crossing(problem: Problem, accuracy: str, near: float) -> tuple[float, 
 
 
 def real(number: int) -> list[dict[str, object]]:
-    """Twelve repeats of every method on one problem, each with seeds of its own."""
+    """Twelve repeats of every method on one problem, each with different seeds."""
     import torch
 
     torch.set_num_threads(1)

@@ -40,7 +40,7 @@ def with_bars(label: str, points: list[tuple[float, float, float, float]]) -> Se
 
 
 def edge_picture() -> None:
-    """c(V) of a linear memory, and recall around the edge."""
+    """c(V) of a linear memory, and recall around the capacity threshold."""
     by_vocab = {
         vocab: {float(dim) ** 2: recalls for dim, recalls in by_dim.items()}
         for vocab, by_dim in memory_edge.linear_recalls().items()
@@ -109,13 +109,13 @@ def edge_picture() -> None:
         )
     panels = [
         Panel(
-            title="the edge",
+            title="capacity threshold",
             x="facts V",
             y="c = d²/(V ln V)",
             series=constants,
             log_x=True,
         ),
-        Panel(title="around it", x="parameters/edge", y="recall", series=around),
+        Panel(title="around it", x="parameters/threshold", y="recall", series=around),
     ]
     draw("end-edge.png", Picture(caption="", panels=panels))
 
@@ -222,19 +222,19 @@ def learned_picture() -> None:
 
 
 def saturation_picture() -> None:
-    """What later steps add, and what the first ones tell."""
+    """What later steps add, and what the first ones predict."""
     every = list(saturation.points())
     gains, areas = [], []
     for samples in sorted({point.samples for point in every}):
         mine = [point for point in every if point.samples == samples]
-        # Of a few seeds that do otherwise than the rest nothing can be said.
-        told = [
+        # One or two seeds that differ from the rest are too few for an area under the curve.
+        enough = [
             point for point in mine if 3 <= round(point.locked * point.seeds) <= point.seeds - 3
         ]
         label = f"N={samples:g}"
         gains.append(with_bars(label, [(point.saturation, *point.gain) for point in mine]))
-        if told:
-            areas.append(with_bars(label, [(point.saturation, *point.area) for point in told]))
+        if enough:
+            areas.append(with_bars(label, [(point.saturation, *point.area) for point in enough]))
     ends = [saturation.SATURATIONS[0], saturation.SATURATIONS[-1]]
     panels = [
         Panel(

@@ -8,10 +8,11 @@
     python studies/end_law.py run again
     python studies/end_law.py report          # errors of all
 
-Facts from 64 to 512, sequences of 2 to 128, a quarter to 32 samples for each fact, descent, Adam
-and Muon in equal parts. Half of the problems lie around the edge of what a memory can hold, the
-others away from it on either side. Of `again` at least 32 are predicted to recall between 0.1 and
-0.9: once there are 28 others, only such are taken. Runs are kept as they come, and resumed.
+Facts from 64 to 512, sequences of 2 to 128, a quarter to 32 samples for each fact, gradient
+descent, Adam and Muon in equal parts. Half of the problems lie around the capacity threshold of a
+memory, the others away from it on either side. Of `again` at least 32 are predicted to recall
+between 0.1 and 0.9: once there are 28 others, only such problems are taken. Runs are saved one by
+one, so a study resumes.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def problem_of(row: dict[str, str]) -> Problem:
 
 
 def first_seed(study: str) -> int:
-    """Of sealed runs nobody could know it before the predictions were made."""
+    """Seeds of preregistered runs come from the predictions, so nobody knew them before."""
     return seed_from(predictions(study)) if study in PREREGISTERED else 0
 
 

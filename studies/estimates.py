@@ -1,4 +1,4 @@
-"""How far the times that `recallscope sweep --dry-run` tells are from those that sweeps take.
+"""How far the times that `recallscope sweep --dry-run` estimates are from those that sweeps take.
 
     python studies/estimates.py --csv studies/estimates.csv
 

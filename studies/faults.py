@@ -4,14 +4,14 @@
 
 A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
 raylets are killed, drivers are interrupted, shards are corrupted, disks fill up or become read-
-only, clocks jump and a second driver comes along; workers are stopped, cells outlive their limit of
-time, and a sweep has 900 MB. After every fault the store is read: no record
-may be lost, doubled or corrupt. When the sweep is complete its records must equal, bit for bit,
-those of a sweep that nothing befell. Kinds that this machine does not allow (mounting a small disk
-and making a control group need root, clocks need a C compiler) are left out, and said to be.
+only, clocks jump and a second driver starts. Workers are stopped, cells exceed their time limit,
+and a sweep has 900 MB. After every fault the store is read: no record may be lost, doubled or
+corrupt. When the sweep is complete its records must equal, bit for bit, those of a sweep without
+faults. Some kinds need more than every machine has: mounting a small disk and making a control
+group need root, clocks need a C compiler. Kinds that are left out are listed.
 
-Most drivers are forked from a process that has imported torch already, so that a thousand faults
-take an hour and not a day; every tenth is started by the command line as a user would.
+Most drivers are forked from a process that has imported torch already, so a thousand faults take an
+hour and not a day. Every tenth is started from the command line, like a user's.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class TroubleError(AssertionError):
 
 
 class Driver:
-    """A sweep in a process of its own: forked, or started as a user would."""
+    """A sweep in a separate process: forked, or started from the command line."""
 
     def __init__(self, store: Path, file: Path, executor: str, log: Path, **more: object) -> None:
         command = ["sweep", str(file), "--store", str(store), "--executor", executor]
@@ -122,7 +122,7 @@ class Driver:
             self.pid = self.process.pid
 
     def _become(self, command: list[str]) -> None:
-        """In the child: write often, so that faults meet writes, and run the command."""
+        """In the child: write often, so faults hit writes, and run the command."""
         code = 99
         try:
             os.setsid()
@@ -314,8 +314,8 @@ class Trial:
         self.stop_and_wait("ray", targets)
 
     def stop_and_wait(self, executor: str, targets: dict[str, tuple[str, ...]]) -> None:
-        """Stop processes, for ever; the sweep must come to its end nevertheless."""
-        shutil.rmtree(self.store)  # all is to be run again, so that there is time for it
+        """Stop processes for good; the sweep must finish nevertheless."""
+        shutil.rmtree(self.store)  # run everything again, or there is no time for faults
         self.store.mkdir()
         self.seen = set()
         driver = self.driver(executor)
@@ -492,7 +492,7 @@ class Trial:
         if driver.code == 2:
             self.counts[name] += 1
             if "No space left" not in tail(self.log):
-                raise TroubleError(f"a full disk was not told of: {tail(self.log)}")
+                raise TroubleError(f"a full disk was not reported: {tail(self.log)}")
         elif driver.code != 0:
             raise TroubleError(f"a full disk ended a driver with {driver.code}: {tail(self.log)}")
         repair()
@@ -540,7 +540,7 @@ def compile_clock(folder: Path) -> Path:
 
 
 class small_disk:  # noqa: N801
-    """A disk of its own, in memory."""
+    """A separate disk, in memory."""
 
     def __init__(self, folder: Path, kilobytes: int) -> None:
         self.path, self.size = folder / "disk", kilobytes

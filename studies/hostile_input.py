@@ -1,18 +1,17 @@
-"""Give the command line tens of thousands of hostile lines and files: none may get through.
+"""Give the command line tens of thousands of hostile lines and files: none may do harm.
 
     python studies/hostile_input.py 1 0 --csv studies/hostile_input.csv
 
-The first number is the share of the 35,000 cases that is tried, the second the seed. Lines are made
-of the real commands and options with values that nobody should give; sweep files, tables, problems
-in JSON, arrays and old readings are changed from sound ones or made to be too large, too deep or
-not what they say (`hostile_input_cases.py`). Each case has a folder of its own and runs in a child
-of this process; every hundredth line is run once more as a process, some of them with an output
-that is full.
+The first number is the fraction of the 35,000 cases to try, the second the seed. Lines are made of
+the real commands and options with values that nobody should give. Sweep files, tables, problems in
+JSON, arrays and old readings are changed from sound ones, or they are too large, too deep or not
+what they say (`hostile_input_cases.py`). Each case has a separate folder and runs in a child of
+this process. Every hundredth line runs once more as a process, sometimes with a full output.
 
-A case is bad if it ends otherwise than with exit code 0, 1, 2 or 130, shows a traceback, says more
-than a few lines on stderr, writes what is not JSON for --json, takes ten seconds of its own time
-(or a minute of waiting) or two gibibytes, or changes a file outside of its folder. What would
-honestly run for long is ended where its first long run begins, and counted apart.
+A case is bad if its exit code is not 0, 1, 2 or 130, if it shows a traceback or says more than a
+few lines on stderr. It is bad if --json writes something else, if it takes ten seconds of CPU time
+(or a minute of waiting) or two gibibytes, or if it changes a file outside of its folder. A case
+with honest long work is ended where its first long run begins, and counted apart.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Ended(NamedTuple):
     outcome: str
     seconds: float
     memory: int
-    told: str
+    stderr: str
 
 
 class HonestButLongError(BaseException):
@@ -198,12 +197,12 @@ def tried(case: Case, folder: Path) -> Ended:
         sys.stderr.flush()
     seconds = time.process_time() - used
     with err.open("rb") as file:
-        told = file.read(10**6).decode(errors="replace")
+        stderr = file.read(10**6).decode(errors="replace")
     return Ended(
-        _judged(outcome, told, case, code if outcome == "ok" else 0, out),
+        _judged(outcome, stderr, case, code if outcome == "ok" else 0, out),
         seconds,
         memory_peak(),
-        told,
+        stderr,
     )
 
 
@@ -216,17 +215,17 @@ def _problem(content: bytes) -> int:
     return 0
 
 
-def _judged(outcome: str, told: str, case: Case, code: int, out: Path) -> str:
+def _judged(outcome: str, stderr: str, case: Case, code: int, out: Path) -> str:
     if outcome == "long":
         return outcome
-    if outcome == "ok" and ("Traceback" in told or "Exception ignored" in told):
+    if outcome == "ok" and ("Traceback" in stderr or "Exception ignored" in stderr):
         return "traceback"
-    lines = [line for line in told.splitlines() if not line.startswith("timing ")]
+    lines = [line for line in stderr.splitlines() if not line.startswith("timing ")]
     if outcome == "ok" and (
         len(lines) > MOST_LINES
-        or len(told) > MOST_LETTERS
-        or "\x1b" in told
-        or (code == 2 and not told)
+        or len(stderr) > MOST_LETTERS
+        or "\x1b" in stderr
+        or (code == 2 and not stderr)
     ):
         return "not a sentence"
     if outcome == "ok" and "--json" in case.line and code in (0, 1) and out.stat().st_size < 10**7:
@@ -248,7 +247,7 @@ def _has_no_number(document: Any) -> bool:
 
 
 def prepare(sound: Path, place: Path, case: Case) -> Path:
-    """A folder for a case, with a precious one beside it."""
+    """A folder for a case, next to a precious one."""
     folder = place / "here"
     if folder.exists():
         os.chdir(place)
@@ -280,7 +279,7 @@ def work(cases: list[Case], sound: Path, place: Path, answers: Connection) -> No
 def in_children(cases: list[Case], sound: Path, place: Path) -> Iterator[Ended]:
     """Every case in a child of this process, and a new child where one was ended."""
     context = multiprocessing.get_context("fork")
-    gc.freeze()  # so that a child copies no memory just to look at it
+    gc.freeze()  # else a child copies memory that it only reads
     left = list(cases)
     while left:
         receiver, sender = context.Pipe(duplex=False)
@@ -299,7 +298,7 @@ def in_children(cases: list[Case], sound: Path, place: Path) -> Iterator[Ended]:
                 ended = Ended("hang", LONGEST_WAIT, 0, "no answer")
             done += 1
             yield ended
-            if ended.told in ("no answer", "the process was ended from outside"):
+            if ended.stderr in ("no answer", "the process was ended from outside"):
                 break
         try:
             os.killpg(child.pid or 0, signal.SIGKILL)
@@ -311,7 +310,7 @@ def in_children(cases: list[Case], sound: Path, place: Path) -> Iterator[Ended]:
 
 
 def as_process(case: Case, sound: Path, place: Path, full: bool) -> Ended:
-    """The same line as a user gives it, with an output that has no room if so wished."""
+    """The same line as a user gives it, with a full output if asked for."""
     folder = prepare(sound, place, case)
     line = [sys.executable, "-m", "recallscope", *case.line]
     encoded = [os.fsencode(text) for text in line]
@@ -332,10 +331,10 @@ def as_process(case: Case, sound: Path, place: Path, full: bool) -> Ended:
             return Ended("hang", LONGEST_WAIT, 0, "no answer")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    told = done.stderr.decode(errors="replace")
+    stderr = done.stderr.decode(errors="replace")
     outcome = "ok" if done.returncode in (0, 1, 2, 130) else "exit code"
     code = done.returncode if outcome == "ok" else 0
-    return Ended(_judged(outcome, told, case, code, out), seconds, 0, told)
+    return Ended(_judged(outcome, stderr, case, code, out), seconds, 0, stderr)
 
 
 def snapshot(folder: Path) -> dict[str, object]:
@@ -377,24 +376,24 @@ def main_study() -> None:
         if outcome in (*BAD, "no number"):
             line = " ".join(ascii(text)[:80] for text in case.line)
             print(f"{outcome} ({ended.seconds:.1f} s): {line} {case.content[:60]!r}")
-            print("   ", ended.told.strip()[-300:].replace("\n", "\n    "), flush=True)
+            print("   ", ended.stderr.strip()[-300:].replace("\n", "\n    "), flush=True)
 
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as work_folder:
         place = Path(work_folder)
         make_sound(place / "sound")
-        beside = place / "beside"
-        beside.mkdir()
-        (beside / "precious").write_text("precious")
-        before = snapshot(beside)
+        outside = place / "outside"
+        outside.mkdir()
+        (outside / "precious").write_text("precious")
+        before = snapshot(outside)
         cases = list(Hostile(place / "sound", random.Random(given.seed)).cases(given.share))
         again = []
         for number, (case, ended) in enumerate(
             zip(cases, in_children(cases, place / "sound", place), strict=True)
         ):
-            if snapshot(beside) != before:
+            if snapshot(outside) != before:
                 ended = ended._replace(outcome="touched")
-                before = snapshot(beside)
+                before = snapshot(outside)
             seen(case.kind, case, ended)
             if number % 100 == 0 and case.kind == "lines" and ended.outcome != "long":
                 again.append(case)

@@ -108,8 +108,8 @@ PATHS = [
     "nowhere/out.pdf",
     "facts/out.csv",
     "sweep.toml",
-    "../beside",
-    "../beside/precious",
+    "../outside",
+    "../outside/precious",
 ]
 PATHS += ["a\nb.csv", "\x1b[31m.png", "\udcff.csv", "a" * 300 + ".csv", "é" * 200 + ".png"]
 PATHS += ["x/" * 3000 + "a.csv", "a" * 300 + ".npz", "a" * 10**4]
@@ -211,7 +211,7 @@ FIXED = "[problem]\nvocab = 32\nlength = 4\ndim = 8\nsamples = 64\n"
 
 
 class Case(NamedTuple):
-    """What is given: a file beside the sound ones, and a line, or a problem in JSON."""
+    """What is given: a file next to the sound ones, and a line, or a problem in JSON."""
 
     kind: str
     line: list[str]
@@ -251,7 +251,7 @@ class Hostile:
         self.reading = (sound / "paper/smoke/readings.jsonl").read_bytes()
 
     def value(self, option: str) -> str:
-        """A value for an option: mostly of its own kind, hostile or not."""
+        """A value for an option: mostly of the right kind, hostile or not."""
         rng = self.rng
         pool = NUMBERS
         if option == "--store":
@@ -297,10 +297,10 @@ class Hostile:
         line = [*command, *(text for word in words for text in word)]
         if rng.random() < 0.05:
             line[rng.randrange(len(line))] = rng.choice([*TEXTS, *PATHS])
-        # No program can be given a NUL; a report or figures beside the folder would be honest work.
+        # No program takes a NUL; a report or figures outside of the folder would be honest work.
         line = [text.replace("\0", "") for text in line]
         if line[0] == "paper":
-            line = ["nowhere" if text in ("..", "../beside") else text for text in line]
+            line = ["nowhere" if text in ("..", "../outside") else text for text in line]
         return Case("lines", line)
 
     def closed_form(self) -> Case:
@@ -562,7 +562,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 @cache
 def _bomb(size: int) -> bytes:
-    """Zeros by the gibibyte, packed a thousandfold, under a header that tells the truth."""
+    """Zeros by the gibibyte, packed a thousandfold, under a true header."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name in ("tokens", "outputs", "trigger", "end"):

@@ -1,12 +1,12 @@
-"""Give the store thousands of hostile shards and folders, and see that nothing gives way.
+"""Give the store thousands of hostile shards and folders, and check that nothing fails.
 
     python studies/hostile_stores.py 20000 0 --csv studies/hostile_stores.csv
 
-Each folder holds a small sound store and one to four things that nobody should have put there:
-shards with changed bytes, right names over forged content, bombs, links, pipes, markers and old
-files. Every command that reads and, in a copy of its own, every one that writes is tried in this
-process. An error must be a sentence, nothing may take ten seconds or two gibibytes, the sound
-records must all be found, and no file may be touched but by `repair` and the writer of the store.
+Each folder has a small sound store and one to four hostile things: shards with changed bytes, right
+names over forged content, bombs, links, pipes, markers and old files. Every command that reads is
+tried in this process, and every command that writes in a copy of the folder. An error must be a
+sentence. Nothing may take ten seconds or two gibibytes. All sound records must be found. Only
+`repair` and the writer of the store may touch a file.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Hostile:
         (folder / shards._name_of(content)).write_bytes(content)
 
     def put_table(self, folder: Path, table: pa.Table, about: object = None, **how: object) -> None:
-        told = {"format": 2, "nonce": str(self.rng.random()), "replaces": []}
-        text = json.dumps(told if about is None else about)
+        header = {"format": 2, "nonce": str(self.rng.random()), "replaces": []}
+        text = json.dumps(header if about is None else about)
         sink = pa.BufferOutputStream()
         pq.write_table(table.replace_schema_metadata({"recallscope": text}), sink, **how)
         self.put(folder, sink.getvalue().to_pybytes())

@@ -2,10 +2,10 @@
 
     python studies/interrupts.py [COUNT] [SEED]
 
-Sweeps in this process, in processes and on Ray, searches, and the paper's claims, each as a user
-starts it, are sent Ctrl-C (to all processes of the terminal, as a terminal does) or SIGTERM (to the
-command, as a scheduler does) at a moment between the start of Python and the midst of the work. The
-same store is used again and again, so that later ones also interrupt a resumed command.
+The commands are sweeps in this process, in processes and on Ray, searches, and the paper's claims,
+each as a user starts it. Each gets Ctrl-C (to all processes of the terminal, as a terminal does) or
+SIGTERM (to the command, as a scheduler does) between the start of Python and the middle of the
+work. All use the same store, so later interrupts also hit a resumed command.
 
 Every interrupt is a line of studies/interrupts.csv: how long the command took to end, its exit code
 (130; a signal's own if it hit before Python had started our code; 0 if all was done before), and

@@ -8,7 +8,7 @@
 for which some accuracy is predicted between 0.1 and 0.9, where it is hard to be right. `fresh` are
 200 problems of all sizes that closed forms are said to be tested at. `wide` are 100 of these sizes
 and 100 beyond them, half of each with a predicted recall between 0.1 and 0.9. The predictions are
-committed before the runs, whose first seed is taken from the hash of the file that holds them.
+committed before the runs. The first seed comes from the hash of their file.
 """
 
 from __future__ import annotations

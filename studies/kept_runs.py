@@ -1,4 +1,4 @@
-"""Runs of a study that are kept as they come, so that a study resumes; and seeds nobody could know.
+"""Runs of a study are saved one by one, so a study resumes; and seeds nobody could know.
 
 Each line of the file of a study is one run, as JSON; the table is written from all of them.
 """
@@ -30,7 +30,7 @@ def keep(rows: Iterable[Row], path: Path) -> None:
 def run_and_keep(
     work: Callable[..., list[Row]], tasks: Sequence[tuple[Any, ...]], processes: int, path: Path
 ) -> None:
-    """Do every task in processes of their own, and keep the runs that each comes to."""
+    """Do every task in a separate process, and keep its runs."""
     with ProcessPoolExecutor(processes) as pool:
         futures = [pool.submit(work, *task) for task in tasks]
         for number, future in enumerate(as_completed(futures)):

@@ -1,4 +1,4 @@
-"""A checkpoint of gigabytes through the audit: memory, and time beside a bare read and product.
+"""The audit of a checkpoint of gigabytes: memory, and time relative to a bare read and product.
 
     python studies/large_checkpoint.py 1000000 4096 --csv studies/large_checkpoint.csv
 
@@ -34,8 +34,8 @@ SPARE = 2**31  # bytes that must be left on the disk
 
 def write_shard(path: Path, rows: int, dim: int) -> None:
     """Random rows with a mean, as the upper halves of float32 numbers."""
-    told = {NAME: {"dtype": "BF16", "shape": [rows, dim], "data_offsets": [0, 2 * rows * dim]}}
-    header = json.dumps(told).encode()
+    about = {NAME: {"dtype": "BF16", "shape": [rows, dim], "data_offsets": [0, 2 * rows * dim]}}
+    header = json.dumps(about).encode()
     rng = np.random.default_rng(0)
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(header)) + header)
@@ -73,7 +73,7 @@ def audited(folder: Path) -> float:
 
 
 def timed(what: Callable[[Path], float], folder: Path, answers: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
-    """In a process of its own: seconds, the most memory it held, and what was found."""
+    """In a separate process: seconds, the peak of its memory, and the result."""
     started = time.perf_counter()
     found = what(folder)
     seconds = time.perf_counter() - started
@@ -91,7 +91,7 @@ def main() -> None:
     given = parser.parse_args()
     size = 2 * given.rows * given.dim
     if shutil.disk_usage(tempfile.gettempdir()).free < size + SPARE:
-        parser.error(f"the disk has no room for {size} bytes")
+        parser.error(f"the disk has no space for {size} bytes")
     seen = []
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as place:
@@ -114,7 +114,7 @@ def main() -> None:
                 }
             )
             print(seen[-1], flush=True)
-    print(f"speed beside the bare run: {seen[0]['seconds'] / seen[1]['seconds']:.2f}")
+    print(f"speed relative to the bare run: {seen[0]['seconds'] / seen[1]['seconds']:.2f}")
     if given.csv:
         write_csv(seen, given.csv)
 

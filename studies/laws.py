@@ -142,7 +142,7 @@ def report(rows: list[dict[str, Any]]) -> str:
                 f"{name}, scale {scale}, all axes: {powers}; {law.status} "
                 f"(p = {law.p_value:.2g}, scatter {law.scatter:.1%}); "
                 f"rms about one curve against N {found.raw:.3f}, N/N* "
-                f"of the law {found.law:.3f}, of its own {found.own:.3f}; each its own curve "
+                f"of the law {found.law:.3f}, measured {found.own:.3f}; a curve for each "
                 f"{found.seeds:.3f}"
             )
     for name in FACTORIAL:
@@ -218,7 +218,7 @@ def _dress(axes: Any, along: str, label: str) -> None:
 
 
 def draw_factorial(rows: list[dict[str, Any]]) -> None:
-    """Random beside orthogonal: N* against L, a colour for each d."""
+    """Random and orthogonal embeddings: N* against L, a colour for each d."""
     figure = new_figure(7.2, 3.4)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (name, (embedding, dims, _)) in zip(panels, FACTORIAL.items(), strict=True):

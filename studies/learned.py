@@ -8,7 +8,7 @@
 `frozen`: only the value matrix is trained, to the minimum of the loss, at the same d. `equal`: the
 same at the d at which it has as many trained parameters as the learned one that just stores 0.9 of
 its facts. Each is looked at for ever more facts, until recall has fallen below 0.9 by far. Runs are
-kept as they come in studies/learned.jsonl, and resumed.
+saved one by one in studies/learned.jsonl, and resumed.
 """
 
 from __future__ import annotations

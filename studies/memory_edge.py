@@ -1,4 +1,4 @@
-"""How many parameters a trained memory needs: predictions first, then the edge by its minimum.
+"""How many parameters a trained memory needs: predictions, then the measured capacity threshold.
 
     python studies/memory_edge.py predict    # studies/memory-edge-predictions.csv, to be committed
     python studies/memory_edge.py run linear # every fact equally often, attention given
@@ -7,7 +7,7 @@
     python studies/memory_edge.py report     # c = parameters/(V ln V) with 95 % intervals
 
 `linear` and `mlp` are the minimum of the loss, by the learner converged. Seeds come from the hash
-of the file of predictions. Runs are kept as they come in studies/memory-edge.jsonl, and resumed.
+of the file of predictions. Runs are saved one by one in studies/memory-edge.jsonl, and resumed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def facts_of(vocab: int, dim: int, **more: object) -> Problem:
 
 
 def linear() -> Iterator[Task]:
-    """Dimensions around the edge, one by one where that is fine enough."""
+    """Dimensions around the capacity threshold, one by one where that is fine enough."""
     for vocab, seeds in SEEDS.items():
         at = math.sqrt(full_square(vocab).parameters)
         apart = max(1, round(at / 80))
@@ -96,7 +96,7 @@ def linear() -> Iterator[Task]:
 
 
 def mlp() -> Iterator[Task]:
-    """Widths around the edge, at the dimension that makes m/d what it should be."""
+    """Widths around the capacity threshold, at the dimension that gives the ratio m/d."""
     for vocab, seeds in MLP_SEEDS.items():
         at = full_square(vocab).parameters
         for ratio in RATIOS:
@@ -108,7 +108,7 @@ def mlp() -> Iterator[Task]:
 
 
 def reach() -> Iterator[Task]:
-    """Trainings from below the edge to where a hundred steps suffice."""
+    """Trainings from below the capacity threshold to where a hundred steps suffice."""
     for vocab, seeds in REACH_SEEDS.items():
         at = math.sqrt(full_square(vocab).parameters)
         for share in (1.0, 1.1, 1.3, 1.8):
@@ -160,7 +160,7 @@ KEY = ("study", "vocab", "dim", "width", "learner", "number")
 
 
 def keys_of(task: Task) -> list[tuple[object, ...]]:
-    """What tells runs from others."""
+    """What distinguishes runs."""
     study, problem, numbers = task
     sizes = [getattr(problem, name) for name in KEY[1:-1]]
     return [(study, *sizes, number) for number in numbers]
@@ -203,7 +203,7 @@ def linear_recalls() -> dict[int, dict[int, list[float]]]:
 
 
 def report() -> None:
-    """c at each target, beside what was predicted."""
+    """c at each target, next to its prediction."""
     with TABLE.open() as file:
         rows = list(csv.DictReader(file))
     with PREDICTIONS.open() as file:

@@ -211,7 +211,7 @@ def predicted_tasks(name: str) -> list[tuple[object, ...]]:
 def predict(name: str) -> None:
     """Forty memories over the plane, with the threshold and the recall at a fraction of it.
 
-    Ten take longer, of which three are large. So few facts that seeds differ by more than some per
+    Ten take longer; three of them are large. So few facts that seeds differ by more than some per
     cent are left out, as a threshold could not be measured to 3 %.
     """
     rng = np.random.default_rng(PREREGISTERED[name])

@@ -2,10 +2,9 @@
 
     python studies/million.py --records 1000000 --csv studies/million.csv
 
-The record of one tiny run is repeated under a million keys, its numbers drawn again so that they
-do not compress, and written through the store itself in shards of 20,000. Then, each in a process
-of its own, the store is opened for writing, and a sweep of a thousand problems at a thousand seeds
-is resumed that has nothing left to do.
+The record of one tiny run is repeated under a million keys. Its numbers are drawn again, or they
+would compress. The store writes the records in shards of 20,000. Two processes are timed: one opens
+the store for writing, one resumes a finished sweep of a thousand problems at a thousand seeds.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def fill(place: str, records: int) -> None:
 
 
 def measure(what: str, place: str, records: int) -> dict[str, float]:
-    """In a process of its own: seconds, and the largest memory of the whole process."""
+    """In a separate process: seconds, and the peak memory of that process."""
     started = time.perf_counter()
     if what == "open":
         with Store(place).writing() as index:

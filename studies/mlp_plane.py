@@ -5,7 +5,7 @@
 
 Runs are those of the claim mlp-regimes: `recallscope paper run mlp-regimes --size full`. Cells of
 `mlp-limits` are drawn from the plane where recall is predicted between 0.05 and 0.95, and beyond it
-from problems with other batches and lengths, half of which distractors should limit. Predictions
+from problems with other batches and lengths. Distractors should limit half of these. Predictions
 are in studies/mlp-plane-predictions.csv, committed before the runs.
 
 Cost of the full size: 4,608 runs of the plane took 7 minutes of two busy cores. The measures were

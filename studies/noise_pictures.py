@@ -46,7 +46,7 @@ def pair(name: str, draw: Callable[[Axes, int], str], x: str, y: str, legend: st
 
 
 def logits(axes: Axes, instance: Instance, memory: object) -> float:
-    """Right and wrong labels of every token, in units of the mean right one; the share recalled."""
+    """Labels of every token, in units of the mean right one; the fraction recalled."""
     read = (instance.tokens @ memory.T @ instance.centred_outputs.T).numpy()  # type: ignore[attr-defined]
     rows = np.arange(len(read))
     right = read[rows, instance.labels.numpy()].copy()
@@ -62,7 +62,7 @@ def logits(axes: Axes, instance: Instance, memory: object) -> float:
 
 
 def interference(axes: Axes, number: int) -> str:
-    """Facts that share few dimensions."""
+    """Facts in few dimensions."""
     dim = (128, 32)[number]
     instance, done = learned(vocab=512, samples=math.inf, dim=dim, length=4)
     recalled = logits(axes, instance, done.V2)
@@ -141,10 +141,10 @@ def mlp_noise(axes: Axes, number: int) -> str:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    logit, share = "logit, in units of the mean right one", "density"
-    pair("interference", interference, logit, share, "upper left")
-    pair("gradient-noise", gradient_noise, logit, share, "upper left")
-    pair("sampling", sampling, "how often a fact was seen", "share of the facts", "upper right")
+    logit, density = "logit, in units of the mean right one", "density"
+    pair("interference", interference, logit, density, "upper left")
+    pair("gradient-noise", gradient_noise, logit, density, "upper left")
+    pair("sampling", sampling, "how often a fact was seen", "fraction of facts", "upper right")
     above = "attention score,\nin units of the trigger's"
     pair("cross-talk", cross_talk, "overlap of a token with the trigger", above, "lower right")
     pair(

@@ -106,8 +106,8 @@ def diagrams(records: list[Record], accuracy: str = "recall_accuracy") -> list[P
 
 def report(diagram: PhaseDiagram) -> None:
     """How many cells disagree, by how much and where."""
-    told = ", ".join(f"{name}={diagram.shared[name]}" for name in ("vocab", "length"))
-    print(f"\n{diagram.accuracy}, {told}, {diagram.seeds} seeds, {diagram.failed} runs failed")
+    sizes = ", ".join(f"{name}={diagram.shared[name]}" for name in ("vocab", "length"))
+    print(f"\n{diagram.accuracy}, {sizes}, {diagram.seeds} seeds, {diagram.failed} runs failed")
     groups: dict[str, list[PhaseCell]] = defaultdict(list)
     for cell in diagram.cells:
         groups["all cells"].append(cell)

@@ -25,7 +25,7 @@ SEARCHES = 500
 
 
 def report(rows: list[dict[str, object]]) -> str:
-    told = sum((row["status"] == "ok") == row["inside"] for row in rows)
+    right = sum((row["status"] == "ok") == row["inside"] for row in rows)
     inside = [row for row in rows if row["inside"]]
     share = sum(map(covered, inside)) / len(inside)
     everything = sum(map(covered, rows)) / len(rows)
@@ -33,7 +33,7 @@ def report(rows: list[dict[str, object]]) -> str:
     return (
         f"{len(rows)} searches, {runs:.0f} runs each on average: 95 % intervals cover "
         f"{share:.1%} of {len(inside)} thresholds within the range, {everything:.1%} of all; "
-        f"{told} of {len(rows)} told rightly whether the target is reached"
+        f"{right} of {len(rows)} are right about whether the target is reached"
     )
 
 

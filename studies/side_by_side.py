@@ -1,7 +1,7 @@
-"""The speed of this checkout beside another's, taking turns; for the scripts that say of what.
+"""The speed of this checkout relative to another, in turns; other scripts say what is timed.
 
-For each kind of work the median over the pairs of (seconds here / seconds there), with an interval
-that holds the true median of such ratios with at least 95 % (from order statistics, for ten pairs).
+For each kind of work: the median over the pairs of (seconds here / seconds there), with an interval
+that covers the true median of such ratios with at least 95 % (order statistics, for ten pairs).
 """
 
 from __future__ import annotations

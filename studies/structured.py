@@ -1,13 +1,13 @@
-"""Theory for tables with structure, beside simulation.
+"""Theory for embeddings with structure, compared with simulation.
 
     python studies/structured.py draw open|preregistered          # studies/structured-STUDY.csv
     python studies/structured.py run open|preregistered [--processes 2]
     python studies/structured.py report
 
 Problems are drawn at random over the fields of the structured family, one or two kinds of structure
-at a time, most of them such that recall is predicted between 0.1 and 0.9. The drawing writes down
-what theory says; the file of the sealed study was committed before its runs, whose seeds come from
-its hash. Every run draws a table of its own. Runs are kept as they come, and resumed.
+at a time. For most of them the predicted recall is between 0.1 and 0.9. `draw` also writes the
+predictions. The file of the preregistered study was committed before its runs, and their seeds come
+from its hash. Every run draws different embeddings. Runs are saved one by one, and resumed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def drawn(study: str) -> list[Row]:
 
 
 def simulated(study: str, number: int, problem: Problem, first: int) -> list[Row]:
-    """The means over seeds, each with a table of its own, and their standard errors."""
+    """The means over seeds, each with different embeddings, and their standard errors."""
     torch.set_num_threads(1)
     records = [run(problem, first + seed) for seed in range(SEEDS)]
     found: Row = {"number": number, "seeds": SEEDS}
@@ -123,7 +123,7 @@ def run_study(study: str, processes: int) -> None:
 
 
 def report() -> None:
-    """Errors by study, and apart where recall is between 0.1 and 0.9; beside those of nominal d."""
+    """Errors by study, and separately for recall from 0.1 to 0.9; next to those of nominal d."""
     print("study, accuracy | problems | mean absolute error, 95th percentile | nominal d | SE")
     for study in COUNT:
         path = HERE / f"structured-{study}-runs.csv"

@@ -46,19 +46,19 @@ def panel(title: str, rows: list[dict[str, str]], measured: list[dict[str, str]]
 def main() -> None:
     structured, runs = [], []
     for study in ("open", "preregistered"):
-        told = table(f"structured-{study}.csv")
+        predicted = table(f"structured-{study}.csv")
         for run in table(f"structured-{study}-runs.csv"):
-            structured.append(told[int(run["number"])])
+            structured.append(predicted[int(run["number"])])
             runs.append(run)
     real = table("real-tables.csv")
-    told = [{name: value for name, value in row.items() if name != "recall"} for row in real]
+    theory = [{name: value for name, value in row.items() if name != "recall"} for row in real]
     draw(
         "tables.png",
         Picture(
             caption="",
             panels=[
                 panel("random tables with structure", structured, runs),
-                panel("tables of real models", told, real),
+                panel("tables of real models", theory, real),
             ],
         ),
     )

@@ -1,4 +1,4 @@
-"""Where a trained memory ends on tables with structure: does nominal d, rank or d_eff decide?
+"""The capacity of a trained memory on structured embeddings: does nominal d, rank or d_eff decide?
 
     python studies/trained_tables.py families [--processes 2]   # studies/trained-families.csv
     python studies/trained_tables.py tables [--processes 2]     # studies/trained-tables.csv
@@ -7,7 +7,7 @@
 `families`: the dimension at which the minimum of the loss recalls half of 256 facts, for every kind
 of structure. `tables`: the number of facts of which half are recalled, on rows of real models that
 are projected to 64 random directions (GloVe has 50), as they are, centred and whitened; packages
-are those of real_tables.py. All facts are seen equally often, attention looks at the mark.
+are those of real_tables.py. All facts are seen equally often, and attention is at the trigger.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def of_table(name: str, treatment: str) -> list[Row]:
 
 
 def facts_by_law(dim: int) -> float:
-    """How many facts d² parameters hold half of the time, by the edge of random embeddings."""
+    """How many facts d² parameters store at recall one half, by the law of random embeddings."""
     low, high = 8, 20_000
     while high - low > 1:
         middle = (low + high) // 2

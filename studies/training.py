@@ -1,11 +1,11 @@
-"""What training comes to, beside three steps and beside the minimum of the loss.
+"""Recall after training, compared with three steps and with the minimum of the loss.
 
     python studies/training.py [ends|stable|facts] [--csv studies/training.csv]
 
 `facts`: recall of every learner where the literature and three steps have something to say.
-`ends`: 30 problems drawn at random below the edge, where the loss has one minimum: `converged`
-beside long trainings. `stable`: the largest step of gradient descent that does not make the loss
-rise, by bisection, in units of the default. Without a name, all of them.
+`ends`: `converged` compared with long trainings, at 30 problems drawn at random below the capacity
+threshold, where the loss has one minimum. `stable`: the largest step of gradient descent that does
+not make the loss rise, by bisection, in units of the default. Without a name, all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPTIMISERS = ("gd", "adam", "muon")
 
 
 def facts() -> Iterator[dict[str, object]]:
-    """Where three steps hold a third of the facts, or see too few of them."""
+    """Where three steps store a third of the facts, or see too few of them."""
     edge = Problem(vocab=512, samples=8192, dim=64, length=32)
     for problem in (edge, edge.replace(dim=48, length=16)):
         for learner in ("three-step", "converged", *OPTIMISERS):
@@ -41,12 +41,12 @@ def facts() -> Iterator[dict[str, object]]:
 
 
 def ends() -> Iterator[dict[str, object]]:
-    """Below the edge, from one token to a sequence, so that attention has nothing to learn."""
+    """Below the capacity threshold; one token to a sequence, so attention has nothing to learn."""
     random = np.random.default_rng(SEED)
     for number in range(30):
         vocab = int(random.integers(48, 257))
         mlp = number % 3 == 2
-        share = random.uniform(0.5, 0.85)  # of d²/(V ln V), or m·d/(V ln V): the edge is near 1
+        share = random.uniform(0.5, 0.85)  # of d²/(V ln V), or m·d/(V ln V): the threshold is ~1
         parameters = share * vocab * math.log(vocab)
         dim = round(math.sqrt(parameters / (2 if mlp else 1)))
         problem = Problem(

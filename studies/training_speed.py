@@ -1,4 +1,4 @@
-"""How fast a training is, beside a bare loop; and many tiny ones at once, beside one by one.
+"""The speed of a training relative to a bare loop; and of many tiny ones at once to one by one.
 
     python studies/training_speed.py [--csv studies/training_speed.csv]
 
@@ -78,14 +78,14 @@ def main() -> None:
         ways = {"bare": lambda p=problem: bare_loop(p, 0), "training": lambda p=problem: ours(p, 0)}
         seconds = take_turns(ways, TURNS, time.process_time, lambda done, total: None)
         ratio = Ratio.of_turns(seconds["bare"], seconds["training"])
-        rows.append(told("bare over training", problem, ratio))
+        rows.append(row_of("bare over training", problem, ratio))
     ways = {
         "one by one": lambda: [bare_loop(TINY, seed) for seed in range(16)],
         "at once": lambda: run_together(TINY, range(16), test_samples=64),
     }
     seconds = take_turns(ways, TURNS, time.process_time, lambda done, total: None)
     rows.append(
-        told(
+        row_of(
             "16 bare, one by one, over 16 at once",
             TINY,
             Ratio.of_turns(seconds["one by one"], seconds["at once"]),
@@ -100,7 +100,7 @@ def main() -> None:
             writer.writerows(rows)
 
 
-def told(what: str, problem: Problem, ratio: Ratio) -> dict[str, object]:
+def row_of(what: str, problem: Problem, ratio: Ratio) -> dict[str, object]:
     """One row."""
     sizes = {
         name: getattr(problem, name) for name in ("vocab", "samples", "dim", "length", "width")

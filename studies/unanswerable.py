@@ -55,7 +55,7 @@ def rows_of(table: str, facts: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def one(table: str, inputs: str, outputs: str) -> list[Row]:
-    """Recall at the minimum of the loss, beside how many outputs are inside."""
+    """Recall at the minimum of the loss, and how many outputs are inside."""
     torch.set_num_threads(1)
     facts = round(BELOW * most_trained(DIRECTIONS, DIRECTIONS, 0.99))
     axis = np.eye(DIRECTIONS)[0]

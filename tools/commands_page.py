@@ -98,7 +98,7 @@ def _names(command: Any) -> set[str]:
 
 def _section(name: str, command: Any, shared: dict[str, dict[str, Option]]) -> str:
     summary, _, rest = inspect.cleandoc(command.help).partition("\n")
-    told, _, examples = rest.partition("\b\nExamples:\n")
+    text, _, examples = rest.partition("\b\nExamples:\n")
     own = {each.name: _option(each) for each in command.params if each.name != "help"}
     links: list[str] = []
     for place, group in shared.items():
@@ -111,7 +111,7 @@ def _section(name: str, command: Any, shared: dict[str, dict[str, Option]]) -> s
                 which = f" ({'without ' * few}{_listed(group, absent if few else same)})"
             links.append(f"[{title}](#{place}){which}")
             own = {each: option for each, option in own.items() if each not in same}
-    parts = [f"## recallscope {name} {{#{name.replace(' ', '-')}}}", summary, told.strip()]
+    parts = [f"## recallscope {name} {{#{name.replace(' ', '-')}}}", summary, text.strip()]
     if examples:
         parts.append(f"```console\n{inspect.cleandoc(examples)}\n```")
     if own:

@@ -62,8 +62,8 @@ def of_bundle() -> tuple[list[Any], list[Any]]:
             each = search.result()
             if plain(each.problem) and each.status is Status.OK:
                 place = fields(each.problem) | {each.quantity: None}
-                told = [each.quantity, each.accuracy, each.target, each.value, each.low, each.high]
-                crossings.append([*place.values(), f"claims, {name}", *told])
+                row = [each.quantity, each.accuracy, each.target, each.value, each.low, each.high]
+                crossings.append([*place.values(), f"claims, {name}", *row])
     points = [
         [*fields(problem).values(), source[problem], len(records), *intervals(records)]
         for problem, records in runs.items()
@@ -108,15 +108,15 @@ def of_study() -> tuple[list[Any], list[Any]]:
     ]
     crossings = []
     for diagram in from_rows(rows):
-        told = diagram.to_dict()
-        problem = {name: told["problem"].get(name) for name in SIZES}
-        for crossing in told["boundary"]:
+        drawn = diagram.to_dict()
+        problem = {name: drawn["problem"].get(name) for name in SIZES}
+        for crossing in drawn["boundary"]:
             if crossing["value"] is None:
                 continue
-            place = problem | {told["x"]["name"]: crossing["x"], told["y"]["name"]: None}
+            place = problem | {drawn["x"]["name"]: crossing["x"], drawn["y"]["name"]: None}
             ends = [short(crossing[name]) if crossing[name] else None for name in ENDS]
-            said = [told["y"]["name"], told["accuracy"], told["target"], *ends]
-            crossings.append([*place.values(), source, *said])
+            result = [drawn["y"]["name"], drawn["accuracy"], drawn["target"], *ends]
+            crossings.append([*place.values(), source, *result])
     return points, crossings
 
 

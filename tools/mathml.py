@@ -1,6 +1,6 @@
-"""LaTeX in the pages becomes MathML when the site is built, so that no script has to draw it.
+"""LaTeX in the pages becomes MathML when the site is built, so no script has to draw it.
 
-An extension of Python-Markdown: `$…$` within a line, and paragraphs that are one `$$…$$`, whose
+An extension of Python-Markdown: `$…$` within a line, and paragraphs that are one `$$…$$`. Their
 `\\tag{…}` is set at the right.
 """
 

@@ -160,7 +160,7 @@ def _python() -> Iterator[tuple[str, str]]:
         yield from items.items()
         # Users hold what functions return, so the classes of that are public, wherever they are.
         for item, what in items.items():
-            if not re.search(r"\(\w+\)$", item):  # a parameter is what users hand over
+            if not re.search(r"\(\w+\)$", item):  # a parameter is what users pass
                 words = re.findall(r"\w+", what.rpartition("-> ")[2].partition(" = ")[0])
                 for each in {*words} & modules.keys() - seen:
                     todo[each] = getattr(import_module(modules[each]), each)
@@ -184,7 +184,7 @@ def _class(name: str, made: type) -> Iterator[tuple[str, str]]:
         yield from _callable(name, made)
     fields = dataclasses.fields(made) if dataclasses.is_dataclass(made) else ()
     defaults = {field.name: _field_default(field) for field in fields}
-    # Bases first, so that what a class itself says replaces what they say.
+    # Bases first: what a class itself says replaces what they say.
     for owner in reversed(made.__mro__):
         if owner.__module__.startswith("recallscope"):
             for field, kind in vars(owner).get("__annotations__", {}).items():

@@ -5,9 +5,10 @@
 #
 #     sbatch slurm-array.sh          # tasks 1 to 8: parts 1 to 8 of sweep.toml, into facts-1 and so on
 #
-# Parts take about equally long, and every task finds the same ones by itself. A store has one
-# writer at a time, so each task has a store of its own. Nothing listens on any port. A minute before the time limit Slurm sends SIGTERM, which the sweep takes for Ctrl-C: it
-# keeps what is done and ends. Submit again, and every task resumes.
+# Parts take about equally long, and every task computes the same parts. A store has one writer at a
+# time, so each task has a separate store. Nothing listens on any port. A minute before the time limit
+# Slurm sends SIGTERM. The sweep treats it like Ctrl-C: it keeps what is done and ends. Submit again,
+# and every task resumes.
 #
 # When all is done, merge the stores; the records that are there already are left alone:
 #

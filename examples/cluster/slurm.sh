@@ -27,7 +27,7 @@ export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$secret/token"
 export RAY_USAGE_STATS_ENABLED=0
 trap 'kill $(jobs -p) 2> /dev/null || true; rm -rf "$secret"' EXIT
 
-# The same ports on every node, so that a firewall can name them.
+# The same ports on every node, for the rules of a firewall.
 ports=(
   --node-manager-port=6380 --object-manager-port=6381 --runtime-env-agent-port=6382
   --dashboard-agent-grpc-port=6383 --dashboard-agent-listen-port=6384 --metrics-export-port=6385
