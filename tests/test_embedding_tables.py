@@ -132,7 +132,7 @@ def test_arrays_of_your_own(tmp_path):
     assert Prediction.from_dict(found.to_dict()) == found
     assert 0.1 < found.recall_accuracy < 0.3
     assert found.noise["recall"]["mean_vector"] > 0.05
-    assert predict(named).reason == "no closed form for arrays of your own"
+    assert predict(named).reason == "no closed form for your arrays"
     own.save(tmp_path / "own.npz")
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     done = recallscope("predict", *sizes, "--embedding", str(tmp_path / "own.npz"))

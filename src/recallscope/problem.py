@@ -71,7 +71,7 @@ class Problem:
         length: L, the number of tokens in a sequence.
         width: m, the width of the frozen random MLP; None for attention alone.
         activation: of the MLP; 'relu' where a width is given and no activation.
-        embedding: 'sphere', 'gaussian', 'rademacher', 'orthogonal', or the name of your own
+        embedding: 'sphere', 'gaussian', 'rademacher', 'orthogonal', or the name of given
             arrays (see `Embeddings.name`).
         trigger_in_values: whether the trigger is added to the values as well as to the keys.
         regime: 'limit' (η → 0, γ → ∞) or 'literal' (finite step sizes).
@@ -80,7 +80,7 @@ class Problem:
         task: what is to be recalled.
         model: what learns it.
         learner: how it learns.
-        metrics: what to measure of it beside the accuracies.
+        metrics: what to measure of it in addition to the accuracies.
         declared: the fields that these parts declare, by their names.
 
     Embedding, task, model, learner and metrics are parts: named if they come with this package or
@@ -179,7 +179,7 @@ class Problem:
         object.__setattr__(self, field, value)
 
     def parts(self) -> list[tuple[str, str]]:
-        """The kind and the name of every part, but for arrays of one's own.
+        """The kind and the name of every part, without given arrays.
 
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
         ('embedding', 'sphere')
@@ -384,7 +384,7 @@ class Problem:
             return problem
         for name in fields:
             if not isinstance(name, str) or name in ("self", "declared"):
-                raise ProblemError(f"unknown field {name!r:.60}; a field has a name of its own")
+                raise ProblemError(f"unknown field {name!r:.60}; fields have names such as vocab")
         for name in _SIZES:
             if name not in fields:
                 raise ProblemError(
@@ -437,7 +437,7 @@ class Problem:
 
 
 def _unpickle(fields: dict[str, Any], parts: bytes, long: dict[str, str]) -> Problem:
-    """A problem at the end of its journey; it was checked where it began."""
+    """A problem as another process sent it, which has checked it."""
     unpack(parts)
     learn(long)
     problem = object.__new__(Problem)

@@ -21,7 +21,7 @@ from recallscope.theory.output_lengths import unanswered, whitened
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192
 MATTERS = 1.25  # times as many facts: less is not worth a sentence
-FIRST = 0.9  # the share of facts recalled that sentences speak of
+FIRST = 0.9  # the recalled fraction of facts that sentences report
 TREATMENTS = {
     "centred": "centred",
     "normalised": "centred, then all of one length",
@@ -32,15 +32,15 @@ CAUSES = {"mean": "centred", "lengths": "normalised", "spectrum": "whitened"}
 """What limits one step, and the treatment that takes it away; each takes those before it too."""
 
 Counts = dict[float, float]
-"""Facts by the share of them that is recalled; infinite where more than were looked at."""
+"""Facts by the recalled fraction; infinite where more facts fit than rows were looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts(Plain):
-    """How many facts a memory on a model's tables holds.
+    """How many facts a memory on a model's tables stores.
 
     Attributes:
-        one_step: after one step of learning, by the share that is recalled.
+        one_step: after one step of learning, by the recalled fraction.
         trained: at the end of training.
         treated: after one step, with rows that were treated before.
         looked_at: no more facts than so many rows were looked at for one step.
@@ -110,7 +110,7 @@ def treat(rows: Rows, moments: Moments, how: str) -> Rows:
 
     rows = rows - moments.mean
     if how == "whitened":
-        # By a triangular matrix: whitened rows differ by a rotation, and memories do not mind.
+        # By a triangular matrix: whitened rows differ by a rotation, which no memory depends on.
         dim = len(moments.mean)
         ridge = 1e-6 * moments.covariance.trace() / dim or 1.0
         root = cholesky(moments.covariance + ridge * np.eye(dim), lower=True)

@@ -27,10 +27,10 @@ def audit_picture(found: Audit) -> Picture:
 
 def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
-        caption="Facts: how many a memory may hold for a share of them to be recalled, after one "
-        "step of learning and at the end of training, by theory. Spectrum: the share of the "
+        caption="Facts: how many there may be for a fraction of them to be recalled, after one "
+        "step of learning and at the end of training, by theory. Spectrum: the fraction of the "
         "variance along each principal direction; flat is random. Overlap: cosines of pairs of "
-        "rows; the closer to 0 the better they are told apart.",
+        "rows; the closer to 0 the better they can be distinguished.",
         panels=[_facts(found), _spectrum(found), _cosines(found)],
     )
 
@@ -53,7 +53,9 @@ def _facts(found: CheckpointAudit) -> Panel:
         label, values = f"{MEMORIES['one_step']}, measured", known(seen.measured)
         ends = {"low": known(seen.low), "high": known(seen.high)}
         series.append(Series(label, Kind.MEASURED, _NAMED, values, **ends, colour=0))
-    return Panel(title="facts", x="share of facts recalled", y="facts", series=series, log_y=True)
+    return Panel(
+        title="facts", x="fraction of facts recalled", y="facts", series=series, log_y=True
+    )
 
 
 def _known(count: float) -> float:
@@ -71,7 +73,7 @@ def _spectrum(found: CheckpointAudit) -> Panel:
     return Panel(
         title="spectrum of centred rows",
         x="principal direction",
-        y="share of the variance",
+        y="fraction of the variance",
         series=[*series, flat],
         log_x=dim > 1,
         log_y=True,

@@ -19,14 +19,14 @@ FACT = (
     "one matrix between the two tables, and its facts are about rows drawn from them at random."
 )
 HOW_GOOD = (
-    "How good these numbers are: beside experiments on four real tables those of one step were "
+    "How good these numbers are: in experiments on four real tables those of one step were "
     "within 18 %, which is chance, and those of training within 7 % at 50 %. At 90 and 99 % the "
     "law of training, which is for rows of one length, was 4 to 24 and 8 to 37 % too high, most "
     "where lengths differ most."
 )
 NOT_SAID = (
     "What this does not say: how much a whole model knows. A model has many layers, stores facts "
-    "in MLPs too, and spells answers in several tokens: it can hold far more than one matrix. What "
+    "in MLPs too, and spells answers in several tokens: it stores far more than one matrix. What "
     "it did learn is not looked at, and all tokens count equally, however rare they are."
 )
 
@@ -87,7 +87,7 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
 
 
 def rows_left_out(rows: int, unused: Mapping[str, int], called_unused: int) -> str:
-    """Which rows were not taken, and how they were told."""
+    """Which rows were not taken, and how they were recognised."""
     counts = [f"{count:,} {REASONS[reason]}" for reason, count in unused.items()]
     said = (
         f"Of {rows:,} rows {sum(unused.values()):,} are left out as unused: {', '.join(counts)}."

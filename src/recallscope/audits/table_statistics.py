@@ -48,7 +48,7 @@ class TableStatistics(Plain):
         stable_rank: Σλ over the largest λ.
         isoscore: (participation ratio − 1)/(d − 1).
         rank: how many directions have a variance above rounding.
-        spectrum: place and share of the variance of some principal directions.
+        spectrum: place of some principal directions, and the fraction of the variance along each.
         overlaps: of pairs of rows, raw, centred and of random rows: the mean square, the 99th
             percentile and the largest of the cosine's size.
         cosines: how often cosines of pairs fall into even steps from −1 to 1, by the same names.
@@ -159,7 +159,7 @@ def _others(squares: float, count: int) -> float:
 
 
 def _moments(used: UsedRows, advance: Advance) -> Moments:
-    """Mean and covariance; rows are moved by about their mean first, so that little cancels."""
+    """Mean and covariance; rows are first moved by about their mean: less precision is lost."""
     dim, count = used.table.dim, len(used.numbers)
     shift = used.centre.astype(np.float32)
     total, gram = np.zeros(dim), np.zeros((dim, dim))

@@ -64,7 +64,7 @@ def find_tables(
         tall = sorted(tables.values(), key=lambda each: each.rows / each.dim, reverse=True)
         if tall[0].rows < max(_FEWEST, 4 * tall[0].dim):
             raise ProblemError(
-                f"none of the {len(tables)} matrices of {called} looks like a table of embeddings; "
+                f"none of the {len(tables)} matrices of {called} looks like an embedding matrix; "
                 f"name one with --inputs: {_listed(tables)}"
             )
         first, how = tall[0], "the one with most rows for its columns: name another if it is not"

@@ -1,7 +1,7 @@
-"""GGUF: fields, descriptions of tensors, and their data, of which quantised rows are decoded here.
+"""GGUF: fields, descriptions of tensors, and their data. Quantised rows are decoded here.
 
-The header is read by code of our own: the reader of the gguf package makes objects of all it meets
-and does not end on a list that claims to be longer than its file. That package decodes the rows.
+The header is read by code in this file. The reader of the gguf package makes an object of each
+field, and does not end on a list that claims to be longer than its file. It decodes the rows.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _content(header: _Header, path: Path, size: int) -> GgufContent:
 
 
 def _tensor(header: _Header) -> tuple[str, tuple[int, ...], int, int]:
-    """Name, shape, kind and place of a tensor; GGUF tells the length of a row first."""
+    """Name, shape, kind and place of a tensor; GGUF gives the length of a row first."""
     name, count = header.text(), header.number("I")
     if count > 4:
         raise header.corrupt(f"its tensor {name!r:.80} has {count} dimensions")

@@ -116,7 +116,7 @@ def _described(
     if not any_shape and not (stored_table.is_table(shape) and kind.kind in "fiu"):
         raise ProblemError(
             f"the array {name!r:.80} has the shape {shape!s:.80} and the type {kind!s:.40}; "
-            "a table of embeddings has two or more rows of numbers"
+            "an embedding matrix has two or more rows of numbers"
         )
     return shape, by_columns, kind, content.tell()
 

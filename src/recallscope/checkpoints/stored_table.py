@@ -1,4 +1,4 @@
-"""A table of embeddings where it is: rows are read when they are asked for, as float32."""
+"""An embedding matrix in its file: rows are read when they are asked for, as float32."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_shape(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def is_table(shape: tuple[int, ...]) -> bool:
-    """Whether something of this shape can be a table of embeddings."""
+    """Whether something of this shape can be an embedding matrix."""
     return len(shape) == 2 and 2 <= shape[0] <= MOST_ROWS and 1 <= shape[1] <= MOST_DIM
 
 
@@ -125,5 +125,5 @@ def bfloat16(content: UInt8[np.ndarray, "n bytes"]) -> Rows:
 
 
 def _as_float32(rows: np.ndarray) -> Rows:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is told as not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # too large becomes infinite
         return np.ascontiguousarray(rows, dtype=np.float32)

@@ -45,7 +45,7 @@ def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
 def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """Write rows that all have the columns of the first; None is an empty cell.
 
-    Written beside the path and then moved there, so that no half of a table is ever seen.
+    The file is written next to the path and then moved there: no half of a table is ever seen.
     """
     rows = list(rows)
     path = check_output(path, "table", (".csv",))
@@ -80,7 +80,7 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _plain(cell: str) -> str:
-    """A cell without the mark that `write_csv` puts before what looks like a formula."""
+    """A cell without the quote that `write_csv` puts before what looks like a formula."""
     return cell[1:] if cell[:1] == "'" and re.match(FORMULA, cell[1:]) else cell
 
 

@@ -2,7 +2,7 @@
 
 Python raises KeyboardInterrupt wherever the main thread happens to be. In the callback of a weak
 reference, in a finaliser or in code that lets no exception out, it is dropped and the program runs
-on. Here a thread of its own sends the signal again until the exception is on its way up.
+on. Here a separate thread sends the signal again until the exception is on its way up.
 """
 
 from __future__ import annotations

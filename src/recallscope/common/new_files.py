@@ -21,7 +21,7 @@ def create(path: Path) -> BinaryIO:
 
 @contextmanager
 def written_next_to(path: Path, what: str) -> Iterator[Path]:
-    """A new file next to a path, moved there at the end, so that no half of it is ever seen.
+    """A new file next to a path, moved there at the end: no half of it is ever seen.
 
     Its name cannot be guessed: a link under a name known beforehand would be followed.
     """

@@ -21,11 +21,11 @@ class Metric:
     Attributes:
         measure: from the setup and what was learnt to a number or to numbers: a list, a tensor or
             an array of any shape, which `record.array(name)` gives back. What was learnt is called
-            with tokens and positions, and has the trained `module`. A share of `test_samples`
+            with tokens and positions, and has the trained `module`. A fraction of `test_samples`
             tests can be searched and drawn as an accuracy.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

@@ -137,8 +137,8 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
         check_new_metrics(setup.problem, [*outcome.metrics, *found])
         named = with_shapes({**outcome.metrics, **found})
         metrics = {name: metric_value(name, value) for name, value in named.items()}
-    # A crash is a status of its own, never a data point. After learning that holds for whatever is
-    # wrong with a metric as well: it costs this record, and not the sweep.
+    # A crash has its own status and is never a data point. The same is true of a metric that fails
+    # after learning: it costs this record, and not the sweep.
     except Exception as error:
         return {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
     return {"status": Status.OK, "metrics": metrics, **numbers}

@@ -43,7 +43,7 @@ def large_zeros(*shape: int, dtype: torch.dtype, device: torch.device) -> Shaped
 
 
 def tile_size(problem: Problem) -> int:
-    """Samples per tile: a power of two, few enough for a tile to stay in a core's cache.
+    """Samples per tile: 2^k, few enough for a tile to stay in a core's cache.
 
     It depends neither on the batch nor on the machine: sums are rounded tile by tile, and the same
     experiment must give the same bits everywhere.

@@ -140,9 +140,9 @@ class Learner:
             of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
         closed_form: whether the formulas for three gradient steps hold for it.
-        has_engines: whether it can be computed in several ways, of which one is chosen.
+        has_engines: whether there are several ways to compute it, to choose from.
         minimum: whether what it gives is the minimum of the loss.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

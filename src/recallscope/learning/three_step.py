@@ -56,13 +56,13 @@ class Learned:
 def learn(
     instance: Instance, threads: Threads, *, engine: str = "auto", batch: Batch | None = None
 ) -> Learned:
-    """Run the three steps on the batch of the instance's problem, or on a batch of your own.
+    """Run the three steps on the batch of the instance's problem, or on a given batch.
 
     Args:
         instance: the task, the embeddings and the frozen MLP.
         threads: entered before, as in the example.
         engine: 'stream', 'counts', or 'auto' for the one that costs less.
-        batch: samples of your own; by default those of the problem.
+        batch: the samples; by default those of the problem.
 
     Returns:
         The value matrix after the first step, the attention, and the value matrix after the third.

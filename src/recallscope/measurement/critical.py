@@ -1,7 +1,7 @@
 """The critical size: the smallest N (d, m) or the largest V (L) at which an accuracy is reached.
 
-A search asks for runs and is told their records, so that it works the same in a notebook, in a loop
-or among a thousand others on a cluster:
+A search asks for runs and is given their records. It works the same in a notebook, in a loop or
+among a thousand others on a cluster:
 
     while not search.done:
         search.tell([run(problem, seed) for problem, seed in search.ask()])
@@ -48,7 +48,7 @@ from recallscope.theory.capacity import (
 )
 
 _FEWEST_RUNS = 8  # before a search may end
-_STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
+_STEP = 0.02  # of log size: runs that are closer get the same size, for a cheap posterior
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
@@ -63,12 +63,12 @@ _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
 class CriticalSearch:
-    """Asks for runs, is told records, and knows where the accuracy crosses the target.
+    """Asks for runs, is given records, and knows where the accuracy crosses the target.
 
-    Each run has a seed of its own, so all are independent; seeds count up from `first_seed`.
-    A run that failed is counted and is no evidence. The search ends when high/low is at most
-    `1 + precision`, when `budget` runs were told, or when it is sure that the target is not reached
-    within the range.
+    Each run has another seed, so all are independent; seeds count up from `first_seed`. A run that
+    failed is counted and is no evidence. The search ends when high/low is at most `1 + precision`,
+    when `budget` runs were given, or when it is sure that the target is not reached within the
+    range.
 
     Args:
         problem: everything but the size sought, whose value in the problem is not used.
@@ -77,13 +77,13 @@ class CriticalSearch:
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
         low: the smallest size to look at; by default far below where the target could be reached.
         high: the largest.
-        precision: the width of the interval that is good enough, as a share of the size.
+        precision: the width of the interval that is good enough, as a fraction of the size.
         budget: the most runs.
         batch: how many runs to ask for at once.
         first_seed: the seed of the first run.
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
-        own: what is run, if it is an experiment of your own: no closed form is about it, and the
-            accuracy may be any metric that it gives.
+        own: a custom experiment to run: no closed form is about it, and the accuracy may be any
+            metric that it gives.
         seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
 
     >>> from recallscope import run
@@ -119,7 +119,7 @@ class CriticalSearch:
             check_target(seeds_passing, "the fraction of seeds that pass")
         self.seeds_passing = seeds_passing
         if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
-            raise ProblemError(f"the precision is a share above 0, not {shown(precision)}")
+            raise ProblemError(f"the precision is a fraction above 0, not {shown(precision)}")
         check_has(problem, quantity)
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
         self._problem = problem
@@ -168,7 +168,7 @@ class CriticalSearch:
 
     @property
     def evaluations(self) -> int:
-        """How many runs were told, failed ones included."""
+        """How many runs were given, failed ones included."""
         return len(self._x) + len(self._failed)
 
     @cached_property
@@ -182,7 +182,7 @@ class CriticalSearch:
         return locate(Runs(np.array(self._x), rate, tests), target, ends[0], ends[1], self._prior)
 
     def evidence(self) -> list[Any]:
-        """All that the crossing follows from: the runs told, the target, the range, the prior."""
+        """All that the crossing follows from: the given runs, the target, the range, the prior."""
         ends = [self.low, self._largest_known, self.quantity]
         targets = [self.target, *([self.seeds_passing] if self.seeds_passing else [])]
         return [self._x, self._rate, self._tests, *targets, *ends, self._prior]

@@ -31,16 +31,15 @@ def check_plan(problem: Problem, x: Axis, y: Axis, seeds: int) -> None:
     check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
 
 
-_PATIENCE = 60.0  # seconds that a law may take beside what was measured
+_PATIENCE = 60.0  # seconds that a law may take, to be shown with what was measured
 
 
 def plan(
     problem: Problem, x: Axis, y: Axis, seeds: int, first: int = 0
 ) -> list[tuple[Problem, int]]:
-    """The runs that a phase diagram needs: every cell of the plane at seeds of its own.
+    """The runs that a phase diagram needs: every cell of the plane at other seeds.
 
-    Seeds are not shared between cells, so that what cells say is independent, and more seeds only
-    add to the list.
+    Cells have no seed in common, so they are independent, and more seeds only add to the list.
 
     >>> plane = Axis("dim", (8, 16)), Axis("samples", (32, 64))
     >>> runs = plan(Problem(vocab=64, samples=1, dim=1, length=4), *plane, seeds=2)
@@ -211,7 +210,7 @@ def _diagram(
     measured: Mapping[tuple[float, float], Measured],
     own: str | None,
 ) -> PhaseDiagram:
-    """What was measured, beside what the theory says."""
+    """What was measured, next to what the theory says."""
     _check_plane(problem, x, y)
     columns = Axis(x, tuple(sorted({column for column, _ in measured})))
     rows = Axis(y, tuple(sorted({row for _, row in measured})))

@@ -87,7 +87,7 @@ class PhaseCell:
         return not interval.low - TOLERANCE <= self.predicted <= interval.high + TOLERANCE
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; the counts of right answers are one text, so that a row can hold them."""
+        """Plain values; the counts of right answers are one text, which fits into a cell."""
         counts = self.measured._asdict() | {"right": " ".join(map(str, self.measured.right))}
         interval = counts.pop("interval")
         ends = {name: getattr(interval, name, None) for name in Interval._fields}

@@ -1,4 +1,4 @@
-"""A table of critical sizes put to use: the law they follow, beside the one that theory gives."""
+"""The law that a table of critical sizes follows, next to the one that theory gives."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Scaling(Result):
     expected: ExpectedLaw | None = None
 
     def expecting(self, exponents: Mapping[str, float]) -> Scaling:
-        """The same with somebody's exponents tested, and their law drawn beside the points."""
+        """The same with somebody's exponents tested, and their law drawn with the points."""
         return replace(self, expected=expected_law(self.points, exponents))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Frozen embeddings: families to draw them from, or arrays of your own."""
+"""Frozen embeddings: families to draw them from, or given arrays."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def draw_embeddings(
 
 
 def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
-    """What the header of an array says that it holds, if the file can hold it."""
+    """The bytes of an array by its header; raises if the file is too small for them."""
     if f"{name}.npy" not in archive.namelist():
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(

@@ -38,7 +38,7 @@ class Family:
         closed_form: which formulas hold for it, if any: those of 'sphere' (unit length, mean square
             overlap 1/d), of 'gaussian' (whose lengths vary too), of 'orthogonal', or of a 'table',
             which are worked out from tables that are drawn.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
@@ -76,7 +76,7 @@ def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
 def drawn_rows(
     rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: Dtype
 ) -> Table:
-    """Rows for one role, from a source of randomness of their own."""
+    """Rows for one role, from a separate source of randomness."""
     return in_blocks(
         lambda random, size: rows(random, size, problem.dim, problem),
         (count, problem.dim),

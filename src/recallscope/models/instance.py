@@ -57,7 +57,7 @@ class Instance:
         device: str = "cpu",
         embeddings: Embeddings | None = None,
     ) -> Instance:
-        """Draw the instance of a problem, or build it around arrays of your own.
+        """Draw the instance of a problem, or build it around given arrays.
 
         Args:
             problem: what to draw an instance of.

@@ -59,7 +59,7 @@ class Model:
         parameter_groups: what of a module is trained, as groups that optimisers of torch take; by
             default biases, norms and embeddings do not decay.
         parameters: how many numbers it has; by default those of a module that is built.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

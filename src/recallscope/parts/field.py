@@ -24,7 +24,7 @@ class Field:
     """A field that a part adds to problems: its default, which also says its type, and its range.
 
     A field that a part gets after records of it were written has `added_as`: the value that those
-    records stand for. It enters keys where it has another value only, so that they stay valid.
+    records stand for. It enters keys only where it has another value: old keys stay valid.
 
     Attributes:
         default: its value where none is given; its type is that of all values.
@@ -35,7 +35,7 @@ class Field:
         added_as: the value that records from before it was added stand for.
         monotone: 1 if recall rises with it, -1 if it falls, None if neither is known.
         scale: of it as an axis, log or linear.
-        required: whether a problem needs it, so that the default is none.
+        required: whether a problem needs it; the default then only says the type.
         nullable: whether it may be None.
         long: of a text: json or folder, for a value that problems name by a hash of its content.
 

@@ -1,4 +1,4 @@
-"""A hash of what a function does, so that what it gave is not taken for what another one gives."""
+"""A hash of what a function does: its results are not taken for those of another one."""
 
 from __future__ import annotations
 import __future__
@@ -74,7 +74,7 @@ class _Walk(NamedTuple):
 
 
 def _describe(thing: Any, parts: list[str], walk: _Walk) -> None:
-    """Add what a thing is; what was met before is told by when."""
+    """Add what a thing is; for one that was met before, add when."""
     if isinstance(thing, _PLAIN):
         parts.append(f"{type(thing).__name__} {thing!r}")
         return
@@ -200,7 +200,7 @@ def _of_instance(thing: Any) -> str | list[Any]:
 
 
 def _is_added(field: dataclasses.Field[Any], value: Any) -> bool:
-    """Whether a field came later and is at its default, so that all is as it was without it."""
+    """Whether a field came later and is at its default: all is as it was without it."""
     return bool(field.metadata.get("added")) and value == field.default
 
 

@@ -54,7 +54,7 @@ def find_part(kind: str, name: str) -> Any:
     try:
         return part(kind, name)
     except UnknownPartError as error:
-        also = " or the name of your own arrays (arrays: and 16 hexadecimal digits), not "
+        also = " or the name of given arrays (arrays: and 16 hexadecimal digits), not "
         sentence = str(error)
         if kind == "embedding":
             sentence = sentence.replace(", not ", also)

@@ -18,7 +18,7 @@ FORMER_NAMES = {
         for name in ("adam", "adamw", "gd", "sgd", "muon", "polar")
     },
 }
-"""What ours were called when records of parts that are handed over were first kept."""
+"""What ours were called when records of parts passed as objects were first stored."""
 
 
 _FORMER_PARTS = {("learner", "trained"): "adam"}

@@ -29,7 +29,7 @@ def curves_panel(
     Args:
         rows: sizes by name, and the accuracy by its own; bars are `low_` and `high_` before it.
         accuracy: which one.
-        theory: rows of closed forms, for lines beside what was measured.
+        theory: rows of closed forms, for lines next to what was measured.
         kind: of what the rows say.
     """
     names = varied(rows)

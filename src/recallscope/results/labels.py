@@ -21,7 +21,7 @@ def letter(name: str) -> str:
 
 
 def axis_label(name: str) -> str:
-    """How an axis is called beside it.
+    """The label of an axis.
 
     >>> axis_label("dim"), axis_label("learning_rate")
     ('d, dim', 'learning rate')
@@ -30,7 +30,7 @@ def axis_label(name: str) -> str:
 
 
 def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a problem as words, by name; sizes that are None are left out.
+    """The fields of a problem as words, by name, without sizes of None.
 
     >>> list(describe_fields({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
     ['V=512', 'attention alone', 'sphere embeddings']

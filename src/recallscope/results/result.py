@@ -1,7 +1,7 @@
 """What a public function returns: a dictionary, a table, a figure and a few words, all from one.
 
 Every result has its table as plain `rows`, which polars, pandas and DuckDB take as they are through
-the Arrow PyCapsule interface, and a figure that a notebook shows beside it.
+the Arrow PyCapsule interface, and a figure that a notebook shows next to it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Result(Plain):
         raise NotImplementedError
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Figure:
-        """Draw a figure, or draw on axes of your own: as many as the figure has panels."""
+        """Draw a figure, or draw on given axes: as many as the figure has panels."""
         drawing = self._drawing()
         if ax is None:
             return drawing.figure()
@@ -142,7 +142,7 @@ class Result(Plain):
 
 
 def html_table(rows: Sequence[dict[str, Any]]) -> str:
-    """The first rows, for a notebook; columns that say the same in every row are told once."""
+    """The first rows, for a notebook; columns with one value in every row are named once."""
     if not rows:
         return ""
     same, shown = constant_columns(rows)

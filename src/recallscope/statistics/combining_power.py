@@ -1,4 +1,4 @@
-"""Do two sizes act as a product, as a sum, or does the harder one decide? One number tells.
+"""Whether two sizes act as a product, as a sum, or as the larger of the two: one exponent says.
 
 Sizes of a table, such as N* at some d and L, are fitted by
 
@@ -22,7 +22,7 @@ from scipy.stats import chi2  # type: ignore[import-untyped]
 from recallscope.common.arrays import Column, Table
 from recallscope.statistics.intervals import Interval
 
-_POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart
+_POWERS = (-4.0, 6.0)  # beyond, exponents cannot be distinguished
 _LIKE_A_MAXIMUM = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # each is fitted from where the last one ended
 _SMALL = 1e-9
 
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """The power that fits best, and how far each way to combine is from the numbers.
+    """The exponent that fits best, and how far each way to combine is from the numbers.
 
     `product`, `sum` and `maximum` are χ²; a product and a sum have `freedom` degrees of freedom, a
     maximum one less.

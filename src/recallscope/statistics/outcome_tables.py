@@ -16,8 +16,8 @@ from scipy.special import expit, gammaln, logit  # type: ignore[import-untyped]
 
 from recallscope.common.shapes import Float
 
-_TINY = 1e-7  # the least of a mean or a variance, so that logarithms of both are good numbers
-_MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its distance from target
+_TINY = 1e-7  # the least of a mean or a variance: logarithms of both are finite
+_MISTRUST = 0.3  # of the line: standard error of a logit, over its distance from target
 
 _LAST_MEAN = float(logit(1 - _TINY))  # no mean is nearer to 0 or 1
 _NEAR = 0.02 * 3.0 ** np.arange(5)
@@ -27,7 +27,7 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, len(_NODES) - 1))
 
 
 class Runs(NamedTuple):
-    """Outcomes: the logarithm of the size, the share that was right, and of how many tests."""
+    """Outcomes: the logarithm of the size, the fraction that was right, and of how many tests."""
 
     x: Float[np.ndarray, " runs"]
     rate: Float[np.ndarray, " runs"]

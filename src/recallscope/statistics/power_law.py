@@ -2,9 +2,9 @@
 
     log size* = constant + Σ exponent · log(other size) + scatter
 
-Each critical size is known to an error of its own. What is left beyond the errors is scatter,
-summed out with a posterior of its own, so that a law which bends has wider intervals and is told
-so. A target that was not reached within the range says that the critical size lies beyond it.
+Each critical size has its own error. What is left beyond the errors is scatter, which has a
+posterior and is summed out: a law with a curve in it has wider intervals, and is reported as a
+poor fit. A target not reached within the range says that the critical size lies beyond it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Points(NamedTuple):
 
 
 class Exponent(NamedTuple):
-    """A power and the ends of its 95 % interval."""
+    """An exponent and the ends of its 95 % interval."""
 
     value: float
     low: float

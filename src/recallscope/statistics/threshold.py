@@ -35,8 +35,8 @@ _POINTS = (48, 10, 8)  # of the grid along crossing, slope and spread
 _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the next, finer grid
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
 _MOST_GRIDS = 40
-_AT_ONCE = 32  # sizes, so that memory stays small
-_OUTSIDE = 0.1  # the share of the prior on either side of the range
+_AT_ONCE = 32  # sizes: memory stays small
+_OUTSIDE = 0.1  # the fraction of the prior on either side of the range
 _THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
 
 

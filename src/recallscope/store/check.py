@@ -64,7 +64,7 @@ def check_shards(shards: Iterable[Shard]) -> StoreCheck:
 
 
 def _is_own_key(key: bytes, record: Record) -> bool:
-    """Whether a record that was tested is under a key of its own."""
+    """Whether a record that was tested is under its key."""
     own = key == keys_of_record(record)[0]  # one of 0.2 too, where it was packed with newer ones
     if own or record.provenance.schema != 1:
         return own

@@ -112,7 +112,7 @@ class Folder:
             os.close(file)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write beside, flush to the disk, move into place, and flush that too."""
+        """Write to a new file, flush to the disk, move into place, and flush that too."""
         part = self.path / f".{uuid.uuid4().hex}.part"
         try:
             with create(part) as file:
@@ -171,7 +171,7 @@ class Folder:
 
 
 def in_use(place: str) -> str:
-    """What whoever comes second is told."""
+    """The message for the second process."""
     return (
         f"the store {place!r} is in use by another process; wait for it, or use another store and "
         "then recallscope records merge"

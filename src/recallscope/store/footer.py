@@ -22,7 +22,7 @@ class ColumnSize(NamedTuple):
 
 
 class FooterError(Exception):
-    """A footer that is none."""
+    """Bytes that are not a footer."""
 
 
 def column_sizes(content: bytes) -> list[ColumnSize]:

@@ -91,10 +91,10 @@ class ObjectStore:
     def lock(self) -> Iterator[Callable[[], None]]:
         """A lock made of puts and listings alone.
 
-        Each driver puts an object of its own and then looks for others: of two that come at the
-        same time at least one sees the other and gives way. The object is put again every few
-        seconds; one that does not change while a newcomer watches belongs to a dead driver. No
-        clock is compared with another.
+        Each driver puts one object and then looks for others: of two that come at the same time
+        at least one sees the other and gives way. The object is put again every few seconds; one
+        that does not change while a newcomer watches belongs to a dead driver. No clock is
+        compared with another.
 
         A driver that only stood still finds its object gone. Should it have put it once more just
         as it woke up, it knows by its own clock that it was late, and gives way to whom it sees.
@@ -172,7 +172,7 @@ class ObjectStore:
 
     @contextmanager
     def _can_be(self, done: str) -> Iterator[None]:
-        """Clients of object stores have exceptions of their own, each of another kind."""
+        """Clients of object stores have different exceptions: all become a `StoreError`."""
         try:
             yield
         except FileNotFoundError:
@@ -205,5 +205,5 @@ def files_at(place: str | Path) -> Files:
 
 
 def _owner() -> bytes:
-    """Different each time, so that a change of it is a sign of life."""
+    """Different each time: a change of it is a sign of life."""
     return json.dumps({"process": os.getpid(), "beat": uuid.uuid4().hex}).encode()

@@ -1,9 +1,9 @@
 """Records as rows of Arrow tables, and back.
 
-Every table has the columns of `SCHEMA`. Named metrics have columns of their own, which come and go:
-`metric.NAME` for a number and `metric.NAME[]` for a list of numbers; so have the fields that parts
-of problems declare, `field.NAME:TYPE`. Columns of whoever wrote the records with another version
-are kept, and mean nothing here.
+Every table has the columns of `SCHEMA`. Named metrics have further columns, which come and go:
+`metric.NAME` for a number and `metric.NAME[]` for a list of numbers. So have the fields that parts
+of problems declare, `field.NAME:TYPE`. Columns that another version wrote are kept, and mean
+nothing here.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])
-    # Sorting a column of lists is not known to Arrow, so that the order is found by numbers.
+    # Arrow cannot sort a column of lists, so the order is found by numbers.
     numbered = groups.select(names).append_column("group", pa.array(np.arange(len(groups))))
     ordered = numbered.sort_by([(name, "ascending") for name in names]).to_pylist()
     lists = groups["row_list"].combine_chunks()

@@ -1,8 +1,8 @@
 """Records on disk: immutable Parquet shards, each named by the hash of its content.
 
 A shard appears whole or not at all, and a shard that was damaged later does not match its name. One
-process at a time writes, under a lock; anybody may read at any time. A file beside the shards marks
-the folder as a store: without it nothing is ever changed there.
+process at a time writes, under a lock; anybody may read at any time. A file next to the shards
+marks the folder as a store: without it nothing is ever changed there.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Store:
         """Hold the lock; gives the index of all records, for the writer to keep up.
 
         Shards that a compaction had replaced when a crash came are removed first. Those that cannot
-        be used stay where they are and are told of, and their cells count as not run.
+        be used stay where they are and are reported, and their cells count as not run.
         """
         self._check_marker()
         with self.files.lock() as self._check_lock:
@@ -206,7 +206,7 @@ class Store:
         """Mark a folder of shards without a marker as a store; the number of its shards."""
         shards = self.read(["key", "status"])
         if not shards:
-            raise StoreError(f"there are no shards at {self.place!r}, so that it is not a store")
+            raise StoreError(f"there are no shards at {self.place!r}, so it is not a store")
         if MARKER not in self.files.names():
             self._do(self.files.write, MARKER, _marker())
         return len(shards)
@@ -292,8 +292,8 @@ class Store:
     def _join(self, names: Iterable[str], drop: Sequence[str] = ()) -> None:
         """Put shards together, a set of whole shards at a time.
 
-        A new shard names those it replaces: from the moment it appears they no longer count, so
-        that no crash between the writing and the removing doubles or loses a record.
+        A new shard names those it replaces: from the moment it appears they no longer count. No
+        crash between the writing and the removing doubles or loses a record.
         """
         names = list(names)
         while names:
@@ -353,7 +353,7 @@ class Store:
         return [name for name in names if is_shard_name(name)]
 
     def read(self, columns: Sequence[str] | None = None) -> list[Shard]:
-        """All shards that count; of one that cannot be used a warning tells."""
+        """All shards that count; a warning names those that cannot be used."""
         shards, left_out = self._scan(columns)
         self._tell(left_out)
         return _in_force(shards)[0]
@@ -442,7 +442,7 @@ class Store:
                 )
         elif names:
             raise StoreError(
-                f"{self.place!r} is not marked as a store, so that nothing is changed there; use "
+                f"{self.place!r} is not marked as a store, so nothing is changed there; use "
                 "an empty folder, or, if these are records of version 0.1, mark it by: "
                 f"recallscope records --store {self.place} upgrade --yes"
             )

@@ -1,4 +1,4 @@
-"""Tables of records put together, and what is told of them."""
+"""Tables of records put together, and summaries of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task as PyTorch data sets, for a trainer of your own."""
+"""The task as PyTorch data sets, for a custom trainer."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Task(_Renamed):
         facts: how many facts there are; the field `facts`, or as many as tokens, by default.
         ids: how many ids sequences have in all; by default tokens, trigger and end.
         bits: of one answer, in the mean; by default those of a uniform label.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

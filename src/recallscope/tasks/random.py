@@ -40,7 +40,7 @@ class Role(IntEnum):
 def generator(
     seed: int, role: Role, *sizes: int, block: int = 0, count: int = 0
 ) -> np.random.Generator:
-    """A generator of its own for one role, at one block and one place within it."""
+    """A separate generator for one role, at one block and one place within it."""
     name = ",".join(str(number) for number in (seed, *sizes))
     digest = hashlib.blake2b(name.encode(), digest_size=16, person=b"recallscope").digest()
     key = np.frombuffer(digest, dtype="<u8").astype(np.uint64)

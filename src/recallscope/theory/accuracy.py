@@ -62,7 +62,7 @@ class Analysis(NamedTuple):
 class Contest(NamedTuple):
     """The marked token against its highest rival, by the trigger's score and the rival's level."""
 
-    won: Float[np.ndarray, "n instances levels"]  # by this share of tokens
+    won: Float[np.ndarray, "n instances levels"]  # by this fraction of tokens
     highest: Float[np.ndarray, "n instances levels"]  # score of the rival, in standard deviations
     weight: Float[np.ndarray, "n instances"]  # of the trigger's scores
 
@@ -256,7 +256,7 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
     if np.any(fewer):
         part = s.take(fewer), take(readout, fewer), take(storage, fewer)
         found = few_samples_accuracy(*part, _read_noise(*part))
-        # Between the two regimes each has a share, so that no curve has a step.
+        # Between the two regimes each has a weight: no curve has a step.
         share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
         other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
         accuracy[fewer] = (1 - share) * found + share * other

@@ -28,7 +28,7 @@ from recallscope.theory.prediction import Prediction
 _AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
 _DRAWN = 1.03  # the factor between the points of a curve
-_CLOSE = 1.001  # the factor between numbers that are not whole and need not be told apart
+_CLOSE = 1.001  # the factor between real numbers that count as the same
 _LINEAR = 64.0  # the factor that has as many steps as a linear scale
 _FINE = 1.1  # the factor between sizes at which laws are asked whether they apply
 
@@ -192,7 +192,7 @@ def solve(
     """The smallest value of a field, or the largest if recall falls with it, that reaches a target.
 
     The problem's own value of that size is not used. A target out of reach has status
-    `not_reached` and a reason that names what stays in the way.
+    `not_reached` and a reason that names the bottleneck.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
@@ -293,7 +293,7 @@ def no_solution(
 
 
 def between(field: Field, one: float, other: float, close: float = 1.0) -> float | None:
-    """The value half-way from one to another; None where they need not be told apart."""
+    """The value half-way from one to another; None where the two count as the same."""
     if type(field.default) is int and close == 1:
         middle: float = (int(one) + int(other)) // 2
     else:
@@ -425,7 +425,7 @@ def _in_the_way(
         remedies = [remedy for remedy in remedies if "width" not in remedy]
     return (
         f"{accuracy.replace('_', ' ')} is at most {best.accuracies[accuracy]:.3g}, {far}: "
-        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is in the way; "
+        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is the bottleneck; "
         + " or ".join(remedies)
     )
 

@@ -177,7 +177,7 @@ def _law_of_facts(memory: str) -> Law:
 def predict_problems(
     problems: Sequence[Problem], given: Given = NOTHING_GIVEN, law: Any = None
 ) -> list[Prediction]:
-    """What laws say of problems, in their order; each law is asked once, about all of its own.
+    """What laws say of problems, in their order; each law is asked once, about all its problems.
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> [round(each.recall_accuracy, 2) for each in predict_problems([problem] * 2)]
@@ -206,7 +206,7 @@ def predict_problems(
 
 
 def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | None:
-    """What a law says of a problem, beside what was measured; None if none does in some seconds."""
+    """What a law says of a problem that was measured; None if no law answers within `patience`."""
     choice = choose(problem)
     if choice.name is None or choice.law.seconds(problem) > patience:
         return None

@@ -23,7 +23,7 @@ MEASURED: Ranges = {
 
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
-    "choose a dim further from the edge, or more even sizes"
+    "choose a dim further from the capacity threshold, or more even sizes"
 )
 
 

@@ -26,7 +26,7 @@ class _Classes(NamedTuple):
     points: int  # of the right label's noise, each as likely
 
 
-# With more samples than facts the formula of many has a share, and a coarser grid will do.
+# With more samples than facts the formula of many has a weight too, and a coarser grid is enough.
 _FEWER, _MORE = _Classes(6, 4, 24), _Classes(8, 3, 12)
 
 

@@ -27,7 +27,7 @@ class LawKind(StrEnum):
 
 
 class Given(NamedTuple):
-    """What a law is given beside problems: arrays that they name, and what the caller wants.
+    """What a law is given in addition to problems: arrays that they name, and the caller's wishes.
 
     Attributes:
         embeddings: arrays that the problems name.
@@ -121,7 +121,7 @@ class Law:
         comparisons: the problems of experiments that it was compared with, and what both came to.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
         solved: the sizes that `solve` may look at, given a problem and the size sought.
-        facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
+        facts: how many facts there may be for a fraction to be recalled: by the kind of memory,
             `one_step` of rows of inputs and outputs, `trained` of their dimensions.
         bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
         capacity: what the law says of a question of `plan`, or why it says nothing; a law without
@@ -132,7 +132,7 @@ class Law:
         about: what the numbers are about, in front of them.
         origin: where they come from, as a sentence under a figure.
         explain: a sentence or more on an answer, for a table of it.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         fields: as of every part; a law adds none to problems.
         check: as of every part.
         version: raised when the same problem gets another answer.

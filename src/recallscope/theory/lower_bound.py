@@ -35,7 +35,7 @@ ASSUMPTION = (
     "could undo it. The counting and coverage bounds assume nothing."
 )
 NOT_COVERED = (
-    "Three-step descent uses two gradients more, and they see which position is marked: it may "
+    "Three-step gradient descent uses two gradients more, which see the marked position: it may "
     "pass below the gradient and counting bounds, though not below coverage. The bound says "
     "nothing of interference between embeddings, of what a decoder can compute, or of noise far "
     "from Gaussian, as when samples are few or dim is near vocab."
@@ -43,7 +43,7 @@ NOT_COVERED = (
 
 
 def information_needed(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
-    """Nats about the permutation without which no guess is right on that share of tokens (B3).
+    """Nats about the permutation that a guess needs to be right on a fraction of tokens (B3).
 
     With K = aV tokens right, K log K − K + 1; nothing up to K = 1, which a blind guess reaches.
 
@@ -91,7 +91,7 @@ def gradient_information(
     length: ArrayLike,
     width: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """The most nats that the gradient tells about the permutation, noise being Gaussian (B8).
+    """The most nats about the permutation in the gradient, if noise is Gaussian (B8).
 
     >>> round(float(gradient_information(8192, 512, 64, 32)), 1)
     896.7
@@ -313,7 +313,7 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
 
     Args:
         problem: its samples matter only to what is said of them, not to how many are needed.
-        target: the share of tokens whose label is to be right, on average.
+        target: the fraction of labels to get right, on average.
 
     Returns:
         The samples needed at least, the facts possible at most, and which of three bounds is it.

@@ -1,8 +1,8 @@
-"""Where a memory is full: how many parameters hold a number of facts without error.
+"""Where a memory is full: how many parameters a number of facts needs without error.
 
-Derived in docs/end-of-training.md. A fact is held if its label scores above all rivals: its scores
-lie in a cone. The scores that parameters can make are a subspace, which reaches into all cones at
-once if it has more dimensions than the cones lack.
+Derived in docs/end-of-training.md. A fact is stored if its label scores above all rivals: its
+scores lie in a cone. The scores that parameters can make are a subspace. It reaches into all cones
+at once if it has more dimensions than the cones lack.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Edge(NamedTuple):
 
 
 def edge(vocab: float, facts: float, dim: float) -> Edge:
-    """Where a memory of some facts is full, each of which is to be told from V labels in R^d.
+    """Where a memory of some facts is full, each with one of V labels in R^d.
 
     >>> [round(edge(4096, facts, 200).parameters / 200) for facts in (4096, 2048)]
     [207, 103]

@@ -76,7 +76,7 @@ class Prediction(Result, Answer):
 
     @property
     def lock_accuracy(self) -> float | None:
-        """How often attention finds the mark."""
+        """How often attention finds the trigger."""
         return self.accuracies.get("lock_accuracy")
 
     @property

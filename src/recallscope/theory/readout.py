@@ -26,8 +26,8 @@ from recallscope.theory.problem_arrays import Array, ProblemArrays
 def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:
     """Superposition: V associations share d² numbers. Equation (14).
 
-    (1 + V/N) (1 + V/d) / d, times the squared share of the kernel's signal that is linear (`gain`,
-    1 for attention alone). It stays in the population, N = ∞.
+    (1 + V/N) (1 + V/d) / d, times the squared fraction of the kernel's signal that is linear
+    (`gain`, 1 for attention alone). It stays in the population, N = ∞.
 
     >>> interference(512, 8192, 64).round(4)
     np.float64(0.1494)
@@ -102,7 +102,7 @@ class Readout(NamedTuple):
     item_variance: Array  # of the kernel of two tokens
     bias: Array  # the coherent part of a read, over the signal
     bare_bias: Array  # the same of what is stored without having locked, over `bias`
-    slope: Array  # the share of an overlap of two tokens that the kernel keeps, over the signal
+    slope: Array  # the fraction of an overlap of two tokens that the kernel keeps, over the signal
     token_variance: Array  # of the signal over the tokens asked for, relative
     third: Array  # cumulants of the kernel of two tokens
     fourth: Array
@@ -111,7 +111,7 @@ class Readout(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """How much of the facts is stored: a fact's strength is the share of its samples that locked.
+    """How much of each fact is stored: its strength is the fraction of its samples that locked.
 
     The moments are over all facts of an instance, averaged over instances as often as they lock.
     """
@@ -134,7 +134,7 @@ class Storage(NamedTuple):
 
 
 class ReadNoise(NamedTuple):
-    """The noise of one read: what all labels have of it, and what each has of its own."""
+    """The noise of one read: a part that is common to all labels, and one for each label."""
 
     c2: Array  # E c² of what labels have in the memory
     imbalance: Array  # of what all reads share
@@ -333,7 +333,7 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
     base = h.shared / h.square
     shared = sum(stored[..., j] ** 2 * base**j for j in range(1, 7))
     within = np.maximum(h.moments.square - stored[..., 0] ** 2 - shared - between, 0)
-    bent_noise = 0.5 * (curve * others / (L**2 * d)) ** 2 + length_slope**2 * np.where(
+    curve_noise = 0.5 * (curve * others / (L**2 * d)) ** 2 + length_slope**2 * np.where(
         s.gaussian, 2 / (L**2 * d), 2 * others / (L**3 * d)
     )
     # The mean of V tokens overlaps each by 1/V on average, and by 1/√(V d) more or less.
@@ -350,7 +350,7 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
             "interference": interference(V, N, d, gain=linear),
             "kernel_interference": kernel_interference(V, N, d, curved / signal**2),
             "gradient_noise": gradient_noise(V, N, d, L, gain=linear)
-            + spread * bent_noise / signal**2 * V / N,
+            + spread * curve_noise / signal**2 * V / N,
             "mlp_noise": mlp_noise(V, N, d, m, c["square"] * between / signal**2)
             + spread * c["square"] * within / m / signal**2 * V / N,
             "mean_bias": mean_bias(V, N, d, np.sqrt(bias**2 + loose)),

@@ -1,4 +1,4 @@
-"""The second step on a table of embeddings: the law of the attention vector.
+"""The second step on an embedding matrix: the law of the attention vector.
 
 Scores are in units of 1/(V L²), as for random embeddings; docs/tables.md derives each term. The
 vector is τ t + β: what the trigger gained, and what tokens pull attention towards. Given the table,
@@ -119,7 +119,7 @@ def attention_draws(
     tokens = tokens + by_outputs * normal(table.tokens, np.sqrt(law.along_mean))
     count = np.ones(draws)
     if law.pairs < _MANY_PAIRS:
-        # Only another sample of its label tells a sample which of its tokens is marked.
+        # Only another sample of the same label shows which token of a sample is marked.
         count = random.poisson(law.pairs, draws) / max(law.pairs, 1e-300)
     signal = law.signal * count + length * ((keep * marked - distractors / length) @ table.mean)
     signal = signal + math.sqrt(law.signal_variance) * random.standard_normal(draws)

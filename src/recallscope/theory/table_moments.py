@@ -1,7 +1,7 @@
-"""What theory needs to know of a table of embeddings: means, spectra and lengths.
+"""What theory needs to know of an embedding matrix: means, spectra and lengths.
 
-Rows that are centred have the mean of all rows taken away. Everything is made of d×d matrices and
-one pass over the rows; how often each row is asked for may join later as weights of these means.
+Centred rows are rows minus the mean of all. Everything is made of d×d matrices and one pass over
+the rows; how often each row is asked for may join later as weights of these means.
 """
 
 from __future__ import annotations

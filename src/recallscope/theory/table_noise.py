@@ -1,4 +1,4 @@
-"""What gets in the way on a table of embeddings, term by term: variances of scores and logits.
+"""The noises on an embedding matrix, term by term: variances of scores and logits.
 
 Scores of attention are in units of 1/(V L²), logits of the memory in those of a fact's mean count.
 `recallscope check` measures each term; docs/tables.md derives them.

@@ -1,4 +1,4 @@
-"""How often a memory on a table of embeddings answers right.
+"""How often a memory on an embedding matrix answers right.
 
 A memory holds Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
 with it; which fact has which label is a random permutation. Overlaps of real tables are too uneven
@@ -26,8 +26,8 @@ _LARGE = 1e15
 class Fact(NamedTuple):
     """What the right facts of some reads weigh: n·own + besides.
 
-    n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is the
-    share itself.
+    n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is
+    `share` itself.
     """
 
     own: Reads
@@ -66,7 +66,7 @@ def read_memory(
     reads: int,
     random: np.random.Generator,
 ) -> float:
-    """Recall of the third step: the share of tests that lock and are answered right.
+    """Recall of the third step: the fraction of tests that lock and are answered right.
 
     `found` and `read` are how often tokens are read where they are marked, and where they are not.
     """
@@ -112,7 +112,7 @@ def read_gradient(
 def _seen(
     random: np.random.Generator, per_fact: float, shares: Shares, reads: int
 ) -> Float[np.ndarray, "V reads"]:
-    """How often a share of each fact's samples was seen; in the population, the share itself."""
+    """How often some of each fact's samples were seen; in the population, their fraction."""
     every = np.broadcast_to(shares[:, None], (len(shares), reads))
     return every if math.isinf(per_fact) else random.poisson(per_fact * every).astype(float)
 

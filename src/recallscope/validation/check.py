@@ -30,7 +30,7 @@ SLOPE_TOLERANCE = 0.25
 """A wrong exponent is wrong by at least one half."""
 
 NEGLIGIBLE = 0.02
-"""A noise of less than this share of its stage is shown but not judged."""
+"""A noise of less than this fraction of its stage is shown but not judged."""
 
 
 _ROUNDING = 1e-12

@@ -47,13 +47,13 @@ _FEWEST_SEQUENCES = 2**14
 _MOST_PASSES = 60
 _SETTLED = 1e-3  # of a permutation matrix's norm
 _BALANCING_ROUNDS = 3
-_NOUGHT = 1e-10  # of the largest singular value: rounding
+_ZERO = 1e-10  # of the largest singular value: rounding
 
 
 def decoder_accuracy(
     problem: Problem, seed: int = 0, decoders: Sequence[str] = DECODERS
 ) -> dict[str, float]:
-    """The share of tokens whose label each decoder finds, in the instance of one seed.
+    """The fraction of labels that each decoder finds, in the instance of one seed.
 
     >>> found = decoder_accuracy(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
     >>> found["hebbian argmax"] < found["whitened argmax"] < found["message passing"]
@@ -246,7 +246,7 @@ def _moments_of_tile(instance: Instance, tile: Tile) -> Float[Tensor, "m+1 m"]:
 def _inverse_root(covariance: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
     """The symmetric pseudo-inverse of the square root."""
     sizes, axes = torch.linalg.eigh(covariance)
-    kept = sizes > _NOUGHT * sizes.max()
+    kept = sizes > _ZERO * sizes.max()
     root: Tensor = axes[:, kept] / sizes[kept].sqrt() @ axes[:, kept].T
     return root
 
@@ -256,5 +256,5 @@ def _thin_svd(
 ) -> tuple[Float[Tensor, "V k"], Float[Tensor, " k"], Float[Tensor, "m k"]]:
     """The singular vectors and values that are not zero."""
     left, sizes, right = torch.linalg.svd(matrix, full_matrices=False)
-    kept = sizes > _NOUGHT * sizes.max()
+    kept = sizes > _ZERO * sizes.max()
     return left[:, kept], sizes[kept], right[kept].T

@@ -1,4 +1,4 @@
-"""What claims need beside a run: measures of one problem at one seed, each by its name.
+"""What claims need in addition to a run: measures of one problem at one seed, each by its name.
 
 A measure returns plain numbers by name, which become the metrics of a record.
 """
@@ -29,7 +29,7 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
 
 
 def decoders(problem: Problem, seed: int) -> dict[str, float]:
-    """The share of tokens whose label each decoder tells from the first gradient."""
+    """The fraction of labels that each decoder finds in the first gradient."""
     from recallscope.validation.decoders import decoder_accuracy
 
     return decoder_accuracy(problem, seed)

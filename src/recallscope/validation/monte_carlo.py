@@ -32,8 +32,8 @@ Term = tuple[str, str]
 def measure(problem: Problem, seed: int) -> dict[Term, float]:
     """The variance of each noise in one instance, in units of the squared signal of its stage.
 
-    Locking is in units of 1/(V L²) instead and has beside it the signal, the squared score of the
-    trigger, and with the trigger in the values memorisation, which is the rest of the signal.
+    Locking is in units of 1/(V L²) instead and has the signal too, the squared score of the
+    trigger. With the trigger in the values it also has memorisation, the rest of the signal.
 
     >>> found = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
     >>> found["recall", "sampling"] > 0

@@ -1,4 +1,4 @@
-"""Monte Carlo of what gets in the way on a table of embeddings, each term on its own.
+"""Monte Carlo of the noises on an embedding matrix, term by term.
 
 Batches are drawn and the second step's scores worked out as they are defined. The score of a token
 is linear in the sums of tokens that samples read: the part of these that is the mean vector gives
@@ -51,7 +51,7 @@ def _of_lock(
     rows = tokens - mean
     gained, pulled, by_mean = [], [], []
     for _ in range(_BATCHES):
-        sequences = random.integers(len(rows), size=(length, samples))  # the mark is first
+        sequences = random.integers(len(rows), size=(length, samples))  # the first is marked
         labels = outputs[random.permutation(len(rows))[sequences[0]]]
         total = np.zeros((samples, rows.shape[1]))
         for place in sequences:

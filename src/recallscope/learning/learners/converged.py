@@ -57,7 +57,7 @@ PART = Learner(
         "attention": Field(
             default="mark",
             choices=_WHERE,
-            help="Where it looks: at the mark, as three steps left it, or as training by Adam did.",
+            help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
         )
     },
     check=_check,

@@ -1,4 +1,4 @@
-"""The samples of each step: all of them, a part in an order of its own, or new ones every time."""
+"""The samples of each step: all of them, a part in a random order, or new ones every time."""
 
 from __future__ import annotations
 

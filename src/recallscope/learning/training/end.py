@@ -108,7 +108,7 @@ def _counted(
 
 
 def _soft_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
-    """Attention as Adam leaves it, which reads a mixture of its own in every sample."""
+    """Attention as Adam leaves it, which reads another mixture in every sample."""
     problem = setup.problem.replace(learner="adam")
     training = Training([dataclasses.replace(setup, problem=problem)], adam, adam_rate(problem))
     (outcome,) = training.run()

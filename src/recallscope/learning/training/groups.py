@@ -12,7 +12,7 @@ Group = dict[str, Any]
 """As optimisers of torch take it: `params`, and options for these alone."""
 
 REST_OF_RATE = 0.05
-"""The rate of AdamW for what is no matrix, as a share of that of a spectral step."""
+"""The rate of AdamW for all but matrices, as a fraction of that of a spectral step."""
 
 
 def usual_groups(module: nn.Module) -> list[Group]:

@@ -26,7 +26,7 @@ MakeOptimiser = Callable[[Any, float, Problem], Any]
 
 ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change
-_FLAT = 3e-4  # the gradient, as a share of the largest there was
+_FLAT = 3e-4  # the gradient, as a fraction of the largest there was
 _RISEN, _AT_LEAST = 1.2, 0.05  # the last loss: this multiple of the lowest there was, and more
 _WARM_UP = 0.1  # of the steps
 _SECONDS_BETWEEN_SAVES = 5.0
@@ -122,7 +122,7 @@ class Training:
         self._tests = self.batches.drawn(0, look_samples(self.problem), "test")
 
     def run(self) -> list[Outcome | OverflowError]:
-        """Train to the end of every run; one that breaks is told of in its place."""
+        """Train to the end of every run; one that breaks has its error in its place."""
         progress, checkpoint = self.runs[0].setup.progress, self.runs[0].setup.checkpoint
         if checkpoint is not None and checkpoint.exists():
             resume(self, checkpoint)
@@ -230,7 +230,7 @@ class Training:
 
 
 def share_of_rate(problem: Problem, step: int) -> float:
-    """The learning rate at a step, as a share of the one that was given."""
+    """The learning rate at a step, as a fraction of the one that was given."""
     # The schedulers of torch multiply from step to step, and round to other bits (1e-15).
     share, steps = 1.0, float(problem["steps"])
     if problem["schedule"] == "cosine":

@@ -168,8 +168,8 @@ def cross_entropy(
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy of the logits `hidden @ outputs.T`, which never exist all at once.
 
-    The gradient is known as soon as the loss is, so that each block of logits is made once and
-    stays in the cache. It reaches `hidden` alone: the outputs are frozen.
+    The gradient is known as soon as the loss is: each block of logits is made once and stays in
+    the cache. It reaches `hidden` alone, as the outputs are frozen.
 
     >>> hidden = torch.zeros(5, 3, requires_grad=True)
     >>> round(cross_entropy(hidden, torch.ones(10, 3), torch.arange(5)).item(), 4)  # log 10

@@ -1,4 +1,4 @@
-"""What a training is told: the fields that learners add to problems, and their rules."""
+"""The options of a training: the fields that learners add to problems, and their rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recallscope.problem import Problem, ProblemError
 
 SCHEDULES = ("constant", "cosine", "warmup")
 _DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
-_MOMENTUM = "The share of the last step's direction that the next keeps; 0 for none."
+_MOMENTUM = "The fraction of the last step's direction that the next keeps; 0 for none."
 
 LEARNING_RATE = Field(
     default=0.0, low=0.0, help="The size of each step; 0 for one that is chosen from the sizes."
@@ -39,7 +39,7 @@ COMMON = {
         low=0.0,
         high=1.0,
         added_as=0.0,
-        help="The share of all steps over which the learning rate rises, before any schedule.",
+        help="The fraction of all steps over which the learning rate rises, before any schedule.",
     ),
     "clip": Field(
         default=0.0,

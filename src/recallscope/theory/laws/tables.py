@@ -1,4 +1,4 @@
-"""Three gradient steps on a given table of embeddings, or on those that a family draws."""
+"""Three gradient steps on a given embedding matrix, or on those that a family draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recallscope.theory.recorded_error import RecordedError, error_near, recorde
 from recallscope.theory.table_facts import one_step_facts
 
 TABLES = 16  # of a family, over which its predictions are averaged
-_NEEDS_ARRAYS = "no closed form for arrays of your own"
+_NEEDS_ARRAYS = "no closed form for your arrays"
 _FARTHEST: dict[str, tuple[float, float]] = {
     "vocab": (4, 16_384),
     "dim": (4, 4096),
