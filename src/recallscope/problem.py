@@ -60,9 +60,9 @@ _SIZES = ("vocab", "samples", "dim", "length")
 class Problem:
     """One experiment, complete but for its seed.
 
-    A sequence of `length` tokens out of `vocab` has one position marked by a trigger; the
-    label is the image of that token under a fixed permutation. A transformer of one attention
-    layer over frozen embeddings of dimension `dim` learns it from `samples` sequences.
+    A sequence of `length` tokens out of `vocab` has one position marked by a trigger. The label is
+    the image of that token under a fixed permutation. A transformer of one attention layer over
+    frozen embeddings of dimension `dim` learns it from `samples` sequences.
 
     Args:
         vocab: V, the number of tokens and of facts.
@@ -279,8 +279,8 @@ class Problem:
     def resolved(self) -> dict[str, Any]:
         """Every value that a record depends on, defaults written out; fit for JSON.
 
-        A field that came later is there where its value differs from what it was added as, and one
-        that only a metric declares where it is not the default.
+        A field that came later is included if its value differs from what it was added as. A field
+        that only a metric declares is included if it is not the default.
         """
         names = [name for name in (*FIELDS, *LATER_FIELDS) if name != "metrics"]
         return _for_json({name: getattr(self, name) for name in names} | self.stored_fields())
@@ -318,8 +318,8 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """The same problem with some fields changed, and checked again.
 
-        What has no meaning after the change, and is no part of it, is left out: the activation of
-        an MLP that is taken away, step sizes in the limit regime.
+        Fields without a meaning after the change are left out, unless the change names them.
+        Examples are the activation without an MLP, and step sizes in the limit regime.
 
         Args:
             changes: fields by name.

@@ -191,8 +191,8 @@ class Record:
     """The outcome of one problem at one seed.
 
     Accuracies are fractions of `test_samples` fresh samples. The scores of attention are in units
-    of the signal that an ideal first step would give to attention alone, 1/(V L²), times η in the
-    literal regime, and per hidden unit with an MLP.
+    of the signal that an ideal first step would give to attention alone, 1/(V L²). In the literal
+    regime this is times η, and with an MLP per hidden unit.
 
     Attributes:
         problem: what was run.

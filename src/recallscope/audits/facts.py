@@ -44,7 +44,7 @@ class TableFacts(Plain):
         trained: at the end of training.
         treated: after one step, with rows that were treated before.
         looked_at: no more facts than so many rows were looked at for one step.
-        bottleneck: what limits one step: mean, lengths, spectrum or dimension.
+        bottleneck: what limits one step, one of mean, lengths, spectrum and dimension.
         unanswered: of some rows, how many no matrix that was found answers; and of how many.
     """
 

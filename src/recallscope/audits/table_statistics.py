@@ -1,8 +1,8 @@
 """What the rows of a table are like: lengths, mean, spectrum, and how much they overlap.
 
 Everything is made of d×d matrices that are summed over tiles. The covariance is of all rows in use.
-What needs rows of unit length, as the effective dimension does, would take further products of the
-same size: of large tables it is of a sample, and says how uncertain that makes it.
+The effective dimension needs rows of unit length, and so further products of the same size. For
+large tables it is estimated from a sample, with a standard error.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class TableStatistics(Plain):
         isoscore: (participation ratio − 1)/(d − 1).
         rank: how many directions have a variance above rounding.
         spectrum: place of some principal directions, and the fraction of the variance along each.
-        overlaps: of pairs of rows, raw, centred and of random rows: the mean square, the 99th
-            percentile and the largest of the cosine's size.
+        overlaps: the mean square, the 99th percentile and the largest of the cosine's size, for
+            pairs of rows: raw, centred and random ones.
         cosines: how often cosines of pairs fall into even steps from −1 to 1, by the same names.
         worst: numbers of rows by what is wrong with them, each with how much.
     """

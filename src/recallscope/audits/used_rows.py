@@ -1,7 +1,7 @@
 """Which rows of a table are in use: rows of untrained tokens say nothing about the others.
 
-A row is unused if it is not finite, all zeros, equal to an earlier row, or on one line that many
-rows have collapsed on. Rows of tokens that never occur in training do so.
+A row is unused if it is not finite, all zeros, equal to an earlier row, or on one line with many
+others. Rows of tokens that never occur in training collapse on such a line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """GGUF: fields, descriptions of tensors, and their data. Quantised rows are decoded here.
 
 The header is read by code in this file. The reader of the gguf package makes an object of each
-field, and does not end on a list that claims to be longer than its file. It decodes the rows.
+field. It does not end on a list that claims to be longer than its file. That package decodes the
+rows.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class StoredTable:
 
     Attributes:
         name: what its file calls it.
-        kind: how its numbers are stored, as the file says it: BF16, Q8_0, float32.
+        kind: how its numbers are stored, in the words of the file: BF16, Q8_0, float32.
         where: the file and the place in it of the first row; or the rows themselves.
         row_bytes: of one row in the file.
         decode: from the bytes of some rows to their numbers.

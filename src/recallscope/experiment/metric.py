@@ -19,10 +19,10 @@ class Metric:
     """A metric.
 
     Attributes:
-        measure: from the setup and what was learnt to a number or to numbers: a list, a tensor or
-            an array of any shape, which `record.array(name)` gives back. What was learnt is called
-            with tokens and positions, and has the trained `module`. A fraction of `test_samples`
-            tests can be searched and drawn as an accuracy.
+        measure: from the setup and what was learnt to a number, or to a list, a tensor or an array
+            of any shape; `record.array(name)` gives it back. What was learnt is called with tokens
+            and positions, and has the trained `module`. A fraction of `test_samples` tests can be
+            searched and drawn as an accuracy.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         name: needed only if it is passed as an object.

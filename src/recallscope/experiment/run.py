@@ -42,10 +42,10 @@ class InfeasibleError(ProblemError):
 def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
     """Run one experiment and return its record.
 
-    The record is a pure function of the problem and the seed, to the bit for the same engine,
-    dtype and number of tests on a CPU. What this machine cannot hold comes back as `infeasible` and
-    what breaks as `failed`, each with its reason; a request that makes no sense raises
-    `ProblemError`.
+    The record is a pure function of the problem and the seed. It is the same to the bit for the
+    same engine, dtype and number of tests on a CPU. A run that needs more memory than this machine
+    has is `infeasible`, and one that breaks is `failed`, each with its reason. A request that makes
+    no sense raises `ProblemError`.
 
     Args:
         problem: what to learn, by what, from how much.

@@ -1,8 +1,8 @@
 """What an experiment will cost, and which engine does it for less.
 
-The choice must be the same everywhere, since engines agree to rounding only: it weighs counted
-work by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by
-about a common factor, which leaves the choice alone.
+The choice must be the same everywhere, since engines agree to rounding only. It weighs counted work
+by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by about a
+common factor, which leaves the choice alone.
 """
 
 from __future__ import annotations

@@ -129,9 +129,9 @@ class Learner:
     """A way to learn.
 
     Attributes:
-        learn: from a setup to what was learnt: a pure function, which reads no global generator.
+        learn: from a setup to what was learnt; a pure function, which reads no global generator.
         learn_together: the same for several seeds of one problem, in the same order, if that is
-            faster; an error in the place of an outcome is of that run alone. No bit of an outcome
+            faster. An error in the place of an outcome is of that run alone. No bit of an outcome
             may depend on its company.
         at_once: how many of them at most.
         fields: what it adds to problems.
@@ -163,8 +163,9 @@ class Learner:
 class Learnt:
     """What was learnt, as it is tested: without dropout, and refused if it has overflowed.
 
-    It is called with tokens and marked positions. `module` is what has learnt, or None: the model
-    of the paper has `attention` and `hidden`, others what they have, and all take hooks of torch.
+    It is called with tokens and marked positions. `module` is the trained module, or None. The
+    model of the paper has `attention` and `hidden`, others have other names, and all take hooks of
+    torch.
     """
 
     def __init__(self, outcome: Outcome) -> None:

@@ -1,6 +1,6 @@
 """What attention reads of a tile, and what the memory is given to store it under.
 
-A tile of n samples is a sparse n×V matrix with L entries to the row: sums of embeddings are a
+A tile of n samples is a sparse n×V matrix with L entries to the row. Sums of embeddings are a
 sparse product with it, and no n×L×d array is ever made.
 """
 

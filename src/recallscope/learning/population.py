@@ -1,7 +1,7 @@
 """The limit of three-step learning on the population, N = ∞: expectations instead of sums.
 
 Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
-hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and
+hidden unit receives, taken by quadrature. The third depends on the scores of the tokens alone, and
 is exact for both. No sample is drawn: the batch is there for its threads and its progress.
 """
 
@@ -32,10 +32,10 @@ def first_value(instance: Instance, batch: Batch) -> Memory:
 def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α = E (1/L) Σ_i <v_i − h, b> k_i.
 
-    For attention alone b depends on the marked token v alone and averages to 0 over v, so only
-    these terms survive, with the factor (L−1)/L² and means over v and over the tokens z:
-    mean_v <z_v + t' − z̄, b_v> (z_v + t) − mean_v <z_v, b_v> z̄, where t' is the trigger if it is
-    in the values, else 0.
+    For attention alone b depends on the marked token v alone and averages to 0 over v. Only these
+    terms survive, with the factor (L−1)/L² and means over v and over the tokens z: mean_v <z_v + t'
+    − z̄, b_v> (z_v + t) − mean_v <z_v, b_v> z̄, where t' is the trigger if it is in the values,
+    else 0.
     """
     if instance.hidden_weights is not None:
         weights = population_mlp.key_weights(instance, batch, V1)
@@ -52,9 +52,9 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
 def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = E q φ(W_in v_j)^T, from the probability that each token wins the attention.
 
-    Order the tokens by score. The highest of L−1 others is token w with probability
-    gap_w = ((r+1)/V)^(L−1) − (r/V)^(L−1), r its rank; the marked token loses to it if w scores
-    more than the marked token with its bonus.
+    Order the tokens by score. The highest of L−1 others is token w with probability gap_w =
+    ((r+1)/V)^(L−1) − (r/V)^(L−1), r its rank. The marked token loses if w scores more than it with
+    its bonus.
     """
     problem = instance.problem
     scores, bonus = key_scores(instance, alpha)

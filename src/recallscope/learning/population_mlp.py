@@ -1,9 +1,9 @@
 """The first two steps on the population (N = ∞) with an MLP, by quadrature.
 
-What a hidden unit receives is a sum of L independent numbers, one for each token, so expectations
-over the other tokens are integrals over one number. Its law is a convolution power of the law of
-w_j · z_x / L over the V tokens, taken by Fourier transform on a grid. Nothing is sampled; the error
-is that of the grid, second order in its spacing.
+A hidden unit receives a sum of L independent numbers, one for each token. Expectations over the
+other tokens are therefore integrals over one number. Its law is that of w_j · z_x / L over the V
+tokens, convolved with itself by Fourier transform on a grid. Nothing is sampled; the error is that
+of the grid, second order in its spacing.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ _MODULES: dict[str, ModuleType] = {
 class Learned:
     """What three steps have made of the weights.
 
-    In the limit regime only directions matter, and the scale is that of unit steps: `V1` and `V2`
-    are mean gradients, and `alpha` the direction in which W1 e points. In the literal regime they
-    are the weights themselves, with W1 = γ alpha e^T.
+    In the limit regime only directions matter, and the scale is that of unit steps. `V1` and `V2`
+    are mean gradients, and `alpha` is the direction of W1 e. In the literal regime they are the
+    weights themselves, with W1 = γ alpha e^T.
 
     Attributes:
         V1: the value matrix after the first step, d×m (d×d without an MLP).

@@ -12,9 +12,9 @@ from torch import Tensor
 class TreeSum:
     """Parts 0, 1, 2, … added along one fixed binary tree.
 
-    Two neighbours are added as soon as both are there, always the left one first, so only about
-    log2(parts) tensors are kept when the parts come in order. Sums over different parts can be
-    merged, in any order: this is how shards are reduced.
+    Two neighbours are added as soon as both are there, always the left one first. When the parts
+    come in order, only about log2(parts) tensors are kept. Sums over different parts can be merged,
+    in any order: this is how shards are reduced.
 
     >>> import torch
     >>> parts = torch.randn(11, dtype=torch.float64)

@@ -66,9 +66,9 @@ class CriticalSearch:
     """Asks for runs, is given records, and knows where the accuracy crosses the target.
 
     Each run has another seed, so all are independent; seeds count up from `first_seed`. A run that
-    failed is counted and is no evidence. The search ends when high/low is at most `1 + precision`,
-    when `budget` runs were given, or when it is sure that the target is not reached within the
-    range.
+    failed is counted and is no evidence. The search ends when high/low is at most `1 + precision`
+    or `budget` runs were given. It also ends when the target is almost surely not reached within
+    the range.
 
     Args:
         problem: everything but the size sought, whose value in the problem is not used.
@@ -82,7 +82,7 @@ class CriticalSearch:
         batch: how many runs to ask for at once.
         first_seed: the seed of the first run.
         prior: a size to look at first; "theory" for what the closed forms say, None for none.
-        own: a custom experiment to run: no closed form is about it, and the accuracy may be any
+        own: a custom experiment to run. No closed form is about it, and the accuracy may be any
             metric that it gives.
         seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
 
@@ -270,7 +270,7 @@ class CriticalSearch:
         A result is a record, or a problem, a seed, the accuracy and the number of its tests.
 
         Args:
-            results: records, or tuples: a problem, a seed, its accuracy and its number of tests.
+            results: records, or tuples of a problem, a seed, its accuracy and its number of tests.
 
         Raises:
             ProblemError: a run of another problem.
@@ -452,7 +452,7 @@ class CriticalSearch:
 
 
 def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
-    """The values to look at if none are given: wide, and bounded: no run takes for ever."""
+    """The range to search if none is given: wide, but bounded, as no run may take for ever."""
     if quantity not in SIZES:
         return usual_range(axis_field(quantity, problem.parts()))
     vocab = problem.vocab

@@ -117,7 +117,7 @@ class CriticalSize(Result):
         """What `critical_figure` draws: `to_dict`, and `theory_curve`.
 
         The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
-        that were run and a little beyond; it is empty if there are no closed forms or no runs.
+        that were run and a little beyond. It is empty if there are no closed forms or no runs.
         """
         curve: list[dict[str, float]] = []
         if self.curve and self.without_theory is None:

@@ -47,7 +47,7 @@ class CurvePoint(NamedTuple):
 class Scaling(Result):
     """Critical sizes, the law fitted to them, and the same fit to what closed forms give there.
 
-    `theory` has the exponents of the closed forms over the same points; it is empty where the
+    `theory` has the exponents of the closed forms over the same points. It is empty where the
     theory does not reach the target at enough of them. `curve` and `collapse` are there if the runs
     are known, not if the critical sizes come from a table alone.
     """

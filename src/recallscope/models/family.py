@@ -30,14 +30,14 @@ class Family:
     """A family of embeddings.
 
     Attributes:
-        draw: the embeddings of a problem at a seed, with numbers of a kind: a pure function.
-            `independent_rows` makes one from a function that draws rows.
+        draw: from a problem, a seed and a dtype to embeddings; a pure function. `independent_rows`
+            makes one from a function that draws rows.
         fields: what it adds to problems.
         smallest_dim: the least dimension for so many tokens.
         check: raises `ProblemError` for a problem that it cannot serve for another reason.
-        closed_form: which formulas hold for it, if any: those of 'sphere' (unit length, mean square
-            overlap 1/d), of 'gaussian' (whose lengths vary too), of 'orthogonal', or of a 'table',
-            which are worked out from tables that are drawn.
+        closed_form: which formulas are right for it, if any. Those of 'sphere' are for unit length
+            and mean square overlap 1/d, and for 'gaussian' lengths vary too. Others are
+            'orthogonal' and 'table', which is worked out from tables that are drawn.
         name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """

@@ -1,7 +1,7 @@
 """What a model is: a module that is built for a problem, and gives every label a logit.
 
-Training asks a model for all that differs between models: how it is built, which learning rate is
-usual, which weights decay, how many there are. The model of the paper is one of them.
+A model kind has all that differs between models: how it is built, its usual learning rate, which
+weights decay, and how many there are. The model of the paper is one of them.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Model:
     Attributes:
         build: a module for a setup, which has the problem, the seed and, as `setup.instance`, the
             embeddings. What torch draws in it comes from the seed. The module is called with tokens
-            (n×L) and the marked positions (n), and gives logits (n×vocab); or, if it reads ids,
-            with `input_ids` (n×T) alone, as language models are, and gives logits of every
+            (n×L) and the marked positions (n), and gives logits (n×vocab). One that reads ids is
+            called with `input_ids` (n×T) alone, as language models are. It gives logits of every
             position, or an object that has them as `logits`.
         reads_ids: whether it is a map from `input_ids` to logits.
-        takes_mark: of one that reads ids: whether it can add a vector to a marked token, and takes
-            the marked positions as a second argument where the trigger is a vector.
+        takes_mark: whether one that reads ids can add a vector to a marked token. Where the trigger
+            is a vector, it takes the marked positions as a second argument.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for one attention layer hold for it.

@@ -37,7 +37,7 @@ class Field:
         scale: of it as an axis, log or linear.
         required: whether a problem needs it; the default then only says the type.
         nullable: whether it may be None.
-        long: of a text: json or folder, for a value that problems name by a hash of its content.
+        long: json or folder, for a text that problems name by a hash of its content.
 
     >>> Field(default=5.0, low=2.0).checked("degrees", 3)
     3.0

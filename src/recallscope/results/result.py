@@ -1,7 +1,7 @@
 """What a public function returns: a dictionary, a table, a figure and a few words, all from one.
 
-Every result has its table as plain `rows`, which polars, pandas and DuckDB take as they are through
-the Arrow PyCapsule interface, and a figure that a notebook shows next to it.
+Every result has its table as plain `rows`, and a figure that a notebook shows next to it. Polars,
+pandas and DuckDB read the table through the Arrow PyCapsule interface.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Result(Plain):
 
         Args:
             path: where to.
-            width: of the whole figure in inches: 3.25 is a column of many journals, 6.75 two.
+            width: of the whole figure in inches; 3.25 is a column of many journals, 6.75 two.
             caption: in the figure; else it goes to a text file next to it, as figure.caption.txt
                 next to figure.pdf. If not said, it is in figures wider than one column.
         """

@@ -4,8 +4,8 @@ Sizes of a table, such as N* at some d and L, are fitted by
 
     N^p = a(row) + b(column)
 
-whatever a and b are. A product is p = 0 (the logarithm), a sum is p = 1, and the larger p is, the
-more the larger of the two decides alone: their maximum is p = ∞. So p with its interval compares
+whatever a and b are. A product is p = 0 (the logarithm) and a sum is p = 1. The larger p is, the
+more the larger of the two decides alone; their maximum is p = ∞. So p with its interval compares
 all of these at once, and nothing is assumed of how N depends on either size.
 """
 
@@ -53,8 +53,8 @@ class Combination(NamedTuple):
 def combining_power(entries: Sequence[Entry], level: float) -> Combination | None:
     """How rows and columns combine; None if there are too few numbers to tell.
 
-    The interval has all powers whose χ² exceeds the least by no more than chance would; where even
-    the best power fits poorly, errors are taken to be as large as what is left.
+    An exponent is in the interval if its χ² exceeds the least by no more than chance would. Where
+    even the best exponent fits poorly, errors are taken to be as large as what is left.
 
     >>> sizes = [(x, y) for x in (1.0, 2.0, 4.0, 8.0) for y in (1.0, 3.0, 9.0, 27.0)]
     >>> product = [Entry(x, y, math.log(x * y), 0.02) for x, y in sizes]

@@ -1,8 +1,8 @@
 """How likely outcomes are, given the mean accuracy at their size and the spread between seeds.
 
-A posterior asks this at thousands of points of a grid, but for the runs of one size the answer
-depends on two numbers only: how far the mean is from the target, in logits, and the spread. So it
-is worked out at few nodes along the first and read off polynomials between them, to about 1e-8.
+A posterior needs this at thousands of points of a grid. For the runs of one size it depends on two
+numbers only: how far the mean is from the target, in logits, and the spread. So it is worked out at
+few nodes along the first and read off polynomials between them, to about 1e-8.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _pieces(target: float) -> Float[np.ndarray, " n"]:
     """Where polynomials end, in logits from the target.
 
     They are short at the target, where the mistrust sets in, and of up to 3 as far as the mean
-    changes; beyond, each is twice as long as the one before.
+    changes. Beyond, each is twice as long as the one before.
     """
     low, high = min(-_LAST_MEAN - target, -2.0), max(_LAST_MEAN - target, 2.0)
     left, right = (

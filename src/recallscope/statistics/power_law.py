@@ -3,8 +3,9 @@
     log size* = constant + Σ exponent · log(other size) + scatter
 
 Each critical size has its own error. What is left beyond the errors is scatter, which has a
-posterior and is summed out: a law with a curve in it has wider intervals, and is reported as a
-poor fit. A target not reached within the range says that the critical size lies beyond it.
+posterior and is summed out. If the points do not follow a power law, intervals are wider and the
+status is `poor_fit`. A target not reached within the range says that the critical size lies beyond
+it.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Exponent(NamedTuple):
 class Separable:
     """The rival law, in which the critical size does not depend on these sizes at all.
 
-    `p_value` is that of a difference as large as seen if the rival were true (an F test of reached
-    points); below 1 % it is rejected.
+    `p_value` is the probability of a difference as large as seen if the rival were true (an F test
+    of reached points). Below 1 % it is rejected.
     """
 
     names: tuple[str, ...]
@@ -89,9 +90,9 @@ class Separable:
 class PowerLaw:
     """A fitted power law.
 
-    `p_value` is that of points as far from the law as these, if their errors were all there is
-    (a χ² test); below 1 % the status is `poor_fit`. `scatter` is the standard deviation beyond
-    errors.
+    `p_value` is the probability of points as far from the law as these, if only their errors were
+    at work (a χ² test). Below 1 % the status is `poor_fit`. `scatter` is the standard deviation
+    beyond errors.
     """
 
     status: FitStatus
@@ -351,7 +352,7 @@ class Collapse(NamedTuple):
         raw: about one curve for all problems, against the size itself.
         law: about one curve, against the size over the critical size of the law.
         own: about one curve, against the size over each problem's own critical size.
-        seeds: about a curve of each problem's own: what no collapse can take away.
+        seeds: about a separate curve for each problem, which no collapse can take away.
     """
 
     raw: float

@@ -1,7 +1,7 @@
 """Whole files under short names: in a folder, or under an address of an object store.
 
 A file appears complete or not at all, and is never changed. In a folder that takes a temporary
-name, fsync, a rename and fsync of the folder; in an object store a put is atomic by itself, and a
+name, fsync, a rename and fsync of the folder. In an object store a put is atomic by itself, and a
 rename is not.
 """
 

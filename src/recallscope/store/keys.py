@@ -17,9 +17,9 @@ _KINDS = tuple(kind for kind in PART_DEFAULTS if kind != "metrics")
 class CellKeys:
     """The content keys of cells that are run with some settings: 16 bytes of hash and the seed.
 
-    In it are every value of the problem, the name and version of its parts but for metrics, and how
-    it is run: engines and kinds of numbers agree to rounding only, and a test on fewer samples is
-    another test. A measure settles all of this itself, and is in the key by its name.
+    It covers every value of the problem, the name and version of its parts other than metrics, and
+    how it is run. Engines and dtypes agree to rounding only, and a test on fewer samples is another
+    test. A measure settles all of this itself, and is in the key by its name.
 
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> key = CellKeys(Settings())

@@ -91,10 +91,10 @@ class ObjectStore:
     def lock(self) -> Iterator[Callable[[], None]]:
         """A lock made of puts and listings alone.
 
-        Each driver puts one object and then looks for others: of two that come at the same time
-        at least one sees the other and gives way. The object is put again every few seconds; one
-        that does not change while a newcomer watches belongs to a dead driver. No clock is
-        compared with another.
+        Each driver puts one object and then looks for others. Of two that come at the same time at
+        least one sees the other and gives way. The object is put again every few seconds; one that
+        does not change while a newcomer watches belongs to a dead driver. No clock is compared with
+        another.
 
         A driver that only stood still finds its object gone. Should it have put it once more just
         as it woke up, it knows by its own clock that it was late, and gives way to whom it sees.

@@ -158,7 +158,7 @@ class Store:
         """The arrays that records of a problem with this embedding were made with.
 
         Args:
-            name: as the problem has it: arrays: and 16 hexadecimal digits.
+            name: as the problem has it, `arrays:` and 16 hexadecimal digits.
 
         Raises:
             StoreError: they are not here.

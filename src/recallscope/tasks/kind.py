@@ -91,7 +91,7 @@ class Task(_Renamed):
         check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for a permutation hold for it.
         equal_facts: whether every token is marked equally often, and its label is the image under
-            the `permutation` of the samples: what is known of infinitely many relies on it.
+            the `permutation` of the samples. Results for infinitely many samples rely on it.
         in_turn: whether facts are seen one after another, each as often as the others.
         has_mark: whether a position is marked; without, ids say all, and models read ids alone.
         labels: how many labels there are; as many as tokens by default.

@@ -1,10 +1,10 @@
 """The only place where randomness is made.
 
-Philox is counter-based: a key and a counter give a word, with no state in between, so any part
-of any stream can be made anywhere. The key holds the seed and the sizes a draw depends on, the
-top word of the counter holds the role. Two roles of one key therefore never share a counter, and
-since Philox is a bijection of its counter they never share a block of words: the stream of test
-samples is no part of the training stream, whatever the lengths of the two.
+Philox is counter-based: a key and a counter give a word, with no state in between. Any part of any
+stream can be made anywhere. The key holds the seed and the sizes a draw depends on, the top word of
+the counter holds the role. Two roles of one key therefore never have a counter in common. Philox is
+a bijection of its counter, so they have no block of words in common. The stream of test samples is
+no part of the training stream, whatever the lengths of the two.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def below(bound: int, random: UInt[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
     """Whole numbers uniform on 0 … bound−1, one for each random word of 32 or 64 bits.
 
     A 32-bit word favours some numbers over others by at most bound/2^32 of their probability, a
-    64-bit word by bound/2^53: use the former for small bounds only.
+    64-bit word by bound/2^53. Use the former for small bounds only.
     """
     if random.dtype == np.uint32:
         scaled = random.astype(np.uint64)

@@ -1,8 +1,8 @@
 """From signal and noise to a probability: lock, recall and one-step accuracy.
 
-The one step that all three share is (34): a right answer beats the highest of many wrong ones whose
-scores are u·g for random directions u. It is exact for Gaussian noise but for the spread of |g|,
-kept to first order.
+All three have the step (34) in common: a right answer beats the highest of many wrong ones, with
+scores u·g for random directions u. It is exact for Gaussian noise but for the spread of |g|, kept
+to first order.
 """
 
 from __future__ import annotations
@@ -282,8 +282,8 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     across = np.maximum(common * (1 - 1 / d) + own, 1e-100)
     normal = highest_of(s.vocab - 1)
     third_own, fourth_own = _own_cumulants(readout, stored, few)
-    # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
-    # lean on each other as if there were fewer dimensions. Equation (35a).
+    # A label's own item is part of what it is compared with. The logits of V labels in d dimensions
+    # depend on each other as if there were fewer dimensions. Equation (35a).
     V = s.vocab[:, None]
     lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
@@ -333,8 +333,8 @@ def _read_accuracy(
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
     """What skewness and kurtosis add to a normal quantile. Equation (38).
 
-    Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where series
-    do not, and to first order the kurtosis that a gamma law does not have already.
+    This is Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where
+    series do not. To first order it adds the kurtosis that a gamma law does not have already.
     """
     skewness = np.clip(skewness, 1e-6, 10)
     cube = 1 + skewness * normal / 6 - skewness**2 / 36
@@ -378,9 +378,9 @@ def _counts(
 def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:
     """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (39)
 
-    A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor,
-    and n times more if the token is its own. In the third step there are no distractors; with the
-    trigger in the values each label then counts n, and that of the token 2n.
+    A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor.
+    If the token is its own, it met it n times more. In the third step there are no distractors;
+    with the trigger in the values each label then counts n, and that of the token 2n.
     """
     rate = np.minimum(s.per_token, _MANY)
     if third_step:

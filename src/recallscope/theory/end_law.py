@@ -2,7 +2,7 @@
 
 Recall = attention × facts seen × memory. The memory is derived (`memory_recall`). How often
 attention finds the trigger is fitted, as a function of how clearly the first steps point to it.
-docs/end-of-training.md has both, and how they were judged.
+Both, and their tests, are in docs/end-of-training.md.
 """
 
 from __future__ import annotations

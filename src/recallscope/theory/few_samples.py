@@ -1,8 +1,8 @@
 """Reading a memory of few samples: labels differ by how often they were seen at all.
 
 With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
-logits are not one Gaussian but a mixture, and one that met the token asked for as a distractor is
-as strong as the right one. Equation (40) counts such classes of rivals one by one.
+logits are not one Gaussian but a mixture. One that met the token asked for as a distractor is as
+strong as the right one. Equation (40) counts such classes of rivals one by one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Random features seen through Hermite polynomials: what an activation does to overlaps.
 
 A hidden unit with weights w ~ N(0, I) receives w·x, a Gaussian number of standard deviation |x|.
-Everything the theory needs of an activation φ are moments of φ(r g), g ~ N(0, 1), foremost its
-coefficients a_j(r) = E φ(r g) h_j(g) on the normalised Hermite polynomials h_j; the kernel of two
+The theory needs only moments of φ(r g), g ~ N(0, 1), of an activation φ. The main ones are its
+coefficients a_j(r) = E φ(r g) h_j(g) on the normalised Hermite polynomials h_j. The kernel of two
 inputs with overlap ρ is Σ_j a_j(r) a_j(r') ρ^j. See equations (10) and (11) of docs/theory.md.
 """
 

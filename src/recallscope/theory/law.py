@@ -121,11 +121,11 @@ class Law:
         comparisons: the problems of experiments that it was compared with, and what both came to.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
         solved: the sizes that `solve` may look at, given a problem and the size sought.
-        facts: how many facts there may be for a fraction to be recalled: by the kind of memory,
-            `one_step` of rows of inputs and outputs, `trained` of their dimensions.
+        facts: how many facts there may be for a fraction to be recalled. Kinds of memory are
+            `one_step`, of rows of inputs and outputs, and `trained`, of their dimensions.
         bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
-        capacity: what the law says of a question of `plan`, or why it says nothing; a law without
-            it is asked about the problem that the question is, if it is one.
+        capacity: what the law says of a question of `plan`, or why it says nothing. A law without
+            it is asked about the problem of the question, if it has one.
         seconds: about how long a prediction of one problem takes.
         step: the factor between the sizes that `solve` looks at first.
         close: the factor between two sizes that `solve` need not tell apart.

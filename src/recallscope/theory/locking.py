@@ -99,9 +99,9 @@ def gradient_noise(
     """What labels and distractors that met by chance do to the scores. Equations (29) to (31b).
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
-    tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
-    mean gradient and `direct` of a token's own are 1 for attention alone, `scatter`, what one
-    sample's gradient has besides, squared, is 0.
+    tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP are `drift` of
+    the mean gradient and `direct` of a token's own, both 1 for attention alone. The square of what
+    else one sample's gradient has is `scatter`, 0 then.
 
     >>> noise = gradient_noise(512, 2048, 64, 64)
     >>> noise.tokens.round(5), noise.trigger.round(5)

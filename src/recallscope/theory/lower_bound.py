@@ -1,8 +1,8 @@
 """How many samples a reader of the first gradient needs, whatever it does with it.
 
-The estimator sees the gradient of the value matrix at initialisation, G = mean_n q_n φ(W_in h_n)^T,
-knows every frozen weight, and guesses the label of every token. Three bounds, of which the largest
-counts; the derivation, with the numbers of its equations, is in docs/lower-bound.md.
+The estimator is given every frozen weight and the gradient of the value matrix at initialisation, G
+= mean_n q_n φ(W_in h_n)^T. It guesses the label of every token. The largest of three bounds counts;
+docs/lower-bound.md has the derivation, with the numbers of its equations.
 
 - gradient: G has few dimensions, and each carries little more signal than a sample does, one part
   in L. Noise is taken to be Gaussian here, which is an assumption.

@@ -3,8 +3,8 @@
 Training corrects any linear map of the outputs: lengths count after whitening. A label
 whose output has length s needs a score s z above those of all rivals. As in `label_pool`, normal
 scores are projected on that cone by bringing some rivals to one level t, here by least squares in
-z: the cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean.
-See docs/end-of-training.md.
+z. The cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean. See
+docs/end-of-training.md.
 """
 
 from __future__ import annotations

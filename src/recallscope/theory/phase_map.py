@@ -115,7 +115,7 @@ class PhaseMap(Result):
     def figure_data(self) -> dict[str, Any]:
         """What `phase_map_figure` draws, as plain values.
 
-        `x` and `y` have the `name` of a size and its `values`, `accuracy` is the name of the one
+        `x` and `y` have the `name` of a size and its `values`. `accuracy` is the name of the one
         predicted, and `law`, `kind` and `origin` say by which law. `cells` has a row of `x`, `y`,
         `predicted`, `stage` and `term` for each point, along x first.
         """

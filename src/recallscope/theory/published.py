@@ -1,6 +1,6 @@
 """Capacities that others measured, as laws: facts for each trained parameter.
 
-Their recall is the fraction of the facts that fit. Nothing here was compared with them: an interval
+Their recall is the fraction of the facts that fit. Nothing here was compared with them. An interval
 is the span of all published values that apply to a question, wider by a factor of 2 either way.
 """
 

@@ -1,7 +1,7 @@
 """An engineer's question about a model of any kind, and what a law says of it.
 
 A `Problem` is one experiment of this package. A question may be about a model that no experiment
-here has: then it is known by the parameters that are trained, and laws of capacity answer.
+here has. Then only the number of trained parameters is known, and laws of capacity answer.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ gives the right label a signal and every label noise. All functions give the var
 label's logit in units of the signal of a fact seen as often as the average. Each is a theorem as a
 function: arguments broadcast, and the equation it stands for is in docs/theory.md.
 
-Wherever noise comes from, it reaches a label in two ways: through the label's own stored item and
-through the overlap of its output with all others, V/d times as much. Hence the factor 1 + V/d.
+All noise reaches a label in two ways. One is the label's own stored item; the other is the overlap
+of its output with all others, V/d times as much. Hence the factor 1 + V/d.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def gradient_noise(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 
 def mean_bias(vocab: Any, samples: Any, dim: Any, ratio: Any) -> Array:
     """What all reads share, times the label imbalance: `ratio`² (1 + V/d) V/N. Equation (17).
 
-    `ratio` is the part of a read common to all tokens over the signal: 1 when the trigger is in the
-    values of attention alone, κ̄/S for an MLP.
+    `ratio` is the part of a read common to all tokens, over the signal. It is 1 when the trigger is
+    in the values of attention alone, κ̄/S for an MLP.
 
     >>> mean_bias(512, 8192, 64, 1.0)
     np.float64(0.5625)
@@ -326,8 +326,8 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
     linear = (slope / (L * signal)) ** 2
     curved = (curve / (2 * L**2)) ** 2 * 2 / d**2
     curved = curved + np.where(s.gaussian, (length_slope / L**2) ** 2 * 2 / d, 0)
-    # Of the features' variance, one part is due to which token was marked, and one is shared by all
-    # sequences; the rest is due to distractors.
+    # One part of the features' variance is due to which token was marked, and one is common to all
+    # sequences. The rest is due to distractors.
     marked_square = 1 / (L**2 * h.square)
     between = sum(stored[..., j] ** 2 * marked_square**j for j in range(1, 7))
     base = h.shared / h.square

@@ -1,6 +1,6 @@
 """How far off a law was at the problems nearest to one, and the interval that follows from it.
 
-Errors are compared in units of √(p (1 − p)), p the predicted accuracy: predictions near 0 or 1
+Errors are compared in units of √(p (1 − p)), p the predicted accuracy. Predictions near 0 or 1
 cannot be far off, and would make those between look better than they are.
 """
 

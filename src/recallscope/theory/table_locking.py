@@ -24,12 +24,12 @@ _MANY_PAIRS = 1e6  # a Poisson number of so many is a Gaussian one
 class AttentionLaw(NamedTuple):
     """Means and covariances of the attention vector, given a table, N and L.
 
-    `pairs` is how many pairs of samples share a label, as if all facts weighed the same.
-    `pull` is the token part per unit of |D|²/N, `lengths` what unequal lengths add to it, `marked`
-    and `distractors` the standard deviations of what labels that are too frequent draw in, per unit
-    of √(DᵀBD/N). Each token draws to itself by chance: `scattered` are these variances,
-    `along_mean` those per unit of DᵀBD/N, and `crowded` times A³ is what samples' own distractors
-    add to the covariance.
+    `pairs` is how many pairs of samples have the same label, as if all facts weighed the same.
+    `pull` is the token part per unit of |D|²/N, and `lengths` what unequal lengths add to it.
+    `marked` and `distractors` are the standard deviations of what too frequent labels draw in, per
+    unit of √(DᵀBD/N). Each token also draws attention by chance: `scattered` are these variances,
+    and `along_mean` those per unit of DᵀBD/N. Distractors of the same sample add `crowded` times A³
+    to the covariance.
     """
 
     signal: float

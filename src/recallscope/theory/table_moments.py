@@ -1,7 +1,7 @@
 """What theory needs to know of an embedding matrix: means, spectra and lengths.
 
 Centred rows are rows minus the mean of all. Everything is made of d×d matrices and one pass over
-the rows; how often each row is asked for may join later as weights of these means.
+the rows.
 """
 
 from __future__ import annotations

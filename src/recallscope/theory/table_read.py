@@ -2,8 +2,8 @@
 
 A memory holds Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
 with it; which fact has which label is a random permutation. Overlaps of real tables are too uneven
-for a Gaussian, so a few reads of each memory are worked out: the rivals' scores as they are, and
-how often the right fact was seen, which decides, by Poisson's law.
+for a Gaussian, so a few reads of each memory are worked out. The rivals' scores are taken as they
+are. How often the right fact was seen decides, and follows Poisson's law.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _right(
     """How often the right label has the highest score.
 
     Its label q wins over q' if the right fact's weight times (q·q − q·q') is more than what all
-    else gives q' beyond q: so the weight has to be between two numbers.
+    else gives q' beyond q. So the weight has to be between two numbers.
     """
     columns = np.arange(len(asked))
     stored = stored.copy()
@@ -146,8 +146,8 @@ def _right(
             (np.where(gain > 0, needed, -np.inf).max(axis=0) - fact.besides) / fact.own,
             (np.where(gain < 0, needed, np.inf).min(axis=0) - fact.besides) / fact.own,
         )
-    # A fact that weighs less the more it was seen turns the two about; that no weight will do, with
-    # the first above the second, stays so.
+    # If a fact weighs less the more it was seen, the two are swapped. If the first is above the
+    # second, no weight is enough, and that stays so.
     least, most = (np.where(fact.own > 0, *both) for both in (ends, ends[::-1]))
     if math.isinf(fact.per_fact):
         return float(np.mean((least < fact.share) & (most > fact.share)))

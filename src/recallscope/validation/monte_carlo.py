@@ -1,14 +1,14 @@
 """Monte Carlo: each noise of the theory measured on its own, on the same problem.
 
 A closed form and its simulation take the same problem and give the same variance. The simulation
-draws an instance, computes logits and scores densely from their definitions, and takes the noises
-apart by drawing again only what one noise comes from:
+draws an instance, and computes logits and scores densely from their definitions. It separates the
+noises by drawing again only what one noise comes from:
 
 - distractors drawn twice for the same marked tokens: what differs is gradient noise;
 - hidden weights drawn twice: what differs is MLP noise, what stays is the infinitely wide MLP;
 - the overlaps of tokens, their mean and the trigger: noises along these are found by regression.
 
-Nothing here shares code with the engines or the theory, but for embeddings, task and activations.
+Only embeddings, task and activations are code of the engines or the theory.
 """
 
 from __future__ import annotations

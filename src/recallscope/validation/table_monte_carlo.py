@@ -1,10 +1,10 @@
 """Monte Carlo of the noises on an embedding matrix, term by term.
 
 Batches are drawn and the second step's scores worked out as they are defined. The score of a token
-is linear in the sums of tokens that samples read: the part of these that is the mean vector gives
-one term, and of the rest what stays from batch to batch another, what changes a third. In the same
-way the logits of a memory fall into what the mean vector does to them and the rest; the latter are
-compared with those of rows in random directions.
+is linear in the sums of tokens that samples read. The part of these that is the mean vector gives
+one term. Of the rest, what stays from batch to batch gives another term, and what changes a third.
+The logits of a memory likewise have a part due to the mean vector. The rest is compared with that
+of rows in random directions.
 """
 
 from __future__ import annotations

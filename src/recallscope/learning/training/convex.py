@@ -30,8 +30,8 @@ class Minimum:
         separable: whether every label that was stored has more than half of the mass, and so is
             the answer. The loss has no minimum then: it falls to zero as V grows, and the answers
             stay.
-        certified: whether this is the end: all that was stored is separable, or the gradient is
-            zero, to the precision of its numbers.
+        certified: whether this is the end. Either all that was stored is separable, or the gradient
+            is zero, to the precision of its numbers.
         looks: how often loss and gradient were computed.
     """
 

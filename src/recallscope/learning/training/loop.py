@@ -102,8 +102,8 @@ class _Run:
 class Training:
     """Runs of one problem on their way; each is as it would be alone, to the bit.
 
-    A group of fewer than `at_once` is filled up with copies of its last run, which nobody looks at:
-    alone or in company, a run is computed in operations of one shape, which round alike.
+    A group of fewer than `at_once` is filled up with copies of its last run, and their results are
+    dropped. A run is always computed in operations of one shape, which round alike.
     """
 
     def __init__(

@@ -26,9 +26,9 @@ _FROZEN = ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weigh
 class TrainedTransformer(nn.Module):
     """`Transformer` for one or more runs of one problem, each with its instance and its weights.
 
-    How high the attention to a token is does not depend on its place: a score for each token of
-    the vocabulary is enough, and a weighted sum of rows of the table reads the sequence. Everything
-    has a first dimension for the runs, but the weights of one run alone, which are matrices.
+    The attention score of a token does not depend on its place. One score for each token of the
+    vocabulary is enough, and a weighted sum of rows of the table reads the sequence. Everything has
+    a first dimension for the runs, but the weights of one run alone, which are matrices.
 
     >>> from recallscope.problem import Problem
     >>> problem = Problem(vocab=64, samples=100, dim=16, length=4)

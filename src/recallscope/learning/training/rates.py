@@ -1,8 +1,8 @@
 """Learning rates for those who give none: they converge at the sizes where the laws were measured.
 
 Logits are u · V f, with outputs u of length one and features f of the marked token. A step of
-gradient descent is stable below 2 over the largest curvature of the loss, which is that of the
-features times that of the outputs. Optimisers that set the size of a step themselves get a rate
+gradient descent is stable below 2 over the largest curvature of the loss. That is the curvature of
+the features times that of the outputs. Optimisers that set the size of a step themselves get a rate
 that moves the logits of one fact by a fraction of one.
 """
 

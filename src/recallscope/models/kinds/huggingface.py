@@ -1,8 +1,8 @@
 """Any causal language model of transformers, from its configuration: the one file that imports it.
 
-Sizes that a problem has are not read twice: the vocabulary is what the task needs, and a hidden
-size in the configuration must be `dim`; without one, `dim` is it. Code that comes with a checkpoint
-is never run, and nothing is downloaded.
+Sizes of a problem are not read twice. The vocabulary is what the task needs. A hidden size in the
+configuration must be `dim`; without one, `dim` is taken. Code that comes with a checkpoint is never
+run, and nothing is downloaded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Biographies: people with names of three tokens, and eight attributes to be recalled of each.
 
 These are the people of Allen-Zhu and Li (bioS, arXiv 2404.05405), with as many names and values:
-47.6 bits for a person. Ours differs in that there are no sentences: a sequence is a name and a
-question, a value is one token, and values are independent of each other. Names are distinct, and
-each part of them is about equally frequent.
+47.6 bits for a person. Here there are no sentences. A sequence is a name and a question, a value is
+one token, and values are independent of each other. Names are distinct, and each part of them is
+about equally frequent.
 """
 
 from __future__ import annotations
