@@ -251,7 +251,7 @@ def test_no_size_is_looked_at_that_does_not_fit(monkeypatch):
     monkeypatch.setattr(table_prediction, "machine_memory", lambda: 2 * memory)
     found = solve(problem, "dim", target=0.99)
     assert found.status == "not_reached"
-    assert "those from 4 to 64 were looked at" in found.reason
+    assert "sizes from 4 to 64 were tried" in found.reason
     assert found.problem.dim <= 64
 
 

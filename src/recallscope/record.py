@@ -41,7 +41,7 @@ class Status(Advised):
     )
     INFEASIBLE = (
         "infeasible",
-        "This machine cannot hold the experiment; change what the reason names.",
+        "The experiment does not fit into this machine; change what the reason names.",
     )
     FAILED = (
         "failed",

@@ -1,4 +1,4 @@
-"""How many facts a memory on these rows holds, as they are and after simple treatments of them.
+"""How many facts a memory on these rows stores, as they are and after simple treatments of them.
 
 A fact is a pair of tokens: asked for one, the memory is to answer with the other. The memory is one
 matrix between the two tables, filled by one step of learning or by training to the end.
@@ -43,7 +43,7 @@ class TableFacts(Plain):
         one_step: after one step of learning, by the recalled fraction.
         trained: at the end of training.
         treated: after one step, with rows that were treated before.
-        looked_at: no more facts than so many rows were looked at for one step.
+        looked_at: the number of rows that were taken for one step, and so the most facts.
         bottleneck: what limits one step, one of mean, lengths, spectrum and dimension.
         unanswered: of some rows, how many no matrix that was found answers; and of how many.
     """
@@ -77,7 +77,7 @@ def facts_of(
     ranks: tuple[int, int],
     progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> TableFacts:
-    """What memories on these rows hold, by theory; ranks are of centred rows."""
+    """How many facts memories on these rows store, by theory; ranks are of centred rows."""
     parts = len(TREATMENTS) + 2
     dim = pair[0].shape[1]
     answers = whitened(pair[1])

@@ -86,7 +86,7 @@ def _projected(pair: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
 def _around(
     memory: str, pair: tuple[Rows, Rows], expected: Counts, advance: Callable[[float], None]
 ) -> MeasuredFacts:
-    """Recall at numbers of facts around those that are expected, and where it crosses shares."""
+    """Recall at numbers of facts around those that are expected, and where it crosses `SHARES`."""
     most = len(pair[0])
     wanted = sorted(
         {
@@ -101,7 +101,7 @@ def _around(
         recalls = [_recall(memory, pair, count, seed) for seed in range(times)]
         runs += times
         means.append(float(np.mean(recalls)))
-        # Facts of one run are not independent, but what they cannot be is surer than this.
+        # Facts of one run are not independent, so this is the least error.
         spread = np.std(recalls, ddof=1) if times > 1 else 0.0
         tests = times * count
         errors.append(max(spread, math.sqrt(0.25 / tests)) / math.sqrt(times))

@@ -59,7 +59,7 @@ def _facts(found: CheckpointAudit) -> Panel:
 
 
 def _known(count: float) -> float:
-    """What is more than was looked at is not drawn."""
+    """A count above the number of rows taken is not drawn."""
     return count if math.isfinite(count) else math.nan
 
 
@@ -129,8 +129,8 @@ def _of_several(found: Audit) -> Picture:
         for memory, called in MEMORIES.items()
     ]
     return Picture(
-        caption="The effective dimension of the input rows of each checkpoint, and how many facts "
-        "a memory between its tables may hold for half of them to be recalled, by theory.",
+        caption="The effective dimension of the input rows of each checkpoint. The number of facts "
+        "in a memory between its tables at which half of them are recalled, by theory.",
         panels=[
             Panel(title="effective dimension", x=where, y="dimensions", series=dims, log_y=True),
             Panel(title="facts at 50 %", x=where, y="facts", series=facts, log_y=True),

@@ -21,7 +21,7 @@ Matrix = Float[np.ndarray, "d d"]
 
 _LEAST_SAMPLE = 16_384  # rows
 _WORK = 2e11  # rows times d², up to which all rows are taken
-_PAIRED = 2048  # rows all of whose pairs are looked at
+_PAIRED = 2048  # rows; all their pairs are compared
 _LISTED = 10  # tokens
 _POINTS = 64  # of the spectrum
 _HOW = ("raw", "centred")
@@ -80,12 +80,12 @@ def sampled_rows(used: int, dim: int) -> int:
 
 
 def work(rows: int, dim: int) -> int:
-    """How many rows are gone through in all, to tell how far it has come."""
+    """How many rows are read in all, to report progress."""
     return rows + 3 * sampled_rows(rows, dim)
 
 
 def gram_memory(dim: int) -> int:
-    """Bytes of the matrices that are held at once: sums in eight bytes and products in four."""
+    """Bytes of the matrices in memory at once: sums in eight bytes and products in four."""
     return 4 * 8 * dim**2
 
 
@@ -173,7 +173,7 @@ def _moments(used: UsedRows, advance: Advance) -> Moments:
 
 
 def _unit(rows: Rows, centre: Vector) -> Rows:
-    """Rows from a centre on, of length 1; what has no length stays zero."""
+    """Rows minus a centre, of length 1; rows of zeros stay so."""
     apart = rows - centre.astype(np.float32)
     lengths = np.sqrt(np.einsum("nd,nd->n", apart, apart))
     unit: Rows = apart / np.maximum(lengths, 1e-30)[:, None]

@@ -123,7 +123,7 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
         advance(len(rows))
     again = np.ones(table.rows, dtype=bool)
     again[np.unique(prints, return_index=True)[1]] = False
-    # In the order of `REASONS`, of which the first that holds of a row is counted.
+    # In the order of `REASONS`: the first that is true of a row is counted.
     reasons = np.select([~np.isfinite(squares), squares == 0, again, off], range(1, 5), 0)
     counts = np.bincount(reasons, minlength=5)
     unused = {name: int(counts[place]) for place, name in enumerate(REASONS, 1) if counts[place]}

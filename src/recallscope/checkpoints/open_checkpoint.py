@@ -22,7 +22,7 @@ _PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib")
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json")
 _MOST_ENTRIES = 10_000  # of a folder
 _CONVERT = (
-    "is a pickled checkpoint, and to read one can run code; convert it where you trust it: "
+    "is a pickled checkpoint, and reading one can run code; convert it where you trust it: "
     "from safetensors.torch import save_file; save_file({name: each.contiguous().clone() for name, "
     "each in torch.load(FILE, weights_only=True).items()}, 'model.safetensors')"
 )
@@ -140,7 +140,7 @@ def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
     if name.endswith(".safetensors"):
         return safetensors_tables(path), None
     raise ProblemError(
-        f"{str(path)!r:.200} is none of the files that are read: {', '.join(_ENDINGS[:4])}, "
+        f"{str(path)!r:.200} is not a file that can be read; these are {', '.join(_ENDINGS[:4])}, "
         f"*{_INDEX}, or a folder with one of them"
     )
 

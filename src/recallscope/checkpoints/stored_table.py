@@ -49,7 +49,7 @@ class StoredTable:
         return self._decoded([(start, stop)], stop - start)
 
     def take(self, numbers: Int64[np.ndarray, " n"]) -> Rows:
-        """Some rows, whose numbers rise; those that follow each other are read at once."""
+        """Some rows, in the order of their numbers; neighbours are read at once."""
         if isinstance(self.where, np.ndarray):
             return _as_float32(self.where[numbers])
         if not len(numbers):

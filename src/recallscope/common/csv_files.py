@@ -69,7 +69,7 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
     """The rows of a table; a cell that reads as a number is one, and an empty cell is None."""
     content = read_regular(path, "table", _MOST_BYTES)
     try:
-        text = content.decode("utf-8-sig")  # spreadsheets begin their files with a mark
+        text = content.decode("utf-8-sig")  # spreadsheets begin their files with a byte order mark
         rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey=""))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ProblemError(f"the table {str(path)!r} cannot be read: {error}") from None
@@ -91,7 +91,7 @@ def _value(cell: str) -> Any:
 
 
 def number_or_text(text: str) -> Any:
-    """The number that a text reads as, or the text: whoever wanted a number says so.
+    """The number that a text reads as, or the text; the caller checks for a number.
 
     >>> number_or_text("64"), number_or_text("1e3"), number_or_text("many")
     (64, 1000.0, 'many')

@@ -37,6 +37,6 @@ def written_next_to(path: Path, what: str) -> Iterator[Path]:
 
 
 def write_whole(path: Path, what: str, content: str | bytes) -> None:
-    """Write a file of which no half is ever seen."""
+    """Write a file that appears whole or not at all."""
     with written_next_to(path, what) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -34,7 +34,7 @@ def shown_progress(progress: ProgressCallback | bool, what: str) -> Iterator[Pro
     ) as bar:
 
         def update(done: float, total: float) -> None:
-            # Rounding must not take it beyond its end, of which tqdm would warn.
+            # Rounding must not take it beyond its end: tqdm would warn.
             bar.update(min(done / total if total else 1.0, 1.0) - bar.n)
 
         yield update

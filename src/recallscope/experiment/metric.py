@@ -1,4 +1,4 @@
-"""What a metric is: a number, or a list of numbers, to know of a model that has learnt."""
+"""What a metric is: a number, or a list of numbers, measured on a model that has learnt."""
 
 from __future__ import annotations
 

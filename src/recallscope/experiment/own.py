@@ -1,4 +1,4 @@
-"""An experiment of the user's own: any function from a problem and a seed to what came of it."""
+"""A custom experiment: any function from a problem and a seed to its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One experiment from beginning to end: draw the instance, learn, test, and say what came of it."""
+"""One experiment from beginning to end: draw the instance, learn, test, and record the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from recallscope.record import (
 
 
 class InfeasibleError(ProblemError):
-    """A sound problem that this machine cannot hold."""
+    """A sound problem that needs more memory than this machine has."""
 
 
 def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
@@ -110,7 +110,7 @@ def run_together(
             outcomes = [learner.learn(setups[0])]
         else:
             outcomes = learner.learn_together(setups)
-    except Exception as error:  # of all of them; what it means is looked at below
+    except Exception as error:  # of all of them; it is interpreted below
         outcomes = [error] * len(setups)
     if broken:
         raise broken[0]
@@ -181,7 +181,7 @@ def measure_record(
     reason: str | None,
     elapsed_seconds: float,
 ) -> Record:
-    """The record of a measure that is not a run: its values, or the reason why there are none."""
+    """The record of a measure that is not a run: its values, or why it has no values."""
     status = Status.OK if reason is None else Status.FAILED
     found = {"status": status, "reason": reason, "measure": name, "metrics": dict(values)}
     return _record(problem, seed, "auto", "float64", "cpu", elapsed_seconds, **found)

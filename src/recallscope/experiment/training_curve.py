@@ -57,7 +57,7 @@ class TrainingCurve(Result):
         return None
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each step that was looked at."""
+        """A row for each step that was evaluated."""
         curves = {
             name.removeprefix("curve_"): values
             for name, values in self.record.metrics.items()

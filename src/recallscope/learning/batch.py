@@ -38,7 +38,7 @@ class Tile(NamedTuple):
 
 
 def large_zeros(*shape: int, dtype: torch.dtype, device: torch.device) -> Shaped[Tensor, ...]:
-    """A table of noughts. NumPy asks for huge pages, torch does not: a third off filling it."""
+    """A table of zeros. NumPy asks for huge pages, torch does not: a third less time to fill it."""
     return torch.from_numpy(np.zeros(shape, str(dtype).removeprefix("torch."))).to(device)
 
 

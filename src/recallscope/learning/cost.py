@@ -51,7 +51,7 @@ class Cost:
     memory_bytes: float
     seconds: float
     known: bool = True
-    """Whether this is a prediction, and not what is assumed where there is none."""
+    """Whether this is a prediction, and not a default for unknown costs."""
 
 
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
@@ -127,7 +127,7 @@ def predict_cost(
 
 
 def unknown_cost(engine: str) -> Cost:
-    """What is assumed of a run of whose cost nothing is known: no memory, and a second."""
+    """The default for a run of unknown cost: no memory, and a second."""
     return Cost(engine=engine, multiply_adds=0.0, memory_bytes=0.0, seconds=1.0, known=False)
 
 

@@ -63,7 +63,7 @@ def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) ->
 
 
 def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Numbers]:
-    """The cells of the table to count for a tile, and the labels whose value held the trigger."""
+    """The cells of the table to count for a tile, and the labels with the trigger in a value."""
     return (tile.label[:, None] * vocab + tile.tokens).view(-1), tile.label
 
 
@@ -88,7 +88,7 @@ def _memory(
     cells: Callable[[Tile], tuple[Int64[Tensor, " cells"], Int64[Tensor, " labels"]]],
     per_sample: int,
 ) -> Memory:
-    """Q^T C Z plus, for the labels whose value held the trigger, Q^T c t^T: in float64."""
+    """Q^T C Z plus, for the labels with the trigger in their value, Q^T c t^T; in float64."""
     vocab = instance.problem.vocab
 
     def places(tile: Tile) -> Numbers:

@@ -1,4 +1,4 @@
-"""What a learner is: how a model comes to recall, from the samples of a problem to its logits."""
+"""What a learner is: how a model learns to recall, from the samples of a problem to its logits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Setup:
     def samples(self, start: int, stop: int, split: str = "train") -> tuple[Tensor, ...]:
         """Tokens, marked positions and labels of samples start…stop−1, as tensors.
 
-        Without a mark, the position is the last one.
+        Without a trigger, the position is the last one.
         """
         import torch
 
@@ -139,7 +139,7 @@ class Learner:
         cost: what a run will take, from the problem, the engine, the kind of numbers and the number
             of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
-        closed_form: whether the formulas for three gradient steps hold for it.
+        closed_form: whether the formulas for three gradient steps are right for it.
         has_engines: whether there are several ways to compute it, to choose from.
         minimum: whether what it gives is the minimum of the loss.
         name: needed only if it is passed as an object.

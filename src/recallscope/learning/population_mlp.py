@@ -31,7 +31,7 @@ _MOST_POINTS = 2**18
 
 
 def first_value(instance: Instance, batch: Batch) -> Memory:
-    """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
+    """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives) if v is marked."""
     outputs, value = _outputs(instance), activation_of(instance.problem).value
 
     def columns(units: slice) -> Float[Tensor, "d units"]:

@@ -28,7 +28,7 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
 
 
 def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
-    """V2 = (1/N) Σ_n q_n φ(W_in v_{n,j(n)})^T, attention being an argmax: the third step."""
+    """V2 = (1/N) Σ_n q_n φ(W_in v_{n,j(n)})^T, with attention as an argmax: the third step."""
     scores, bonus = ops.key_scores(instance, alpha)
     if ops.always_locks(scores, bonus):
         return store_marked(instance, batch)

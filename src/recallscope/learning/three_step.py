@@ -102,7 +102,7 @@ def early_attention(instance: Instance) -> Float[Tensor, " d"]:
 def training_batch(
     instance: Instance, threads: Threads, advance: Callable[[int], None] = lambda done: None
 ) -> Batch:
-    """The N samples of the problem; none for the population, whose expectation is known."""
+    """The N samples of the problem; none for the population, as its expectation is known."""
     population = math.isinf(instance.problem.samples)
     return Batch(
         draw=instance.task.draw,

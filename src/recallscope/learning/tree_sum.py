@@ -1,4 +1,4 @@
-"""A sum whose bits depend neither on the order of arrival nor on how its parts were cut."""
+"""A sum to the same bits, whatever the order of arrival and the cuts between its parts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TreeSum:
         self._add((0, index), part)
 
     def merge(self, other: TreeSum) -> None:
-        """Add all that another sum holds."""
+        """Add all parts of another sum."""
         for node, tensor in other._nodes.items():
             self._add(node, tensor)
 

@@ -47,7 +47,7 @@ class FitStatus(Advised):
     )
     UNDETERMINED = (
         "undetermined",
-        "Too few critical sizes were reached to tell; add values to each axis, or widen the range "
+        "Too few critical sizes were reached; add values to each axis, or widen the range "
         "searched.",
     )
 

@@ -255,9 +255,9 @@ def solve(
     )
     reason = None
     if value is None:
-        reason = _in_the_way(prediction, quantity, accuracy, (sizes[0], sizes[-1]))
+        reason = _why_not_reached(prediction, quantity, accuracy, (sizes[0], sizes[-1]))
     elif beyond:
-        reason = f"no {'smaller' if grows else 'larger'} one was looked at"
+        reason = f"no {'smaller' if grows else 'larger'} one was tried"
     return Solution(
         quantity=quantity,
         target=float(target),
@@ -399,7 +399,7 @@ def usual_range(field: Field) -> tuple[float, float]:
     return (int(low), int(high)) if type(field.default) is int else (low, high)
 
 
-def _in_the_way(
+def _why_not_reached(
     best: Prediction, quantity: str, accuracy: str, looked_at: tuple[float, float]
 ) -> str:
     """Why even the best size does not reach the target."""
@@ -408,8 +408,8 @@ def _in_the_way(
     if best.dominant is None:
         return (
             f"it is {best.accuracies[accuracy]:.3g} at {quantity} = "
-            f"{getattr(best.problem, quantity)}, and those from {looked_at[0]} to {looked_at[1]} "
-            "were looked at"
+            f"{getattr(best.problem, quantity)}, and sizes from {looked_at[0]} to {looked_at[1]} "
+            "were tried"
         )
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The noise that costs most and that more (or less) of this size does nothing about.

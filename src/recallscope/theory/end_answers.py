@@ -111,7 +111,7 @@ def _answer(problem: Problem) -> Answer:
                 end.lock, "given" if end.trigger_snr is None else "fitted: finds the trigger"
             ),
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
-            "memory_accuracy": Factor(end.memory, "derived; its edge is right to a few per cent"),
+            "memory_accuracy": Factor(end.memory, "derived; its threshold is right to a few %"),
         },
         quantities=quantities,
     )
@@ -122,7 +122,7 @@ def explain_end(problem: Problem, answer: Answer) -> str:
     full = "more" if parameters > edge else "fewer"
     said = (
         f"At the end of training recall is the product of the factors. The memory has {parameters} "
-        f"parameters, {full} than the {edge:.0f} that hold every fact that attention finds."
+        f"parameters, {full} than the {edge:.0f} that store every fact that attention finds."
     )
     snr = answer.quantities.get("trigger_snr", math.inf)
     if snr <= CLEAR and not _measured(problem):

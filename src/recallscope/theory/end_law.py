@@ -28,8 +28,7 @@ Coefficients: a constant, and those of the logarithms of the trigger's signal-to
 the samples for each fact."""
 
 EDGE_WIDTH_FACTOR = 2.5
-"""Fitted: how much wider the capacity threshold is after a thousand steps, when attention learns
-too."""
+"""Fitted: how much wider the capacity threshold is after 1,000 steps, as attention learns too."""
 
 
 CLEAR = 8.0

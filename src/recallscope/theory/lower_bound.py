@@ -29,16 +29,16 @@ from recallscope.theory.problem_arrays import part_without_form
 
 _BOUNDS = ("gradient", "counting", "coverage")
 ASSUMPTION = (
-    "The gradient bound takes the noise of the gradient, given the permutation and how often each "
-    "label occurs, to be Gaussian, with the covariance it has on average over permutations. Real "
+    "The gradient bound takes the noise of the gradient to be Gaussian, given the permutation and "
+    "how often each label occurs. Its covariance is the average over permutations. Real "
     "noise is a sum of whole multiples of known numbers, and an estimator of unlimited precision "
     "could undo it. The counting and coverage bounds assume nothing."
 )
 NOT_COVERED = (
     "Three-step gradient descent uses two gradients more, which see the marked position: it may "
-    "pass below the gradient and counting bounds, though not below coverage. The bound says "
-    "nothing of interference between embeddings, of what a decoder can compute, or of noise far "
-    "from Gaussian, as when samples are few or dim is near vocab."
+    "pass below the gradient and counting bounds, though not below coverage. The bound does "
+    "not cover interference between embeddings or what a decoder can compute. It does not cover "
+    "noise far from Gaussian either, as when samples are few or dim is near vocab."
 )
 
 

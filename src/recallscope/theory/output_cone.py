@@ -37,8 +37,10 @@ def cone(vocab: float, dim: float) -> float:
 
 @cache
 def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """For each V, how crowded outputs are and the fraction of K(V) that is left. With V − 1
-    dimensions or more they are not crowded."""
+    """For each V, how crowded outputs are and the fraction of K(V) that is left.
+
+    With V − 1 dimensions or more they are not crowded.
+    """
     table = np.array([recorded("output_cones.csv")[name] for name in ("vocab", "dim", "cone")]).T
     found = []
     for vocab in dict.fromkeys(map(int, table[:, 0])):

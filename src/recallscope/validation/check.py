@@ -138,12 +138,12 @@ def check_sizes(problem: Problem) -> None:
         if getattr(problem, name) < size:
             raise ProblemError(
                 f"the check needs {name} of at least {size}, not {getattr(problem, name):g}: "
-                "smaller instances have too few facts to tell noises apart"
+                "smaller instances have too few facts to separate noises"
             )
     numbers = _largest_array(problem)
     if not numbers <= LARGEST_ARRAY:
         raise ProblemError(
-            f"the check would hold {numbers:.2g} numbers at once and stops at "
+            f"the check needs {numbers:.2g} numbers at once, more than "
             f"{LARGEST_ARRAY:.0e}; choose a smaller problem"
         )
 

@@ -1,4 +1,4 @@
-"""Bits that a model knows of the answers, for each parameter that was trained.
+"""Bits of the answers that a model has stored, per trained parameter.
 
 It is facts · max(0, bits of an answer − loss) / parameters. The loss is the mean cross entropy in
 bits over a test of every fact. For biographies this is the second term of what Allen-Zhu and Li

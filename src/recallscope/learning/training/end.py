@@ -32,7 +32,7 @@ _SAMPLES_AT_ONCE = 2**16
 
 
 class _Stored(NamedTuple):
-    """What the value matrix is asked to hold, and how often each of it occurs."""
+    """What the value matrix is to store, and how often each item occurs."""
 
     reads: Float[Tensor, "n d"]
     label: Int64[Tensor, " n"]

@@ -1,4 +1,4 @@
-"""Training: steps of an optimiser, looked at along the way, until it converges or must stop."""
+"""Training: steps of an optimiser, with evaluations, until it converges or must stop."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Run:
             self.setup.watch({name: values[-1] for name, values in self.curve.items()})
 
     def how_it_ends(self, loss: float, slope: float, sure: bool, last: bool) -> Ended | None:
-        """How the run ends here, or None if it goes on or has ended before.
+        """How the run ends here, or None if it continues or has ended before.
 
         It converges only by a loss of enough samples to be `sure`.
         """
@@ -132,7 +132,7 @@ class Training:
         while True:
             self.optimiser.zero_grad()
             losses = self._descend()
-            # Of a part of the samples, a mean over steps: one batch may be lucky.
+            # With batches of a part of the samples, a mean over steps: one batch may be lucky.
             self.loss += (losses - self.loss) / min(self.step + 1, self.batches.window)
             self._look()
             if all(run.over for run in self.runs):

@@ -31,7 +31,7 @@ COMMON = {
     "schedule": Field(
         default="constant",
         choices=SCHEDULES,
-        help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
+        help="The learning rate is constant, cosine (falls to 0) or warmup (rises over a tenth).",
     ),
     "weight_decay": Field(default=0.0, low=0.0, help=_DECAY),
     "warmup": Field(
@@ -64,11 +64,11 @@ COMMON = {
     "saturation": Field(
         default=0.0,
         low=0.0,
-        help="Begin with the first two of three steps, the second so large that scores of tokens "
-        "have this standard deviation; 0 to begin at the start.",
+        help="Begin with the first two of three steps, the second so large that token scores have "
+        "this standard deviation; 0 to begin at the start.",
     ),
 }
-"""Of every optimiser."""
+"""The fields of every optimiser."""
 
 BATCHES = {
     "batch": BATCH,
@@ -86,8 +86,8 @@ def check(problem: Problem) -> None:
     """Raise if a problem cannot be trained as it says."""
     if math.isinf(problem.samples):
         raise ProblemError(
-            f"the learner {problem.learner} is given samples one by one and needs a number of them,"
-            " not inf; give samples, and fresh=true for new ones at every step"
+            f"the learner {problem.learner} needs a finite number of samples, not inf; "
+            "give samples, and fresh=true for new ones at every step"
         )
     check_mark(problem)
     if not find_part("model", problem.model).batched:

@@ -41,7 +41,7 @@ def adam_rate(problem: Problem) -> float:
 
 
 def spectral_rate(problem: Problem) -> float:
-    """For steps whose singular values are all alike.
+    """For steps with equal singular values.
 
     >>> round(spectral_rate(Problem(vocab=512, samples=1, dim=64, length=8)), 3)
     0.4
@@ -57,7 +57,7 @@ def _length(problem: Problem) -> float:
 
 
 def _moments(problem: Problem) -> tuple[float, float, float]:
-    """Of one hidden unit: its mean, its slope and its mean square, over tokens."""
+    """The mean, the slope and the mean square of one hidden unit, over tokens."""
     assert problem.activation is not None
     at = features(problem.activation, math.sqrt(1 + problem.trigger_in_values))
     return float(at.coefficients[0]), float(at.coefficients[1]), float(at.square)

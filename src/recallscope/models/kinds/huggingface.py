@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _CONFIG = Field(
     default="",
     long="json",
-    help="The configuration of the model, a file or JSON: model_type, and what is not as usual. "
-    "Its vocabulary is what the task needs, its hidden size is dim.",
+    help="The configuration of the model, a file or JSON: model_type, and values other than its "
+    "defaults. Its vocabulary is what the task needs, its hidden size is dim.",
 )
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _MOST_CONFIG = 2**20

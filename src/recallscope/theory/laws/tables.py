@@ -109,8 +109,8 @@ PART = Law(
     about="predicted for these embeddings",
     origin="Worked out from the tables, nothing fitted.",
     explain=lambda problem, answer: (
-        "Variances in units of the squared signal. Mean vector: what the mean of all rows costs, "
-        "which centring would save; spectrum: what uneven directions cost beyond random ones of "
+        "Variances in units of the squared signal. Mean vector: the cost of the mean of all rows, "
+        "which centring would save. Spectrum: the cost of uneven directions beyond random ones of "
         f"the same {problem.dim} dimensions."
     ),
 )
