@@ -54,7 +54,7 @@ _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a 
 _SURE = 0.99
 _LOWER, _UPPER = 0.025, 0.975  # of the interval
 _AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
-"""Runs near a crossing of which most are so far from the target are all-or-nothing."""
+"""Runs near a crossing are all-or-nothing if most of them are so far from the target."""
 _IN_RESULT = (
     *("quantity", "target", "accuracy", "evaluations"),
     *("theory", "without_theory", "seeds_passing"),
@@ -63,7 +63,7 @@ _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
 class CriticalSearch:
-    """Asks for runs, is given records, and knows where the accuracy crosses the target.
+    """Asks for runs, is given records, and estimates where the accuracy crosses the target.
 
     Each run has another seed, so all are independent; seeds count up from `first_seed`. A run that
     failed is counted and is no evidence. The search ends when high/low is at most `1 + precision`
@@ -71,17 +71,17 @@ class CriticalSearch:
     the range.
 
     Args:
-        problem: everything but the size sought, whose value in the problem is not used.
+        problem: everything but the size sought; its value in the problem is not used.
         quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
-        low: the smallest size to look at; by default far below where the target could be reached.
+        low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
         precision: the width of the interval that is good enough, as a fraction of the size.
         budget: the most runs.
         batch: how many runs to ask for at once.
         first_seed: the seed of the first run.
-        prior: a size to look at first; "theory" for what the closed forms say, None for none.
+        prior: a size to try first; "theory" for that of the closed forms, None for none.
         own: a custom experiment to run. No closed form is about it, and the accuracy may be any
             metric that it gives.
         seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
@@ -223,7 +223,7 @@ class CriticalSearch:
 
     @property
     def _largest_known(self) -> float:
-        """The end of the range; of what was run, if this machine cannot hold the rest."""
+        """The end of the range, or the largest size that was run if larger ones are infeasible."""
         if not self._count(Status.INFEASIBLE):
             return self.high
         next_to_low = self._field.value_at(self._field.place(self.low + 1))
@@ -231,7 +231,7 @@ class CriticalSearch:
 
     @property
     def _largest_to_try(self) -> float:
-        """Half-way, in the logarithm, from what was run to what this machine could not hold."""
+        """Half-way, in the logarithm, from what was run to what did not fit into this machine."""
         infeasible = [
             size for (size, _), record in self._failed.items() if record.status is Status.INFEASIBLE
         ]
@@ -383,7 +383,7 @@ class CriticalSearch:
 
     @property
     def _step(self) -> float:
-        """Runs that are closer on the axis share a size."""
+        """Runs that are closer on the axis get the same size."""
         linear = self._field.scale == "linear"
         return _STEP * (self.high - self.low) / math.log(64) if linear else _STEP
 
@@ -405,7 +405,7 @@ class CriticalSearch:
         return solve(self.problem, self.quantity, self.target, self.accuracy)
 
     def _by_theory(self) -> float | None:
-        """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
+        """Where the crossing is by the closed forms: inf if nowhere, None without closed forms."""
         if self.without_theory:
             return None
         return math.inf if self.theory is None else self._place(self.theory)

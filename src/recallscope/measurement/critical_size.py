@@ -57,7 +57,7 @@ class CriticalSize(Result):
     """Why there is nothing by closed forms, if there is not."""
     reason: str | None
     ended: str | None = None
-    """Of trainings, how many ended how."""
+    """How many trainings ended in each way."""
     own: str | None = None
     """What was run, if it was an experiment of the user's."""
     seeds_passing: float | None = None

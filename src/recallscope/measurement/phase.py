@@ -158,7 +158,7 @@ def _read(row: Mapping[str, Any]) -> Measured:
     # The count of one run alone reads as a number, that of none as nothing.
     right = () if row["right"] is None else tuple(str(row["right"]).split())
     tests = whole_number("tests", row["tests"], 0)
-    # Of 16 digits at most, as 2^53 has: Python reads no number of thousands of them.
+    # At most 16 digits, as 2^53 has: Python reads no number of thousands of digits.
     if not all(count.isdecimal() and len(count) <= 16 and int(count) <= tests for count in right):
         raise ProblemError(
             f"right must be numbers of tests, 0 to {tests} for each run, not {shown(row['right'])}"

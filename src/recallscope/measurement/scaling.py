@@ -35,7 +35,7 @@ _ONE_QUESTION = ("quantity", "target", "accuracy")
 
 
 class CurvePoint(NamedTuple):
-    """A mean accuracy at one size of one problem, whose place in the table is its number."""
+    """A mean accuracy at one size of one problem, which is given by its place in the table."""
 
     problem: int
     log_size: float

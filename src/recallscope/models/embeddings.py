@@ -88,7 +88,7 @@ class Embeddings:
 
     @property
     def nbytes(self) -> int:
-        """Of all numbers."""
+        """The bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
 
     def check(self, problem: Problem) -> None:
@@ -122,7 +122,7 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: str | Path) -> Embeddings:
-        """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused.
+        """Read a .npz file with tokens, outputs, trigger and end. Pickles are refused.
 
         Args:
             path: the file to read.
@@ -131,13 +131,13 @@ class Embeddings:
             The arrays, checked.
 
         Raises:
-            ProblemError: no such file, or one that does not hold these four arrays.
+            ProblemError: no such file, or one without these four arrays.
         """
         return cls._read(lambda: open_regular(path), path)
 
     @classmethod
     def from_bytes(cls, content: bytes, place: str) -> Embeddings:
-        """The same from what such a file holds, wherever it is.
+        """The same from the content of such a file, wherever it is.
 
         Args:
             content: of the file.

@@ -1,4 +1,4 @@
-"""What an embedding family is: how frozen embeddings are drawn, and what theory knows of them."""
+"""What an embedding family is: how frozen embeddings are drawn, and which formulas fit them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Family:
 
 
 def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
-    """How to draw embeddings whose rows are all independent and alike.
+    """How to draw embeddings with independent rows of one law.
 
     >>> def uniform(random, count, dim, problem):
     ...     return random.uniform(-1, 1, (count, dim)) * (3 / dim) ** 0.5

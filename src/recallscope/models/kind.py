@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
 
 
 def usual_rate(problem: Problem) -> float | None:
-    """The learning rate that is usual for modules of any kind; None for learners we do not know.
+    """The learning rate that is usual for modules of any kind; None for unknown learners.
 
     >>> usual_rate(Problem(vocab=64, samples=100, dim=8, length=4, learner="adam"))
     0.001
@@ -52,9 +52,9 @@ class Model:
             is a vector, it takes the marked positions as a second argument.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        closed_form: whether the formulas for one attention layer hold for it.
-        batched: whether it is the model of the paper, of which several runs are trained at once.
-        default_rate: the learning rate for problems that give none; None for the learner's own,
+        closed_form: whether the formulas for one attention layer are right for it.
+        batched: whether it is the model of the paper, which is trained in several runs at once.
+        default_rate: the learning rate for problems that give none; None for that of the learner,
             which is chosen from the sizes of the model of the paper.
         parameter_groups: what of a module is trained, as groups that optimisers of torch take; by
             default biases, norms and embeddings do not decay.

@@ -16,7 +16,7 @@ ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
 """Characters that a terminal or a table acts on."""
 
 ADDED = {"added": True}
-"""The metadata of a dataclass field that older records know nothing of: it counts if it is set."""
+"""The metadata of a dataclass field that older records do not have: it counts if it is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Field:
 
     @property
     def at_first(self) -> bool | int | float | str:
-        """What records that do not hold the field stand for."""
+        """The value of the field for records without it."""
         return self.default if self.added_as is None else self.added_as
 
     def __post_init__(self) -> None:

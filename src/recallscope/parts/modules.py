@@ -1,4 +1,4 @@
-"""The user's own modules: which ones some code imports, and what they say.
+"""The user's modules: which ones some code imports, and their sources.
 
 They are read and never run: a module that is not loaded yet stays so.
 """
@@ -49,7 +49,7 @@ class Module(NamedTuple):
 
 
 def is_installed(path: str) -> bool:
-    """Whether a file belongs to an installed package, whose version says the rest."""
+    """Whether a file belongs to an installed package; its version says the rest."""
     return "site-packages" in path or path.startswith(_LIBRARIES)
 
 
@@ -152,7 +152,7 @@ _Parsed = tuple[str, frozenset[str], frozenset[str], frozenset[str], tuple[tuple
 
 @lru_cache(1000)
 def _parsed(source: str, package: str) -> _Parsed:
-    """Of a source: a hash of it, what it imports and hides, its compiled codes, its constants."""
+    """The hash of a source, what it imports and hides, its compiled codes, its constants."""
     try:
         tree = ast.parse(source)
         code = compile(tree, "", "exec", dont_inherit=True)

@@ -92,7 +92,7 @@ def metric_names(given: Any) -> tuple[str, ...]:
 
 
 def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The kind and the name of every part among some fields, the others being the default."""
+    """The kind and the name of every part among some fields; the others are the default."""
     named = {kind: fields.get(kind, default) for kind, default in PART_DEFAULTS.items()}
     metrics = named.pop("metrics")
     listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
@@ -101,7 +101,7 @@ def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Kinds and names but for embeddings that are arrays of the user's, which no registry has."""
+    """Kinds and names without embeddings that are arrays of the user's, which no registry has."""
     return [each for each in named if not ARRAYS.fullmatch(each[1])]
 
 

@@ -30,7 +30,7 @@ _FOLDERS = {
     "law": "recallscope.theory.laws",
 }
 KINDS = tuple(kind for kind in _FOLDERS if kind != "law")
-"""Of parts that a problem names; a law is asked about problems."""
+"""The kinds of parts that a problem names; a law is not one of them."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
 NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
 """How a part may be called; one passed as an object has a hash of its source behind its name."""
@@ -101,7 +101,7 @@ def register_object(kind: str, given: Any) -> str:
 
 
 def packed(used: Iterable[tuple[str, str]]) -> bytes:
-    """Of these kinds and names, the parts that another process could not find by itself."""
+    """The parts among these kinds and names that another process could not find by itself."""
     if not _registered:
         return b""
     return _packed(tuple(place for place in used if place in _registered))

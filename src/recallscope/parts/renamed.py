@@ -41,7 +41,7 @@ def current_name(kind: str, name: str) -> str:
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module some of whose names are others now.
+    """The `__getattr__` of a module with renamed names.
 
     >>> old = renamed("recallscope.parts.renamed", {"OLD_NAMES": "FORMER_NAMES"})
     >>> with warnings.catch_warnings():

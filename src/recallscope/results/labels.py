@@ -42,7 +42,7 @@ def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
         for name, letter in LETTERS.items()
         if fields.get(name) is not None
     }
-    if fields.get("own"):  # of the user's, whose model is not ours
+    if fields.get("own"):  # of the user's, with another model
         return {"own": f"experiment {fields['own'].partition(' ')[0]}"} | words
     activation = fields.get("activation")
     words["activation"] = f"{activation} MLP" if activation else "attention alone"

@@ -77,7 +77,7 @@ class Result(Plain):
 
     def to_pandas(self) -> Any:
         """The table as a data frame of pandas; polars and DuckDB take a result as it is."""
-        # By name: whoever asks for it has pandas, and nobody else needs it.
+        # By name: pandas is needed only by those who ask for it.
         return import_module("pandas").DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:

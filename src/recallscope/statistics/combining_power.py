@@ -51,7 +51,7 @@ class Combination(NamedTuple):
 
 
 def combining_power(entries: Sequence[Entry], level: float) -> Combination | None:
-    """How rows and columns combine; None if there are too few numbers to tell.
+    """How rows and columns combine; None if there are too few numbers.
 
     An exponent is in the interval if its χ² exceeds the least by no more than chance would. Where
     even the best exponent fits poorly, errors are taken to be as large as what is left.
@@ -94,7 +94,7 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
 
 
 def _additive(design: Table, log: Column, sd: Column, power: float) -> float:
-    """χ² of the best a and b for one power."""
+    """χ² of the best a and b for one exponent."""
     value = log if abs(power) < _SMALL else np.expm1(power * log) / power
     weight = np.exp(-power * log) / sd  # an error of the logarithm, carried over
     parts = np.linalg.lstsq(design * weight[:, None], value * weight, rcond=None)[0]
@@ -103,7 +103,7 @@ def _additive(design: Table, log: Column, sd: Column, power: float) -> float:
 
 
 def _maximum(design: Table, rows: int, log: Column, sd: Column) -> float:
-    """χ² of max(f(row), g(column)), come to by sums of ever higher powers."""
+    """χ² of max(f(row), g(column)), the limit of sums with ever higher exponents."""
     of_row, of_column = design[:, :rows].argmax(axis=1), design[:, rows:].argmax(axis=1)
     parts = np.linalg.lstsq(design, log, rcond=None)[0]
 
@@ -120,7 +120,7 @@ def _maximum(design: Table, rows: int, log: Column, sd: Column) -> float:
 
 
 def _where(misfit: Callable[[float], float], allowed: float, best: float, end: float) -> float:
-    """Where χ² has grown to what is allowed, from the best power on; unknown beyond the end."""
+    """Where χ² has grown to what is allowed, from the best exponent on; unknown beyond the end."""
     if misfit(end) <= allowed:
         return math.copysign(math.inf, end)
     return float(brentq(lambda power: misfit(power) - allowed, best, end))

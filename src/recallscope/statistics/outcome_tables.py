@@ -59,7 +59,7 @@ class OutcomeTables:
     def read(
         self, first: int, away: Float[np.ndarray, "sizes n"]
     ) -> Float[np.ndarray, "r sizes n"]:
-        """Of runs of some sizes from the first on, if means are so many logits from the target."""
+        """Log-likelihoods of sizes from the first on, at means so many logits from the target."""
         flat = away.ravel()
         piece = np.searchsorted(self._ends, flat).clip(1, len(self._halves)) - 1
         table = piece.reshape(away.shape) + len(self._halves) * np.arange(len(away))[:, None]
@@ -85,7 +85,7 @@ class OutcomeTables:
         return self._series[number]
 
     def _log_likelihood(self, away: Float[np.ndarray, " k"]) -> Float[np.ndarray, "sizes r k"]:
-        """Of a Beta-binomial law: seeds differ, and the curve is not quite what it is taken for."""
+        """That of a Beta-binomial law: seeds differ, and the curve is only approximate."""
         mean = np.clip(expit(self._target + away), _TINY, 1 - _TINY)
         # The variance of a rate between seeds, in units of mean (1 − mean): the line's and theirs.
         variance = (_MISTRUST * away) ** 2 * mean * (1 - mean)

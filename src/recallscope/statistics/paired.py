@@ -50,7 +50,7 @@ def paired_difference(
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Of the two accuracies over seeds; 0 if one of them is always the same."""
+    """The correlation of the two accuracies over seeds; 0 if one of them is always the same."""
     if len(set(first)) == 1 or len(set(second)) == 1:
         return 0.0
     return float(np.corrcoef(first, second)[0, 1])

@@ -284,7 +284,7 @@ def _undetermined(points: Points, count: int) -> PowerLaw:
 def _fit(design: Table, points: Points, scatter: float) -> Fit:
     """The best law for a given scatter, by Newton's method: the likelihood is log-concave."""
     reached = points.bound == 0
-    # A bound is as sharp as the scatter, or as the least error if there is none.
+    # A bound is as sharp as the scatter, or as the least error without scatter.
     error = np.where(reached, points.error, points.error[reached].min())
     sd = np.sqrt(error**2 + scatter**2)
     scaled = design[reached] / sd[reached, None]
@@ -322,7 +322,7 @@ def _log_likelihood(
 
 
 def _log_density(z: Column) -> Column:
-    """Of the normal law; that of `scipy.stats` takes twenty times as long for few points."""
+    """Log density of the normal law; `scipy.stats` takes twenty times as long for few points."""
     return -(z**2) / 2 - 0.5 * math.log(2 * math.pi)
 
 
@@ -346,7 +346,7 @@ def _separable(design: Table, points: Points, reached: Bool[np.ndarray, " points
 
 
 class Collapse(NamedTuple):
-    """Do runs of many problems lie on one curve? The rms of accuracy about a curve that rises.
+    """Whether runs of many problems lie on one curve: the rms of accuracy about a curve that rises.
 
     Attributes:
         raw: about one curve for all problems, against the size itself.
@@ -393,7 +393,7 @@ def collapse(
     def left(x: Column, which: Any = slice(None)) -> float:
         """The weighted sum of squares about the best curve that rises."""
         x, y, w = x[which], rate[which], weight[which]
-        # Runs at one size share one value of the curve.
+        # Runs at one size have the same value of the curve.
         _, place = np.unique(x, return_inverse=True)
         at_size = np.bincount(place, w)
         curve = isotonic_regression(np.bincount(place, w * y) / at_size, weights=at_size).x

@@ -71,7 +71,7 @@ class Crossing:
 
     @property
     def width(self) -> float:
-        """Of the central 95 %, in log size."""
+        """The width of the central 95 %, in log size."""
         return self.quantile(0.975) - self.quantile(0.025)
 
     @property
@@ -97,7 +97,7 @@ class Crossing:
 def locate(
     runs: Runs, target: float, low: float, high: float, theory: float | None = None
 ) -> Crossing:
-    """The posterior of the crossing from runs whose accuracy rises with x.
+    """The posterior of the crossing from runs with an accuracy that rises with x.
 
     Args:
         runs: the outcomes; a run that failed must not be among them.

@@ -2,7 +2,8 @@
 
 Sizes must be known before anything is read. But for some forged footers Arrow ends the whole
 process when it is asked for the size of a column, by an exception of C++. A footer is one Thrift
-structure in the compact protocol: numbered fields, of which we need few and step over the rest.
+structure in the compact protocol, with numbered fields. A few of them are needed, and the rest is
+skipped.
 """
 
 from __future__ import annotations

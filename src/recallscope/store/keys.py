@@ -51,7 +51,7 @@ class CellKeys:
     def _look_at(self, problem: Problem) -> None:
         if problem is not self._last:  # seeds of one problem come in turn, a million times
             what, how = self._how(problem)
-            # What somebody's own function gives does not depend on the parts.
+            # The results of a custom function do not depend on the parts.
             named = {} if self._settings.own is not None else problem.part_versions()
             self._digest = key_digest(problem, named, what, how)
             bare = problem if not problem.metrics else problem.replace(metrics=())
@@ -97,7 +97,7 @@ def keys_of_record(record: Record) -> tuple[bytes, bytes | None]:
         what, how = _run_as(made.engine, made.dtype, record.test_samples, made.device)
     seed = record.seed.to_bytes(8, "big")
     versions = made.part_versions
-    if made.schema == 1 and made.dtype != "own":  # whose key holds no versions
+    if made.schema == 1 and made.dtype != "own":  # a key without versions
         versions = dict.fromkeys((kind for kind, _ in problem.parts()), 1)
     former = former_digest(problem, versions, what, how)
     return (

@@ -30,7 +30,7 @@ _BEATS_MISSED = 3  # after which its owner is taken for dead
 
 
 class ObjectStore:
-    """An address that fsspec knows."""
+    """An address that fsspec can open."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -40,7 +40,7 @@ class ObjectStore:
         self.place = address.rstrip("/")
         try:
             self._system, self._root = fsspec.core.url_to_fs(self.place)
-        except Exception as error:  # each kind of address has its own
+        except Exception as error:  # each kind of address has another one
             why = " ".join(str(error).split()) or type(error).__name__
             raise StoreError(f"the store {address!r} cannot be reached: {why}") from None
 
@@ -96,8 +96,8 @@ class ObjectStore:
         does not change while a newcomer watches belongs to a dead driver. No clock is compared with
         another.
 
-        A driver that only stood still finds its object gone. Should it have put it once more just
-        as it woke up, it knows by its own clock that it was late, and gives way to whom it sees.
+        A driver that only stood still finds its object gone. If it has put it once more when it
+        woke up, its clock says that it was late, and it gives way to others.
         """
         own = f".lock-{uuid.uuid4().hex}"
         try:
@@ -159,7 +159,9 @@ class ObjectStore:
             for name, content in self._others(own).items():
                 if first.get(name) != content:
                     raise StoreError(in_use(self.place))
-            if waited > 1.2 * _BEAT and not said:  # whoever is alive has been heard of by now
+            if (
+                waited > 1.2 * _BEAT and not said
+            ):  # every live driver has put its object again by now
                 said = True
                 warnings.warn(
                     f"the store {self.place!r} has a lock; waiting {_BEAT * _BEATS_MISSED:.0f} s "

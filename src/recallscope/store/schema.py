@@ -211,7 +211,7 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
 
 
 def columns_of_problems(names: Sequence[str]) -> list[str]:
-    """Of the columns of a table, those that say what the problem is."""
+    """The columns of a table that describe the problem."""
     return [*PROBLEM_COLUMNS, "schema", *(name for name in names if FIELD.fullmatch(name))]
 
 
@@ -229,13 +229,13 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 
 
 def _when_written(fields: Mapping[str, Any], schema: int | None) -> dict[str, Any]:
-    """What the fields that a record does not hold were when it was written."""
+    """The values of fields without a column, at the time when a record was written."""
     try:
         parts = named_parts(fields)
         at_first = {name: field.at_first for name, field in declared_by(parts).items()}
         return at_first | ((former_defaults(parts) or {}) if schema in (None, 1) else {})
     except ProblemError:
-        return {}  # a part that is not installed: what the record holds is all that is known
+        return {}  # a part that is not installed: only the record is known
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:

@@ -189,7 +189,7 @@ def _completed(table: pa.Table) -> pa.Table:
 
 
 def _check_rows(table: pa.Table) -> None:
-    """Raise if a row holds what no experiment has given."""
+    """Raise if a row has values that no experiment gives."""
     for name in _NEEDED:
         if table[name].null_count:
             raise BadShardError(f"not a shard: rows without {name}")
@@ -241,7 +241,7 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         lengths = pc.take(pc.binary_length(texts), chunk.indices)
         if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
             raise BadShardError(f"too large: the texts of {name}")
-        # Of the texts only reasons are sentences, and whoever shows them says so.
+        # Only reasons are free texts, and they are shown as such.
         if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()

@@ -69,9 +69,9 @@ class Merged(NamedTuple):
     better: int
     """Ok there and not ok here: to be dropped here first if the other's is wanted."""
     completed: int
-    """Of cells that are here too, and brought metrics that were missing here."""
+    """Records of cells that are here too, which brought metrics that were missing here."""
     conflicts: int
-    """Of cells that are here too, with other values: one of the two is not what it says."""
+    """Records of cells that are here too, with other values: one of the two is wrong."""
 
 
 class Store:
@@ -194,7 +194,8 @@ class Store:
 
     @contextmanager
     def writing_if_allowed(self) -> Iterator[tuple[RecordIndex, ReadOnlyError | None]]:
-        """Like `writing`, but where nobody may write, the index comes with the reason."""
+        """Like `writing`, but if the store cannot be written to, the index comes with the
+        reason."""
         with ExitStack() as stack:
             try:
                 index, refusal = stack.enter_context(self.writing()), None
@@ -385,7 +386,7 @@ class Store:
     def _index(self, shards: list[Shard]) -> RecordIndex:
         index = index_of(shard.table for shard in shards)
         for shard in shards:
-            # Keys of 0.2 held metrics: what else they answer is known from the records themselves.
+            # Keys of 0.2 covered metrics: what else they answer follows from the records.
             former = pc.and_(
                 pc.equal(shard.table["schema"], 1), pc.is_valid(shard.table["metrics"])
             )
@@ -425,7 +426,7 @@ class Store:
     def _check_marker(self, *, write: bool = False) -> None:
         """Raise if this is not marked as a store, and is not a new place either.
 
-        Nothing is written before this has been looked at, not even a lock.
+        Nothing is written before this check, not even a lock.
         """
         names = self.files.names() if self.files.exists() else []
         if MARKER in names:

@@ -47,7 +47,7 @@ class SampleSource(Protocol):
 
 
 class ExampleSource(Protocol):
-    """The same of a task without a mark."""
+    """The same for a task without a trigger."""
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1, with the splits of `SampleSource.draw`."""
@@ -89,7 +89,7 @@ class Task(_Renamed):
         make: the samples of a problem at a seed.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        closed_form: whether the formulas for a permutation hold for it.
+        closed_form: whether the formulas for a permutation are right for it.
         equal_facts: whether every token is marked equally often, and its label is the image under
             the `permutation` of the samples. Results for infinitely many samples rely on it.
         in_turn: whether facts are seen one after another, each as often as the others.
@@ -139,9 +139,9 @@ def facts_of(problem: Problem) -> int:
 
 
 def inputs_of(problem: Problem) -> int:
-    """How many tokens a sequence may hold: those of the vocabulary, and one for each fact.
+    """How many different tokens sequences may have: those of the vocabulary, and one for each fact.
 
-    Without a mark, no fact has a token to itself.
+    Without a trigger, no fact has a token to itself.
 
     >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100

@@ -1,10 +1,10 @@
 """The only place where randomness is made.
 
 Philox is counter-based: a key and a counter give a word, with no state in between. Any part of any
-stream can be made anywhere. The key holds the seed and the sizes a draw depends on, the top word of
-the counter holds the role. Two roles of one key therefore never have a counter in common. Philox is
-a bijection of its counter, so they have no block of words in common. The stream of test samples is
-no part of the training stream, whatever the lengths of the two.
+stream can be made anywhere. The key has the seed and the sizes a draw depends on, the top word of
+the counter has the role. Two roles of one key therefore never have a counter in common. Philox is a
+bijection of its counter, so they have no block of words in common. The stream of test samples is no
+part of the training stream, whatever the lengths of the two.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def generator(
 
 
 def words(seed: int, role: Role, *sizes: int, start: int, stop: int) -> UInt64[np.ndarray, " n"]:
-    """Words start…stop−1 of a stream of random 64-bit words, the same whoever asks.
+    """Words start…stop−1 of a stream of random 64-bit words, always the same.
 
     >>> whole = words(0, Role.TRAIN, start=0, stop=10)
     >>> bool((words(0, Role.TRAIN, start=3, stop=7) == whole[3:7]).all())

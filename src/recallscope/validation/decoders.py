@@ -102,7 +102,7 @@ def decode(
 
 
 def best_assignment(scores: Float[Tensor, "V V"]) -> Int64[Tensor, " V"]:
-    """The permutation of highest total score, tokens being rows.
+    """The permutation of highest total score, with tokens as rows.
 
     >>> best_assignment(torch.tensor([[3.0, 2.0], [2.0, 0.0]])).tolist()
     [1, 0]
@@ -134,11 +134,11 @@ def feature_signals(instance: Instance, threads: Threads) -> Float[Tensor, " dir
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """The gradient in coordinates whose noise is independent and of equal variance.
+    """The gradient in coordinates with independent noise of equal variance.
 
     The decoder sees gains · A^T P B plus noise, with the permutation P as a matrix of tokens by
     labels, and A and B orthonormal. A pair (v, y) adds (E[f | v] − E f) q_y^T / V to the gradient,
-    f being the features of a sequence. Counts of labels follow a Poisson law and the decoder does
+    with f the features of a sequence. Counts of labels follow a Poisson law and the decoder does
     not see them. So the noise has the covariance E[f f^T] ⊗ Q^T Q / (N V), a second moment about 0.
     """
 

@@ -16,7 +16,7 @@ NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 
 
 def noises(problem: Problem, seed: int) -> dict[str, float]:
-    """The three noises that the paper names, in the first gradient, each measured on its own.
+    """The three noises that the paper names, in the first gradient, each measured separately.
 
     >>> found = noises(Problem(vocab=64, samples=256, dim=16, length=4, width=32), seed=0)
     >>> sorted(found) == sorted(NOISES)

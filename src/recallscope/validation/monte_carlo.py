@@ -1,4 +1,4 @@
-"""Monte Carlo: each noise of the theory measured on its own, on the same problem.
+"""Monte Carlo: each noise of the theory measured separately, on the same problem.
 
 A closed form and its simulation take the same problem and give the same variance. The simulation
 draws an instance, and computes logits and scores densely from their definitions. It separates the
@@ -124,7 +124,7 @@ def _product(a: Float[Tensor, "V V"], b: Float[Tensor, "V V"]) -> float:
 
 
 def _of_recall(draws: list[_Draw]) -> dict[Term, float]:
-    """The third step when every sample is read at its mark: label counts are all that matters."""
+    """The third step when every sample is read at its trigger: only label counts matter."""
     one, two = draws[0], draws[2]
     gram = one.outputs @ one.centred.T
     items = [_items(draw) for draw in (one, two)]
@@ -132,7 +132,7 @@ def _of_recall(draws: list[_Draw]) -> dict[Term, float]:
     counts = one.counts
 
     def logits(kernel: Float[Tensor, "V V"]) -> Float[Tensor, "V V"]:
-        """Of every label (rows) for every token asked (columns), its own item left out."""
+        """Logits of every label (rows) for every token asked (columns), without its own item."""
         stored = kernel * counts[:, None]
         return gram @ (stored - torch.diag(stored.diagonal()))
 

@@ -87,7 +87,7 @@ def _step(rows: Rows, sequences: np.ndarray, back: Rows) -> tuple[float, Vector]
 
 
 def _between(products: Float[np.ndarray, "batches batches"]) -> float:
-    """The mean product of two different batches: the square of what they share."""
+    """The mean product of two different batches: the square of their common part."""
     count = len(products)
     return float((products.sum() - np.trace(products)) / (count * (count - 1)))
 
@@ -127,7 +127,7 @@ def _of_recall(tokens: Rows, outputs: Rows, samples: int, random: Generator) -> 
 def _logits(
     rows: Rows, outputs: Rows, counts: np.ndarray, label: np.ndarray, reads: Rows
 ) -> Float[np.ndarray, "V reads"]:
-    """Of every label, for each read, by a memory that has seen facts so often."""
+    """Logits of every label, for each read, by a memory that has seen facts so often."""
     memory = outputs[label].T @ (counts[:, None] * rows)
     logits: np.ndarray = outputs @ (memory @ reads.T)
     return logits

@@ -34,7 +34,7 @@ _FIELDS = {
 
 
 def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
-    """A table, but for its common mean."""
+    """A table without its common mean."""
     vocab, dim = problem.vocab, problem.dim
     rank = problem["rank"] or dim
     random = generator(seed, role, vocab, dim)
@@ -54,7 +54,7 @@ def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
 
 
 def _direction(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "1 d"]:
-    """Of the common mean: from a block of random numbers that rows do not use."""
+    """The direction of the common mean, from a block of random numbers that rows do not use."""
     random = generator(seed, role, problem.vocab, problem.dim, block=1)
     return sphere_rows(random, 1, problem.dim, problem)
 

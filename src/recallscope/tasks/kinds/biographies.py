@@ -53,7 +53,7 @@ class Biographies:
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1; 'each' asks for every fact in turn."""
         fact, _ = drawn_facts(self.seed, (self.vocab,), self.facts, 0, start, stop, split)
-        # Multiplied by what has no divisor in common with it, no two indices meet modulo a number.
+        # Indices modulo a number stay different when multiplied by a factor coprime to it.
         name = (self.first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
         ids = np.stack((*np.unravel_index(name, _PARTS), fact % _QUESTIONS), axis=1) + _BEGIN
         return examples_without_mark(ids, self.value_of[fact], fact)
