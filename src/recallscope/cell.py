@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnExperiment:
-    """A function of the user's, run in the place of the built-in experiment."""
+    """A function of the user's, run instead of the built-in experiment."""
 
     name: str
     version: int

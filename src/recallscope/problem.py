@@ -83,8 +83,8 @@ class Problem:
         metrics: what to measure of it in addition to the accuracies.
         declared: the fields that these parts declare, by their names.
 
-    Embedding, task, model, learner and metrics are parts: named if they come with this package or
-    with another that is installed, or given as objects (docs/extending.md).
+    Embedding, task, model, learner and metrics are parts. Parts of this package or of another
+    installed one are given by name, others as objects (docs/extending.md).
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> problem.embedding, problem.width
@@ -328,7 +328,7 @@ class Problem:
             A new problem; this one stays as it is.
 
         Raises:
-            ProblemError: a field that there is not, or a value that cannot be.
+            ProblemError: an unknown field, or an impossible value.
 
         >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32, width=128)
         >>> problem.replace(dim=96).dim, problem.replace(width=None).activation

@@ -1,4 +1,4 @@
-"""What came of an experiment: numbers, a status and where they came from."""
+"""The result of an experiment: numbers, a status and where they came from."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ class Record:
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         provenance = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
-        for name in ("measure", "metrics"):  # which most records have not
+        for name in ("measure", "metrics"):  # most records have none
             if not fields[name]:
                 del fields[name]
         return (

@@ -71,7 +71,7 @@ class Crossing:
 
     @property
     def width(self) -> float:
-        """The width of the central 95 %, in log size."""
+        """The width of the central 95 % interval, in log size."""
         return self.quantile(0.975) - self.quantile(0.025)
 
     @property

@@ -194,8 +194,7 @@ class Store:
 
     @contextmanager
     def writing_if_allowed(self) -> Iterator[tuple[RecordIndex, ReadOnlyError | None]]:
-        """Like `writing`, but if the store cannot be written to, the index comes with the
-        reason."""
+        """Like `writing`, but an index with a reason if the store cannot be written to."""
         with ExitStack() as stack:
             try:
                 index, refusal = stack.enter_context(self.writing()), None

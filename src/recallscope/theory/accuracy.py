@@ -1,8 +1,8 @@
 """From signal and noise to a probability: lock, recall and one-step accuracy.
 
 All three have the step (34) in common: a right answer beats the highest of many wrong ones, with
-scores u·g for random directions u. It is exact for Gaussian noise but for the spread of |g|, kept
-to first order.
+scores u·g for random directions u. It is exact for Gaussian noise, with the spread of |g| to first
+order.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def analyse(s: ProblemArrays) -> Analysis:
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= lock[here]
-    # What is not locked is a guess, and so is right one time in V.
+    # A test that does not lock is a guess, right one time in V.
     guess = (1 - lock) * (1 - right) / (s.vocab - 1)
     first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
     return Analysis(
@@ -130,7 +130,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
 def on_sphere(normal: Array, dim: Array) -> Array:
     """The quantile of √d times a coordinate of the unit sphere, from that of a normal. (35)
 
-    Wallace's approximation of Student's law, of which the sphere's is a transform.
+    Wallace's approximation of Student's law; the sphere's law is a transform of it.
 
     >>> on_sphere(np.array(3.0), np.array(64.0)).round(4)
     np.float64(2.9296)
@@ -149,7 +149,7 @@ def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
-    """Of L - 1 distractors some are the same token; only different ones compete."""
+    """Some of the L - 1 distractors are the same token; only different ones compete."""
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
@@ -186,7 +186,7 @@ def _trigger_scores(
         return score, np.broadcast_to(_TRIGGER_WEIGHTS, score.shape)
     number = np.arange(_FEW_PAIRS + 5 * np.sqrt(_FEW_PAIRS))
     chance = poisson(number, scores.pairs[:, None])
-    # N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
+    # N samples have N²/2V pairs, without those of a sample with itself, which say nothing.
     more = number - (s.samples**2 / (2 * s.vocab))[:, None]
     score = (scores.signal[:, None] + scores.pair_score[:, None] * more)[..., None]
     score = score + np.sqrt(scores.trigger_variance)[:, None, None] * _TRIGGER_NODES
@@ -270,8 +270,8 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     # E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
     # under another token, and so does not thin what is due to chance.
     c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
-    # What all reads share is stored by all samples of a label, those that did not lock included,
-    # unless it is the trigger.
+    # The common part of all reads is stored by all samples of a label, also those that did not
+    # lock, unless it is the trigger.
     imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]
@@ -348,7 +348,7 @@ def _own_cumulants(readout: Readout, stored: Storage, few: Array) -> tuple[Array
     item, bias = readout.item_variance[:, None], readout.bias[:, None]
     third, fourth = readout.third[:, None], readout.fourth[:, None]
     m2, m3, m4 = (field[:, None] for field in (stored.square, stored.cube, stored.fourth))
-    # Moments of the count c: E c^j, and E (c - 1)^i c^j of a part that all reads share.
+    # Moments of the count c: E c^j, and E (c - 1)^i c^j of the common part of all reads.
     c2, c3 = m2 + few, m3 + 3 * m2 * few + few**2
     c4 = m4 + 6 * m3 * few + 7 * m2 * few**2 + few**3
     own_third = bias**3 * few**2 + 3 * bias * (2 * m2 * few + few**2) * item + c3 * third

@@ -25,7 +25,7 @@ from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
 from recallscope.theory.prediction import Prediction
 
-_AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
+_AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
 _DRAWN = 1.03  # the factor between the points of a curve
 _CLOSE = 1.001  # the factor between real numbers that count as the same
@@ -35,7 +35,7 @@ _FINE = 1.1  # the factor between sizes at which laws are asked whether they app
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Solution(Result):
-    """The size that reaches a target, or why there is none.
+    """The size that reaches a target, or why no size does.
 
     The prediction is that of the solved size, or of the one that comes closest.
 
@@ -191,8 +191,8 @@ def solve(
 ) -> Solution:
     """The smallest value of a field, or the largest if recall falls with it, that reaches a target.
 
-    The problem's own value of that size is not used. A target out of reach has status
-    `not_reached` and a reason that names the bottleneck.
+    The problem's value of that size is not used. A target out of reach has status `not_reached` and
+    a reason that names the bottleneck.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
@@ -311,7 +311,7 @@ def check_has(problem: Problem, name: str) -> None:
 
 
 def _law_along(problem: Problem, quantity: str, law: Any) -> tuple[str, list[float]]:
-    """The law that applies at some value of a field, by its name, and the values to look at."""
+    """The law that applies at some value of a field, by its name, and the values to try."""
     low, high = _range(problem, quantity)
     field = axis_field(quantity, problem.parts())
     every = [resized(problem, quantity, size) for size in ladder(low, high, _FINE, field)]
@@ -384,7 +384,7 @@ def _range(problem: Problem, quantity: str) -> tuple[float, float]:
 
 
 def usual_range(field: Field) -> tuple[float, float]:
-    """The values of a field that a search may look at if nothing else is known of it.
+    """The values of a field that a search may try if nothing else is known of it.
 
     >>> usual_range(Field(default=1000, low=0, high=10**7))
     (15, 64000)

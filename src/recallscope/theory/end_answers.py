@@ -1,4 +1,4 @@
-"""What the laws of the end of training share: their answers, and how they were judged."""
+"""The common part of the laws of the end of training: their answers, and their errors."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     return f"no law of training at {'; '.join(other)}" if other else None
 
 
-_ALL = 0.99  # of memories that hold every fact, from which on no equations are solved
+_ALL = 0.99  # of memories that store every fact: from here on no equations are solved
 _SURE = 1.64  # standard deviations, on one side of 95 %
-_INDEPENDENT = ("relu", "gelu", "tanh")  # whose hidden units are as good as independent
+_INDEPENDENT = ("relu", "gelu", "tanh")  # hidden units are almost independent
 
 
 def untested(problem: Problem) -> list[str]:

@@ -103,7 +103,7 @@ def features(activation: str, radius: Float[np.ndarray, "*n"] | float) -> Featur
     slope = SLOPE[activation](inputs)
     square = value * value
     coefficients = value @ _POLYNOMIALS.T
-    # What is left of a coefficient that should be 0 is rounding.
+    # Coefficients that should be 0 are so up to rounding.
     scale = np.sqrt(square @ WEIGHTS)[..., None]
     coefficients[np.abs(coefficients) < 1e-13 * scale] = 0
     return Features(
@@ -179,7 +179,7 @@ class MarkedConstants(NamedTuple):
 
 @cache
 def marked_constants(activation: str) -> MarkedConstants:
-    """The constants of one activation when all inputs share the trigger.
+    """The constants of one activation when all inputs have the trigger in common.
 
     >>> marked_constants("identity").square, marked_constants("identity").mean.round(6)
     (np.float64(2.0), np.float64(1.0))

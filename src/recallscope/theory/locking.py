@@ -122,7 +122,7 @@ def gradient_noise(
     drifting = own * apart * others / V**2
     # What is longer than others is so in every sample.
     sample = sample + np.where(lengths, own * (others / N) ** 2 * 2 / d * (1 + c), 0)
-    # And with the marked token, if two samples share it.
+    # And with the marked token, if it is the same in two samples.
     sample = sample + keep**2 * direct * (2 + 4 * N / V) * (1 + c) / N**2
     # Two samples' tokens overlap: a marked one with a distractor, or two distractors.
     met = others * (1 - 2 / L) ** 2 * (1 + V / N) / N + 2 * keep**2 * V / N**2
@@ -146,10 +146,10 @@ def mlp_noise(
     pull: Any,
     scatter: Any,
 ) -> Spread:
-    """What m random units add by not being infinitely many. Equation (32).
+    """What a finite number m of random units adds. Equation (32).
 
     `pull` is the gain with which the mean of the hidden weights enters every gradient, `scatter`
-    that of the noise of one unit. The other noises grow by 1 + d/m besides.
+    that of the noise of one unit. In addition the other noises grow by 1 + d/m.
 
     >>> mlp_noise(512, 2048, 64, 64, 256, pull=0.05, scatter=0.25).tokens.round(5)
     np.float64(0.00857)
@@ -186,7 +186,7 @@ def score_variance(scores: Locking) -> Array:
 
 
 class Gains(NamedTuple):
-    """How an MLP bends the terms of attention alone, for which all are 1 or 0. Equation (25)."""
+    """How an MLP changes the terms of attention alone, for which all are 1 or 0. Equation (25)."""
 
     signal: Array
     drift: Array

@@ -71,7 +71,7 @@ def gradient_rank(
 def signal_to_noise(
     samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike, length: ArrayLike
 ) -> NDArray[np.float64]:
-    """The most signal per dimension of the gradient, averaged over them, noise being 1 (B7).
+    """The most signal per dimension of the gradient, averaged, in units of the noise (B7).
 
     About (N/V + 1)/(L − 1): a label occurs N/V times, and the marked token is one summand of L.
 
@@ -107,7 +107,7 @@ def gradient_samples(
     width: ArrayLike | None = None,
     accuracy: ArrayLike = 0.5,
 ) -> NDArray[np.float64]:
-    """The samples from which the gradient could tell enough, noise being Gaussian (B9).
+    """The samples at which the gradient has enough information, if noise is Gaussian (B9).
 
     Exponential in the nats per dimension, so inf stands for anything beyond 1e308.
 
@@ -125,7 +125,7 @@ def gradient_samples(
 
 
 def feature_information(samples: float, signals: ArrayLike, vocab: int, dim: int) -> float:
-    """`gradient_information` for features whose own signal-to-noise is known (B10).
+    """`gradient_information` for features with a known signal-to-noise ratio (B10).
 
     Args:
         samples: N.
@@ -141,7 +141,7 @@ def feature_information(samples: float, signals: ArrayLike, vocab: int, dim: int
 
 
 def feature_samples(signals: ArrayLike, vocab: int, dim: int, accuracy: float = 0.5) -> float:
-    """`gradient_samples` for features whose own signal-to-noise is known: never fewer (B10).
+    """`gradient_samples` for features with a known signal-to-noise ratio: never fewer (B10).
 
     >>> round(feature_samples([1 / 31] * 64, 512, 64))
     11621
@@ -169,7 +169,7 @@ def feature_samples(signals: ArrayLike, vocab: int, dim: int, accuracy: float = 
 def counting_samples(
     vocab: ArrayLike, length: ArrayLike, accuracy: ArrayLike = 0.5
 ) -> NDArray[np.float64]:
-    """The samples whose unmarked sequences and labels could tell enough (B12).
+    """The samples at which unmarked sequences and labels have enough information (B12).
 
     >>> round(float(counting_samples(512, 32)))
     411
@@ -319,7 +319,7 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
         The samples needed at least, the facts possible at most, and which of three bounds is it.
 
     Raises:
-        ProblemError: a target that is no share, or a problem that the bound is not about.
+        ProblemError: a target that is not a fraction, or a problem that the bound is not about.
 
     >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.samples), found.vocab, found.binding
@@ -358,7 +358,7 @@ def _directions(vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
 
 
 def _repeats(samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
-    """How many samples of one label a dimension of the outputs holds at most, on average (B6)."""
+    """How many samples of one label a dimension of the outputs has at most, on average (B6)."""
     count, tokens = _from("samples", samples, 1), _from("vocab", vocab, 2)
     repeats = np.minimum((count - 1) / tokens + 1, count / _directions(vocab, dim))
     return np.asarray(repeats * tokens / (tokens - 1))

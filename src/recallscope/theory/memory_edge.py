@@ -17,7 +17,7 @@ from recallscope.theory.output_cone import cone
 
 
 class Edge(NamedTuple):
-    """Parameters with which half of all memories hold every fact, and the spread around it.
+    """Parameters with which half of all memories store every fact, and the spread around it.
 
     `independent` is where it would be if all scores were.
     """
@@ -27,7 +27,7 @@ class Edge(NamedTuple):
     independent: float
 
     def share_that_hold(self, parameters: float) -> float:
-        """How many of all memories with so many parameters hold every fact.
+        """The fraction of all memories with so many parameters that store every fact.
 
         >>> [round(edge(256, 256, dim).share_that_hold(dim**2), 2) for dim in (36, 38, 40)]
         [0.0, 0.12, 0.99]

@@ -149,8 +149,8 @@ def rival_draws(top: int = _TOP) -> np.ndarray:
 class _Rivals:
     """Draws of the scores of a label and of its highest rivals, and nodes for all others.
 
-    The highest rivals decide, and vary most: they are drawn. The rest, of which there are many, is
-    its mean below the last of them.
+    The highest rivals decide, and vary most: they are drawn. The many others are represented by
+    their mean below the last of them.
     """
 
     def __init__(self, vocab: int) -> None:

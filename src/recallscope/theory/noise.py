@@ -81,8 +81,8 @@ def dominant(
     """The stage that limits each problem, and the noise that limits that stage.
 
     It is locking if that fails more often than the read does, else the read.
-    Of a stage it is the noise that costs most. For another accuracy than recall the stage is the
-    one that decides it.
+    The noise is the one that costs most in that stage. For another accuracy than recall the stage
+    is the one that decides it.
 
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays

@@ -120,7 +120,7 @@ def predict_all(
 
 
 def predict_sizes(**sizes: Any) -> Predictions:
-    """Predict problems whose sizes and options are arrays, broadcast to one shape."""
+    """Predict problems with arrays as sizes and options, broadcast to one shape."""
     made = problem_arrays(**sizes)
     flat = ProblemArrays(*(np.ravel(each) for each in made))
     columns: dict[str, list[Any]] = {name: _whole(getattr(flat, name)) for name in SIZES}

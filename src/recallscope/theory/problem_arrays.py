@@ -184,7 +184,7 @@ def part_without_form(problem: Problem) -> tuple[str, str] | None:
 
 
 def form_of(embedding: str) -> str | None:
-    """Which formulas hold for an embedding, if any."""
+    """Which formulas are right for an embedding, if any."""
     if embedding.startswith("arrays:"):
         return None
     form: str | None = find_part("embedding", embedding).closed_form

@@ -40,7 +40,7 @@ def published_law(
     origin: str,
     said: Callable[[Question], str],
 ) -> Law:
-    """A law from the bits of facts that a trained parameter holds, and where that is from."""
+    """A law from the bits of facts per trained parameter, and their source."""
 
     def capacity(question: Question) -> Capacity | str:
         reason = refusal(question)

@@ -25,7 +25,7 @@ _LEAST = 0.02  # in the unit of errors, at predictions of 0 and 1
 
 
 class RecordedError(NamedTuple):
-    """What predicted minus measured comes to here, by the nearest problems that were measured.
+    """Predicted minus measured accuracy near a problem, from the nearest measured problems.
 
     The error of the measurement itself is part of all three. 90 % are within `most`.
     """

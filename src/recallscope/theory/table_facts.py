@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 SHARES = (0.5, 0.9, 0.99)
 _FEWEST, _MOST_ROWS = 2, 32768
 _READS, _AT_ONCE = {2**16: 8192, 2**19: 4096, 2**24: 1024, math.inf: 512}, 256
-"""Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
+"""The number of reads, by the most numbers in the rows: large memories get fewer reads."""
 
 _MOST_MEMORIES = 512  # of one size
-_FINE = 1.25  # how much larger each memory that may be looked at is than the one before
+_FINE = 1.25  # the factor between the sizes of memories that may be tried
 _SAME = 1.01  # the factor between numbers of facts that count as the same
 _AROUND = 1.6  # times the capacity threshold, or less by as much
 _TURNS = 8
@@ -126,7 +126,7 @@ def trained_facts(
     if lengths is None:
         return held
     most, cost = max(held.values()), 1.0
-    for _ in range(_TURNS_OF_LENGTHS):  # fewer labels, of which fewer are much longer
+    for _ in range(_TURNS_OF_LENGTHS):  # with fewer labels, fewer are much longer
         cost = cost_of_lengths(lengths, max(most / cost, outputs + 2), outputs)
     return {share: facts / cost for share, facts in held.items()}
 

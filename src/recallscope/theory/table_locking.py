@@ -3,7 +3,7 @@
 Scores are in units of 1/(V L²), as for random embeddings; docs/tables.md derives each term. The
 vector is τ t + β: what the trigger gained, and what tokens pull attention towards. Given the table,
 both are a mean and Gaussian noise. The imbalance of labels, D = Σ q over the batch, is one vector
-that many terms share, so it is drawn first.
+in many terms, so it is drawn first.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ Numbers = Float[np.ndarray, " V"]
 
 @dataclass(frozen=True, kw_only=True)
 class TableMoments:
-    """Of token rows z and output rows u: z̃ and q are what is left of them without their means.
+    """Moments of token rows z and output rows u; z̃ and q are these rows minus their means.
 
-    Matrices are worked out when they are first asked for: to read a memory takes none.
+    Matrices are worked out when they are first asked for: reading a memory takes none.
 
     Attributes:
         tokens: the rows z̃.

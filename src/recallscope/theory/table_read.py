@@ -1,6 +1,6 @@
 """How often a memory on an embedding matrix answers right.
 
-A memory holds Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
+A memory is Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
 with it; which fact has which label is a random permutation. Overlaps of real tables are too uneven
 for a Gaussian, so a few reads of each memory are worked out. The rivals' scores are taken as they
 are. How often the right fact was seen decides, and follows Poisson's law.

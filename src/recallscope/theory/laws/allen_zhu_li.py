@@ -35,7 +35,7 @@ def _said(question: Question) -> str:
 PART = published_law(
     _bits,
     priority=36,
-    largest=math.inf,  # what is publicly said of it names no number
+    largest=math.inf,  # public sources give no number
     origin="Allen-Zhu and Li, arXiv 2404.05405: GPT-2 from scratch on invented biographies.",
     said=_said,
 )

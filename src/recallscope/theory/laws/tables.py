@@ -59,7 +59,7 @@ def _seconds(problem: Problem) -> float:
 
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
-    """The sizes whose tables can be drawn, and fit into memory."""
+    """The sizes at which tables can be drawn, and fit into memory."""
     least, most = _FARTHEST.get(size, (-math.inf, float(LARGEST_SIZE)))
     if size == "samples":
         most = _MOST_PER_FACT * problem.vocab

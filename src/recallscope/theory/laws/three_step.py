@@ -67,7 +67,7 @@ def _bottleneck(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, s
     return dominant(s, found, budget(s, found), accuracy)
 
 
-# The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
+# The leading terms of each noise, as exponents of V, N, d, L, m; docs/theory.md derives them.
 _POWERS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
     ("lock", "gradient_noise"): (
         (2, -2, -4, 3, 0),
