@@ -27,7 +27,7 @@ def audit_picture(found: Audit) -> Picture:
 
 def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
-        caption="Facts: how many there may be for a fraction of them to be recalled, after one "
+        caption="Facts: the number at which a fraction of them is recalled, after one "
         "step of learning and at the end of training, by theory. Spectrum: the fraction of the "
         "variance along each principal direction; flat is random. Overlap: cosines of pairs of "
         "rows; the closer to 0 the better they can be distinguished.",

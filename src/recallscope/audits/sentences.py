@@ -20,7 +20,7 @@ FACT = (
 )
 HOW_GOOD = (
     "How good these numbers are: in experiments on four real tables those of one step were "
-    "within 18 %, which is chance, and those of training within 7 % at 50 %. The law of training "
+    "within 18 %, which is chance. Those of training were within 7 % at 50 %. The law of training "
     "is for rows of one length. At 90 and 99 % it was 4 to 24 and 8 to 37 % too high, most where "
     "lengths differ most."
 )
@@ -67,7 +67,7 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     if facts.bottleneck not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "
-            "random ones do, and treating them buys little.",
+            "random ones do, and treating them helps little.",
             trained,
         ]
     (cause, deed), treatment = _CALLED[facts.bottleneck], CAUSES[facts.bottleneck]

@@ -100,7 +100,7 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     sample = sample[np.isfinite(sample).all(axis=1) & sample.any(axis=1)]
     if len(sample) < 2:
         raise ProblemError(
-            f"the table {table.name!r:.80} has hardly a row that is finite and not zero"
+            f"the table {table.name!r:.80} has almost no row that is finite and not zero"
         )
     scale = float(np.sqrt(np.square(sample / np.abs(sample).max()).mean()) * np.abs(sample).max())
     sample = sample / scale

@@ -80,7 +80,7 @@ def check_shape(name: str, shape: Any) -> tuple[int, ...]:
     """The shape that a file claims, if an array can have it."""
     listed = isinstance(shape, (list, tuple)) and len(shape) <= 16
     if not listed or any(type(size) is not int or not 0 <= size < 2**48 for size in shape):
-        raise ProblemError(f"the tensor {name!r:.80} claims a shape that none has: {shape!r:.80}")
+        raise ProblemError(f"the tensor {name!r:.80} claims an impossible shape: {shape!r:.80}")
     return tuple(shape)
 
 

@@ -75,7 +75,9 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
         raise ProblemError(f"the table {str(path)!r} cannot be read: {error}") from None
     for line, row in enumerate(rows, start=2):
         if "" in row or None in row.values():
-            raise ProblemError(f"line {line} of {str(path)!r} has not as many cells as the header")
+            raise ProblemError(
+                f"line {line} of {str(path)!r} does not have as many cells as the header"
+            )
     return [{_plain(name): _value(_plain(cell)) for name, cell in row.items()} for row in rows]
 
 

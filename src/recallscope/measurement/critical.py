@@ -479,7 +479,7 @@ def _four(result: Any) -> tuple[Problem, int, Any, Any]:
         problem, seed, accuracy, tests = result
     except (TypeError, ValueError):
         raise ProblemError(
-            "tell a record, or (problem, seed, accuracy, tests), "
+            "tell takes a record, or (problem, seed, accuracy, tests), "
             f"not {result!r:.60}; without the number of tests an accuracy means nothing"
         ) from None
     return problem, seed, accuracy, tests

@@ -125,7 +125,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         for name in ("x", "y", "accuracy", "target", "right", "tests", *Interval._fields):
             if name not in row:
                 raise ProblemError(
-                    f"a table of a phase diagram has a column {name!r}, and this one has not; "
+                    f"a table of a phase diagram has a column {name!r}, and this one does not; "
                     "give a table that was written with a phase diagram"
                 )
         x, y = row["x"], row["y"]

@@ -117,7 +117,7 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
             if not re.fullmatch(FIELD_NAME, name) or name in TAKEN:
                 raise ProblemError(
                     f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
-                    "small letters, digits and '_' that a problem or a table of results has not"
+                    "small letters, digits and '_', none that problems or tables of results use"
                 )
             if found.setdefault(name, field) != field:
                 raise ProblemError(

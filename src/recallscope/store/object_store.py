@@ -115,8 +115,8 @@ class ObjectStore:
             lost = lost or own not in names or (held and late and others)
             if lost:
                 raise StoreError(
-                    f"the store {self.place!r} gave its lock to another process, as this one was "
-                    "not heard of for too long; run the same command again"
+                    f"the store {self.place!r} gave its lock to another process, as this one did "
+                    "not renew it for too long; run the same command again"
                 )
 
         def beat() -> None:

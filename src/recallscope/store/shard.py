@@ -111,7 +111,7 @@ def _about(file: pq.ParquetFile) -> frozenset[str]:
     try:
         about = json.loads(text)
     except (ValueError, RecursionError):
-        raise BadShardError("not a shard: what it says of itself cannot be read") from None
+        raise BadShardError("not a shard: its metadata cannot be read") from None
     number = about.get("format") if isinstance(about, dict) else None
     if type(number) is not int or number < 1:
         raise BadShardError("not a shard: it does not say which format it has")
@@ -197,7 +197,7 @@ def _check_rows(table: pa.Table) -> None:
         if pa.types.is_dictionary(field.type):
             _check_texts(field.name, table[field.name])
     if not distinct_texts(table["status"]) <= set(Status):
-        raise BadShardError("not a shard: a status that there is not")
+        raise BadShardError("not a shard: an unknown status")
     _check_range("seed", table["seed"], 0, LARGEST_SEED)
     _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
     for name in ACCURACIES:

@@ -480,7 +480,7 @@ def _disown_false_replacements(shards: dict[str, Shard], left_out: dict[str, str
             )
         if missing:
             del shards[name]
-            left_out[name] = "not a shard: it says it replaces what it does not hold"
+            left_out[name] = "not a shard: it claims to replace records that it does not have"
 
 
 def _is_large(tables: list[pa.Table]) -> bool:

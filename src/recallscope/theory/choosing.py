@@ -172,7 +172,7 @@ def _law_of_facts(memory: str) -> Law:
         for law in map(law_named, together):
             if memory in law.facts:
                 return law
-    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} holds")
+    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} stores")
 
 
 def predict_problems(

@@ -77,7 +77,7 @@ class Predictions(Result):
     def _words(self) -> str:
         known = self.recall_accuracy[~np.isnan(self.recall_accuracy)]
         if not len(known):
-            return f"predictions of {len(self)} problems, of which none is known"
+            return f"predictions of {len(self)} problems, none of them known"
         return (
             f"predictions of {len(self)} problems: recall accuracy from {known.min():.4f} to "
             f"{known.max():.4f}"

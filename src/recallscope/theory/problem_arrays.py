@@ -190,7 +190,7 @@ def form_of(embedding: str) -> str | None:
     form: str | None = find_part("embedding", embedding).closed_form
     if form not in (None, "sphere", "gaussian", "orthogonal", "table"):
         raise ProblemError(
-            f"the embedding {embedding} says that the closed forms of {form!r:.60} hold for it; "
+            f"the embedding {embedding} declares the closed forms of {form!r:.60}; "
             "there are those of sphere, gaussian, orthogonal and table"
         )
     return None if form == "table" else form  # which is worked out from a table that is drawn
