@@ -60,7 +60,7 @@ class _Header:
         return ProblemError(f"{self._called} is no GGUF file that can be read: {why}")
 
     def skip(self, count: int) -> int:
-        """Where the next so many bytes begin, which are left behind."""
+        """Where the next so many bytes begin; they are skipped."""
         if count > len(self._content) - self.at:
             raise self.corrupt("its header is cut off, or longer than 64 MiB")
         self.at += count
@@ -152,7 +152,7 @@ def _row(kind: int, dim: int) -> tuple[int, stored_table.Decode | None, str]:
 
 
 def _quantised(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
-    """What the gguf package knows of a kind: block, bytes of a block, name and how to decode."""
+    """A kind by the gguf package: block, bytes of a block, name and how to decode."""
     try:
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
     except ModuleNotFoundError:

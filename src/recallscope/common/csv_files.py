@@ -103,7 +103,7 @@ def number_or_text(text: str) -> Any:
     >>> number_or_text("50k"), number_or_text("1.5M"), number_or_text("1B"), number_or_text("1m")
     (50000.0, 1500000.0, 1000000000.0, '1m')
 
-    What is beyond all floating-point numbers is none either, least of all infinity:
+    A number beyond the range of floating-point numbers stays a text:
 
     >>> number_or_text("inf"), number_or_text("1e400")
     (inf, '1e400')

@@ -1,4 +1,4 @@
-"""Files that are new, or whole: never one that somebody else has put where ours should be."""
+"""Files that are new, or whole: a file or link that others put in their place is never used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values fit for JSON, made of what has fields, and made into it again by the types of the fields.
+"""Objects with fields as values fit for JSON, and back by the types of the fields.
 
 A class that has a `to_dict` and a `from_dict` is asked.
 """

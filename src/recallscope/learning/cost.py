@@ -111,7 +111,7 @@ def predict_cost(
         The engine, operations, bytes and seconds of one core.
 
     Raises:
-        ProblemError: an engine that there is not, or that cannot do this problem.
+        ProblemError: an unknown engine, or one that cannot run this problem.
 
     >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10

@@ -68,7 +68,7 @@ def learn(
         The value matrix after the first step, the attention, and the value matrix after the third.
 
     Raises:
-        ProblemError: an engine that there is not, or that cannot do this problem.
+        ProblemError: an unknown engine, or one that cannot run this problem.
 
     >>> from recallscope.problem import Problem
     >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)

@@ -1,4 +1,4 @@
-"""The minimum of the loss over the value matrix, where that is all that is left to learn."""
+"""The minimum of the loss over the value matrix, where only this matrix learns."""
 
 from __future__ import annotations
 

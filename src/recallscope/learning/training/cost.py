@@ -1,4 +1,4 @@
-"""What a training takes, and which are so small that several are done at once."""
+"""The cost of a training, and which ones are so small that several run at once."""
 
 from __future__ import annotations
 

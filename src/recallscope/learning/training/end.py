@@ -1,4 +1,4 @@
-"""The end of training where attention is given: what it reads is stored as well as can be."""
+"""The end of training where attention is given: the best value matrix for what it reads."""
 
 from __future__ import annotations
 
