@@ -92,12 +92,12 @@ def test_own_arrays_come_from_a_file(command, tmp_path):
     assert json.loads(done.stdout)["problem"]["embedding"].startswith("arrays:")
     given = ("--embedding", str(tmp_path / "own.npz"), "--vocab", "64", "--dim", "16", "--json")
     done = command("critical", "--for", "samples", *given, "--length", "4", "--budget", "8")
-    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for your arrays"
     assert json.loads(done.stdout)["failures"] == 0
     plane = ("--x", "length=2,4", "--y", "samples=64,512", "--seeds", "1")
     done = command("phase", *plane, *given, "--executor", "processes", "--workers", "1")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["without_theory"] == "no closed form for arrays of your own"
+    assert json.loads(done.stdout)["without_theory"] == "no closed form for your arrays"
     assert all(cell["mean"] is not None for cell in json.loads(done.stdout)["cells"])
     done = command("critical", "--for", "dim", *given, "--length", "4", "--samples", "64")
     assert done.returncode == 2
@@ -339,7 +339,7 @@ def test_bound_shows_its_parts_and_what_it_leaves_out(command):
     assert bound["samples"] == max(
         bound["gradient_samples"], bound["counting_samples"], bound["coverage_samples"]
     )
-    assert "Three-step descent" in bound["not_covered"]
+    assert "Three-step gradient descent" in bound["not_covered"]
     assert "needs N ≥" in command("bound", *options()).stdout
 
 

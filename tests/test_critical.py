@@ -236,7 +236,7 @@ def test_a_record_of_another_problem_is_refused():
         ({"accuracy": "loss"}, "accuracy must be one of"),
         ({"target": 1.0}, "the target must be an accuracy between 0 and 1"),
         ({"low": 100, "high": 100}, "the range must rise, not go from 100 to 100"),
-        ({"precision": 0}, "the precision is a share above 0"),
+        ({"precision": 0}, "the precision is a fraction above 0"),
         ({"budget": 0}, "budget must be a whole number"),
         ({"prior": "none"}, "the prior is a size, 'theory' or None"),
     ],

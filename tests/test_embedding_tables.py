@@ -133,7 +133,7 @@ def test_own_arrays(tmp_path):
     assert Prediction.from_dict(found.to_dict()) == found
     assert 0.1 < found.recall_accuracy < 0.3
     assert found.noise["recall"]["mean_vector"] > 0.05
-    assert predict(named).reason == "no closed form for arrays of your own"
+    assert predict(named).reason == "no closed form for your arrays"
     own.save(tmp_path / "own.npz")
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     done = recallscope("predict", *sizes, "--embedding", str(tmp_path / "own.npz"))
@@ -252,7 +252,7 @@ def test_sizes_that_do_not_fit_are_not_tried(monkeypatch):
     monkeypatch.setattr(table_prediction, "machine_memory", lambda: 2 * memory)
     found = solve(problem, "dim", target=0.99)
     assert found.status == "not_reached"
-    assert "those from 4 to 64 were looked at" in found.reason
+    assert "sizes from 4 to 64 were tried" in found.reason
     assert found.problem.dim <= 64
 
 

@@ -54,7 +54,10 @@ def refused(command, *line):
     [
         (("solve", "--for", "dim", "--target", MANY, *SIZES[:4], *SIZES[6:]), "between 0 and 1"),
         (("bound", "--target", MANY, *SIZES), "at most 1, not '9999"),
-        (("critical", "--for", "dim", "--precision", MANY, *SIZES), "above 0, not '9999"),
+        (
+            ("critical", "--for", "dim", "--precision", MANY, *SIZES),
+            "a fraction above 0, not '9999",
+        ),
         (("run", "--samples", "1e400", *SIZES[:2], *SIZES[4:]), "or inf, not '1e400'"),
         (("predict", "a" * 10**5, *SIZES), " … "),
         (("predict", "--embedding", "\x1b[2Jred", *SIZES), "not '\\x1b[2Jred'"),
@@ -75,7 +78,7 @@ def test_huge_numbers_are_refused_in_python_too():
             check_target(target)
     with pytest.raises(ProblemError, match="must be a number, not 1000"):
         bound(PROBLEM, 10**400)
-    with pytest.raises(ProblemError, match="above 0, not 1000"):
+    with pytest.raises(ProblemError, match="a fraction above 0, not 1000"):
         CriticalSearch(PROBLEM, "dim", precision=10**400)
 
 

@@ -43,7 +43,8 @@ def test_critical_says_that_a_target_was_not_reached(command):
         "size reaches it: recall accuracy is at most"
     ) in done.stdout
     assert (
-        "interference of the recall stage is in the way; raise dim or lower vocab." in done.stdout
+        "interference of the recall stage is the bottleneck; raise dim or lower vocab."
+        in done.stdout
     )
     assert "raise high" not in done.stdout
 
@@ -91,7 +92,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
         (("critical", "--for", "samples", *SMALL, "--target", "2"), "target must be an accuracy"),
         (("critical", "--for", "samples", *SMALL, "--budget", "x"), "budget must be a whole"),
         (("critical", "--for", "samples", *SMALL, "--low", "9", "--high", "9"), "must rise"),
-        (("critical", "--for", "samples", *SMALL, "--precision", "-1"), "share above 0"),
+        (("critical", "--for", "samples", *SMALL, "--precision", "-1"), "fraction above 0"),
         (("critical", "--for", "samples", "--dim", "8", "--length", "4"), "vocab"),
         (("fit", *SMALL), "a law needs --for and --vary"),
         (("fit", "--for", "dim", *SMALL, "--vary", "dim=8,16"), "vary another"),

@@ -245,7 +245,7 @@ def test_mistakes_are_reported(diagram):
     check_refused(lambda: plan(PROBLEM, X, X, 1), "a plane is of two sizes, not of dim twice")
     check_refused(
         lambda: from_rows([{"x": "dim"}]),
-        "a table of a phase diagram has a column 'y', and this one has not; give a table that was "
+        "a table of a phase diagram has a column 'y', and this one does not; give a table that was "
         "written with a phase diagram",
     )
     check_refused(

@@ -82,7 +82,7 @@ def test_a_width_without_activation_is_relu():
         (
             {"embedding": "cube"},
             f"embedding must be one of {', '.join(names('embedding'))} or the name of "
-            "your own arrays (arrays: and 16 hexadecimal digits), not 'cube'",
+            "given arrays (arrays: and 16 hexadecimal digits), not 'cube'",
         ),
         (
             {"eta": 0.1},

@@ -136,10 +136,10 @@ def test_a_folder_of_something_else_is_never_changed(tmp_path, command):
     for arguments in (("compact",), ("repair", "--yes"), ("merge", str(OLD))):
         done = command("records", "--store", str(tmp_path), *arguments)
         assert done.returncode == 2
-        assert "is not marked as a store, so that nothing is changed there" in done.stderr
+        assert "is not marked as a store, so nothing is changed there" in done.stderr
     done = command("records", "--store", str(tmp_path), "upgrade", "--yes")
     assert done.returncode == 2
-    assert "so that it is not a store" in done.stderr
+    assert "so it is not a store" in done.stderr
     assert contents(tmp_path) == before
 
 

@@ -44,7 +44,7 @@ def test_no_cell_is_a_formula_and_all_come_back(tmp_path, sign):
 @pytest.mark.parametrize("text", ["a,b\n1\n", "a,b\n1,2,3\n"])
 def test_a_ragged_table_is_refused(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(ProblemError, match=r"line 2 .* has not as many cells as the header"):
+    with pytest.raises(ProblemError, match=r"line 2 .* does not have as many cells as the header"):
         read_csv(tmp_path / "a.csv")
 
 

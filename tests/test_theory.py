@@ -406,7 +406,8 @@ def test_no_solution_says_why() -> None:
     assert found.status is Status.NOT_REACHED
     assert found.value is None
     assert (
-        "interference of the recall stage is in the way; raise dim or lower vocab" in found.reason
+        "interference of the recall stage is the bottleneck; raise dim or lower vocab"
+        in found.reason
     )
     json.dumps(found.to_dict(), allow_nan=False)
 
@@ -499,7 +500,7 @@ def test_bad_questions(call, sentence: str) -> None:
     ("change", "reason"),
     [
         ({"regime": "literal", "eta": 1.0, "gamma": 1.0}, "no closed form: they hold in the limit"),
-        ({"embedding": "arrays:0123456789abcdef"}, "no closed form for arrays of your own"),
+        ({"embedding": "arrays:0123456789abcdef"}, "no closed form for your arrays"),
     ],
 )
 def test_a_problem_without_a_closed_form_has_a_reason(change, reason: str) -> None:

@@ -12,38 +12,23 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_a_planted_word_is_reported_until_it_is_gone(tmp_path, capsys):
-    page, exceptions = tmp_path / "README.md", tmp_path / words.EXCEPTIONS
-    exceptions.parent.mkdir()
+    page = tmp_path / "README.md"
 
-    def report(*arguments: str) -> list[str]:
-        code = words.main([*arguments], tmp_path)
+    def report() -> list[str]:
+        code = words.main(tmp_path)
         said = capsys.readouterr().out.splitlines()
-        assert code == (0 if said[0].startswith("Words are plain") else 1)
+        assert code == (0 if said == ["Words are plain."] else 1)
         return said
 
     page.write_text("One law is curved.\nSpeed is shown next to it.\n")
-    assert report() == ["Words are plain, but for 0."]
+    assert report() == ["Words are plain."]
     page.write_text("One law is bent.\nRun it anew; is_told of a test goes\n# on where it was.\n")
-    planted = [
+    assert report() == [
         "README.md:2: anew: again",
         "README.md:1: bent: curved, or poor fit",
         "README.md:2: goes on where: resume",
         "README.md:2: told: reports, shows, raises",
     ]
-    assert report() == planted
-    assert report("--update") == planted  # which never adds an exception
-    assert report("--accept") == ["Words are plain, but for 4."]
-    page.write_text("Run it anew, and anew.\n")
-    assert report() == [
-        *["README.md:1: anew: again (2 here, 1 excepted)"] * 2,
-        *(
-            f"README.md: {word}: 1 excepted, 0 here; run python tools/words.py --update"
-            for word in ("bent", "goes on where", "told")
-        ),
-    ]
-    page.write_text("Run it anew.\n")
-    assert report("--update") == ["Words are plain, but for 1."]
-    assert exceptions.read_text() == "file,word,count\nREADME.md,anew,1\n"
 
 
 def test_one_class_per_name() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import lazy_loader
 
-# Loaded when first used, so that a problem or a task does not wait for torch; the names, and where
-# they live, are in the stub beside this file, which type checkers and editors read too.
+# Names are loaded when first used: a problem or a task does not wait for torch. The stub next to
+# this file lists the names and their modules; type checkers and editors read it too.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.3.0"
 

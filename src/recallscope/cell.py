@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnExperiment:
-    """A function of the user's, run in the place of the built-in experiment."""
+    """A function of the user's, run instead of the built-in experiment."""
 
     name: str
     version: int
@@ -60,7 +60,7 @@ class OwnExperiment:
 
 
 def _unpickle(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
-    """The experiment, at the end of its journey; only what this process sent is unpacked."""
+    """The experiment as another process sent it; only what our processes send is unpacked."""
     return OwnExperiment(name=name, version=version, source=source, function=unpack(function))
 
 

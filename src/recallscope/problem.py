@@ -60,9 +60,9 @@ _SIZES = ("vocab", "samples", "dim", "length")
 class Problem:
     """One experiment, complete but for its seed.
 
-    A sequence of `length` tokens out of `vocab` has one position marked by a trigger; the
-    label is the image of that token under a fixed permutation. A transformer of one attention
-    layer over frozen embeddings of dimension `dim` learns it from `samples` sequences.
+    A sequence of `length` tokens out of `vocab` has one position marked by a trigger. The label is
+    the image of that token under a fixed permutation. A transformer of one attention layer over
+    frozen embeddings of dimension `dim` learns it from `samples` sequences.
 
     Args:
         vocab: V, the number of tokens and of facts.
@@ -71,7 +71,7 @@ class Problem:
         length: L, the number of tokens in a sequence.
         width: m, the width of the frozen random MLP; None for attention alone.
         activation: of the MLP; 'relu' where a width is given and no activation.
-        embedding: 'sphere', 'gaussian', 'rademacher', 'orthogonal', or the name of your own
+        embedding: 'sphere', 'gaussian', 'rademacher', 'orthogonal', or the name of given
             arrays (see `Embeddings.name`).
         trigger_in_values: whether the trigger is added to the values as well as to the keys.
         regime: 'limit' (η → 0, γ → ∞) or 'literal' (finite step sizes).
@@ -80,11 +80,11 @@ class Problem:
         task: what is to be recalled.
         model: what learns it.
         learner: how it learns.
-        metrics: what to measure of it beside the accuracies.
+        metrics: what to measure of it in addition to the accuracies.
         declared: the fields that these parts declare, by their names.
 
-    Embedding, task, model, learner and metrics are parts: named if they come with this package or
-    with another that is installed, or given as objects (docs/extending.md).
+    Embedding, task, model, learner and metrics are parts. Parts of this package or of another
+    installed one are given by name, others as objects (docs/extending.md).
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> problem.embedding, problem.width
@@ -179,7 +179,7 @@ class Problem:
         object.__setattr__(self, field, value)
 
     def parts(self) -> list[tuple[str, str]]:
-        """The kind and the name of every part, but for arrays of one's own.
+        """The kind and the name of every part, without given arrays.
 
         >>> Problem(vocab=512, samples=8192, dim=64, length=32).parts()[0]
         ('embedding', 'sphere')
@@ -279,8 +279,8 @@ class Problem:
     def resolved(self) -> dict[str, Any]:
         """Every value that a record depends on, defaults written out; fit for JSON.
 
-        A field that came later is there where its value differs from what it was added as, and one
-        that only a metric declares where it is not the default.
+        A field that came later is included if its value differs from what it was added as. A field
+        that only a metric declares is included if it is not the default.
         """
         names = [name for name in (*FIELDS, *LATER_FIELDS) if name != "metrics"]
         return _for_json({name: getattr(self, name) for name in names} | self.stored_fields())
@@ -318,8 +318,8 @@ class Problem:
     def replace(self, **changes: Any) -> Problem:
         """The same problem with some fields changed, and checked again.
 
-        What has no meaning after the change, and is no part of it, is left out: the activation of
-        an MLP that is taken away, step sizes in the limit regime.
+        Fields without a meaning after the change are left out, unless the change names them.
+        Examples are the activation without an MLP, and step sizes in the limit regime.
 
         Args:
             changes: fields by name.
@@ -328,7 +328,7 @@ class Problem:
             A new problem; this one stays as it is.
 
         Raises:
-            ProblemError: a field that there is not, or a value that cannot be.
+            ProblemError: an unknown field, or an impossible value.
 
         >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32, width=128)
         >>> problem.replace(dim=96).dim, problem.replace(width=None).activation
@@ -384,7 +384,7 @@ class Problem:
             return problem
         for name in fields:
             if not isinstance(name, str) or name in ("self", "declared"):
-                raise ProblemError(f"unknown field {name!r:.60}; a field has a name of its own")
+                raise ProblemError(f"unknown field {name!r:.60}; fields have names such as vocab")
         for name in _SIZES:
             if name not in fields:
                 raise ProblemError(
@@ -437,7 +437,7 @@ class Problem:
 
 
 def _unpickle(fields: dict[str, Any], parts: bytes, long: dict[str, str]) -> Problem:
-    """A problem at the end of its journey; it was checked where it began."""
+    """A problem as another process sent it, which has checked it."""
     unpack(parts)
     learn(long)
     problem = object.__new__(Problem)

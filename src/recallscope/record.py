@@ -1,4 +1,4 @@
-"""What came of an experiment: numbers, a status and where they came from."""
+"""The result of an experiment: numbers, a status and where they came from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Status(Advised):
     )
     INFEASIBLE = (
         "infeasible",
-        "This machine cannot hold the experiment; change what the reason names.",
+        "The experiment does not fit into this machine; change what the reason names.",
     )
     FAILED = (
         "failed",
@@ -98,7 +98,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_metric(name: object, value: object) -> None:
-    """Raise unless a record can hold such a metric.
+    """Raise unless a record can have such a metric.
 
     >>> check_metric("recall@5", 0.5)
     Traceback (most recent call last):
@@ -191,8 +191,8 @@ class Record:
     """The outcome of one problem at one seed.
 
     Accuracies are fractions of `test_samples` fresh samples. The scores of attention are in units
-    of the signal that an ideal first step would give to attention alone, 1/(V L²), times η in the
-    literal regime, and per hidden unit with an MLP.
+    of the signal that an ideal first step would give to attention alone, 1/(V L²). In the literal
+    regime this is times η, and with an MLP per hidden unit.
 
     Attributes:
         problem: what was run.
@@ -276,16 +276,16 @@ class Record:
         return float(value)
 
     def accuracy(self, name: str) -> tuple[float, int]:
-        """An accuracy, or a metric that is one, and the number of tests that it is a share of.
+        """An accuracy, or a metric that is one, and the number of tests it was measured on.
 
         Args:
             name: recall_accuracy, lock_accuracy, one_step_accuracy, or a metric.
 
         Returns:
-            The share, and of how many tests it is one.
+            The fraction, and the number of tests.
 
         Raises:
-            ProblemError: there is no such metric, or it is no share.
+            ProblemError: there is no such metric, or it is not a fraction of tests.
         """
         value = getattr(self, name) if name in ACCURACIES else self.metrics.get(name)
         if not isinstance(value, Real) or not 0 <= float(value) <= 1:
@@ -301,7 +301,7 @@ class Record:
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         provenance = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
-        for name in ("measure", "metrics"):  # which most records have not
+        for name in ("measure", "metrics"):  # most records have none
             if not fields[name]:
                 del fields[name]
         return (
@@ -367,9 +367,9 @@ def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
 
 
 def reported(problem: Problem, seed: int, accuracy: object, tests: object) -> Record:
-    """The record of a run that somebody else has made and tells of."""
+    """The record of a run that somebody else has made and reports."""
     if not isinstance(problem, Problem):
-        raise ProblemError(f"what is told begins with a Problem, not with {problem!r:.60}")
+        raise ProblemError(f"a report begins with a Problem, not with {problem!r:.60}")
     if (
         isinstance(accuracy, bool)
         or not isinstance(accuracy, Real)

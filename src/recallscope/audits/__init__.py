@@ -1,1 +1,1 @@
-"""What a table of embeddings is like, and how many facts a memory on it can hold."""
+"""Statistics of an embedding matrix, and how many facts a memory on it stores."""

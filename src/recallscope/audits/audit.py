@@ -28,7 +28,7 @@ class TableAudit:
         kind: how its numbers are stored.
         unused: rows that are not in use, by reason; used_rows of them are.
         tokens: the texts of the rows that are named, as far as they are known.
-        called_unused: rows in use whose token has a name such as [unused7].
+        called_unused: rows in use with a token that has a name such as [unused7].
     """
 
     role: str
@@ -77,7 +77,7 @@ _OWN = ("role", "name", "kind", "rows", "used_rows", "unused", "dim", "called_un
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointAudit:
-    """One checkpoint: its tables, and what a memory between them holds."""
+    """One checkpoint: its tables, and how many facts a memory between them stores."""
 
     name: str
     found_by: str

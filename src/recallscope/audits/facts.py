@@ -1,4 +1,4 @@
-"""How many facts a memory on these rows holds, as they are and after simple treatments of them.
+"""How many facts a memory on these rows stores, as they are and after simple treatments of them.
 
 A fact is a pair of tokens: asked for one, the memory is to answer with the other. The memory is one
 matrix between the two tables, filled by one step of learning or by training to the end.
@@ -21,7 +21,7 @@ from recallscope.theory.output_lengths import unanswered, whitened
 MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192
 MATTERS = 1.25  # times as many facts: less is not worth a sentence
-FIRST = 0.9  # the share of facts recalled that sentences speak of
+FIRST = 0.9  # the recalled fraction of facts that sentences report
 TREATMENTS = {
     "centred": "centred",
     "normalised": "centred, then all of one length",
@@ -32,19 +32,19 @@ CAUSES = {"mean": "centred", "lengths": "normalised", "spectrum": "whitened"}
 """What limits one step, and the treatment that takes it away; each takes those before it too."""
 
 Counts = dict[float, float]
-"""Facts by the share of them that is recalled; infinite where more than were looked at."""
+"""Facts by the recalled fraction; infinite where more facts fit than rows were looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts(Plain):
-    """How many facts a memory on a model's tables holds.
+    """How many facts a memory on a model's tables stores.
 
     Attributes:
-        one_step: after one step of learning, by the share that is recalled.
+        one_step: after one step of learning, by the recalled fraction.
         trained: at the end of training.
         treated: after one step, with rows that were treated before.
-        looked_at: no more facts than so many rows were looked at for one step.
-        bottleneck: what limits one step: mean, lengths, spectrum or dimension.
+        looked_at: the number of rows that were taken for one step, and so the most facts.
+        bottleneck: what limits one step, one of mean, lengths, spectrum and dimension.
         unanswered: of some rows, how many no matrix that was found answers; and of how many.
     """
 
@@ -77,7 +77,7 @@ def facts_of(
     ranks: tuple[int, int],
     progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> TableFacts:
-    """What memories on these rows hold, by theory; ranks are of centred rows."""
+    """How many facts memories on these rows store, by theory; ranks are of centred rows."""
     parts = len(TREATMENTS) + 2
     dim = pair[0].shape[1]
     answers = whitened(pair[1])
@@ -110,7 +110,7 @@ def treat(rows: Rows, moments: Moments, how: str) -> Rows:
 
     rows = rows - moments.mean
     if how == "whitened":
-        # By a triangular matrix: whitened rows differ by a rotation, and memories do not mind.
+        # By a triangular matrix: whitened rows differ by a rotation, which no memory depends on.
         dim = len(moments.mean)
         ridge = 1e-6 * moments.covariance.trace() / dim or 1.0
         root = cholesky(moments.covariance + ridge * np.eye(dim), lower=True)

@@ -1,7 +1,7 @@
-"""Real experiments on some of a table's rows, to stand beside what was predicted for them.
+"""Real experiments on some of a table's rows, to compare with what was predicted for them.
 
-One step of learning is measured on the rows as they are. Training to the end is measured on the
-same rows in a few random directions, as in all of them it would take hours, and compared with what
+One step of learning is measured on the rows as they are. Training to the end would take hours in
+all dimensions. It is measured on the same rows in a few random directions, and compared with what
 is predicted for those.
 """
 
@@ -33,7 +33,7 @@ _SURE = 2.0  # standard errors
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredFacts(Plain):
-    """Facts by the share recalled: as predicted for the rows that were taken, and as measured.
+    """Facts by the recalled fraction: as predicted for the rows that were taken, and as measured.
 
     `low` and `high` are two standard errors away.
     """
@@ -52,7 +52,7 @@ def measure_facts(
     predicted: Counts,
     progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> dict[str, MeasuredFacts]:
-    """By memory: how many facts there may be for a share of them to be recalled."""
+    """By memory: how many facts there may be for a fraction of them to be recalled."""
     projected = _projected(pair)
     asked = {
         "one_step": (pair, predicted),
@@ -86,7 +86,7 @@ def _projected(pair: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
 def _around(
     memory: str, pair: tuple[Rows, Rows], expected: Counts, advance: Callable[[float], None]
 ) -> MeasuredFacts:
-    """Recall at numbers of facts around those that are expected, and where it crosses shares."""
+    """Recall at numbers of facts around those that are expected, and where it crosses `SHARES`."""
     most = len(pair[0])
     wanted = sorted(
         {
@@ -101,7 +101,7 @@ def _around(
         recalls = [_recall(memory, pair, count, seed) for seed in range(times)]
         runs += times
         means.append(float(np.mean(recalls)))
-        # Facts of one run are not independent, but what they cannot be is surer than this.
+        # Facts of one run are not independent, so this is the least error.
         spread = np.std(recalls, ddof=1) if times > 1 else 0.0
         tests = times * count
         errors.append(max(spread, math.sqrt(0.25 / tests)) / math.sqrt(times))
@@ -116,7 +116,7 @@ def _around(
 
 
 def _recall(memory: str, pair: tuple[Rows, Rows], count: int, seed: int) -> float:
-    """The share recalled of so many facts about rows drawn from the table."""
+    """The recalled fraction of so many facts about rows drawn from the table."""
     from recallscope.experiment.run import run
     from recallscope.models.embeddings import Embeddings
     from recallscope.problem import Problem, ProblemError
@@ -144,8 +144,8 @@ def _recall(memory: str, pair: tuple[Rows, Rows], count: int, seed: int) -> floa
 
 
 def _crossing(counts: list[int], recalls: np.ndarray, share: float) -> float:
-    """Where recall falls below a share, by straight lines over logarithms; infinite if nowhere."""
-    # What is not monotonic is made so: recall can only fall.
+    """Where recall falls below a value, by straight lines over logarithms; infinite if nowhere."""
+    # Recall can only fall: values that rise are lowered to those before them.
     falling = np.minimum.accumulate(recalls)
     if falling[-1] >= share:
         return math.inf

@@ -15,7 +15,7 @@ from recallscope.results.panels import Picture
 if TYPE_CHECKING:
     from recallscope.audits.audit import Audit, CheckpointAudit
 
-_MOST_IN_FULL = 6  # checkpoints, beside the table of all
+_MOST_IN_FULL = 6  # checkpoints, in addition to the table of all
 
 
 def audit_page(found: Audit) -> str:
@@ -46,8 +46,8 @@ def audit_page(found: Audit) -> str:
 
 def _title(found: Audit) -> str:
     if len(found.checkpoints) > 1:
-        return f"What {len(found.checkpoints)} embedding tables can hold"
-    return f"What the embeddings of {Path(found.checkpoints[0].name).name[:80]} can hold"
+        return f"What {len(found.checkpoints)} embedding matrices can store"
+    return f"What the embeddings of {Path(found.checkpoints[0].name).name[:80]} can store"
 
 
 def _figures(picture: Picture) -> list[dict[str, str]]:

@@ -27,10 +27,10 @@ def audit_picture(found: Audit) -> Picture:
 
 def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
-        caption="Facts: how many a memory may hold for a share of them to be recalled, after one "
-        "step of learning and at the end of training, by theory. Spectrum: the share of the "
+        caption="Facts: the number at which a fraction of them is recalled, after one "
+        "step of learning and at the end of training, by theory. Spectrum: the fraction of the "
         "variance along each principal direction; flat is random. Overlap: cosines of pairs of "
-        "rows; the closer to 0 the better they are told apart.",
+        "rows; the closer to 0 the better they can be distinguished.",
         panels=[_facts(found), _spectrum(found), _cosines(found)],
     )
 
@@ -53,11 +53,13 @@ def _facts(found: CheckpointAudit) -> Panel:
         label, values = f"{MEMORIES['one_step']}, measured", known(seen.measured)
         ends = {"low": known(seen.low), "high": known(seen.high)}
         series.append(Series(label, Kind.MEASURED, _NAMED, values, **ends, colour=0))
-    return Panel(title="facts", x="share of facts recalled", y="facts", series=series, log_y=True)
+    return Panel(
+        title="facts", x="fraction of facts recalled", y="facts", series=series, log_y=True
+    )
 
 
 def _known(count: float) -> float:
-    """What is more than was looked at is not drawn."""
+    """A count above the number of rows taken is not drawn."""
     return count if math.isfinite(count) else math.nan
 
 
@@ -71,7 +73,7 @@ def _spectrum(found: CheckpointAudit) -> Panel:
     return Panel(
         title="spectrum of centred rows",
         x="principal direction",
-        y="share of the variance",
+        y="fraction of the variance",
         series=[*series, flat],
         log_x=dim > 1,
         log_y=True,
@@ -127,8 +129,8 @@ def _of_several(found: Audit) -> Picture:
         for memory, called in MEMORIES.items()
     ]
     return Picture(
-        caption="The effective dimension of the input rows of each checkpoint, and how many facts "
-        "a memory between its tables may hold for half of them to be recalled, by theory.",
+        caption="The effective dimension of the input rows of each checkpoint. The number of facts "
+        "in a memory between its tables at which half of them are recalled, by theory.",
         panels=[
             Panel(title="effective dimension", x=where, y="dimensions", series=dims, log_y=True),
             Panel(title="facts at 50 %", x=where, y="facts", series=facts, log_y=True),

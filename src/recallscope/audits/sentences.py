@@ -19,15 +19,15 @@ FACT = (
     "one matrix between the two tables, and its facts are about rows drawn from them at random."
 )
 HOW_GOOD = (
-    "How good these numbers are: beside experiments on four real tables those of one step were "
-    "within 18 %, which is chance, and those of training within 7 % at 50 %. At 90 and 99 % the "
-    "law of training, which is for rows of one length, was 4 to 24 and 8 to 37 % too high, most "
-    "where lengths differ most."
+    "How good these numbers are: in experiments on four real tables those of one step were "
+    "within 18 %, which is chance. Those of training were within 7 % at 50 %. The law of training "
+    "is for rows of one length. At 90 and 99 % it was 4 to 24 and 8 to 37 % too high, most where "
+    "lengths differ most."
 )
 NOT_SAID = (
     "What this does not say: how much a whole model knows. A model has many layers, stores facts "
-    "in MLPs too, and spells answers in several tokens: it can hold far more than one matrix. What "
-    "it did learn is not looked at, and all tokens count equally, however rare they are."
+    "in MLPs too, and spells answers in several tokens: it stores far more than one matrix. What "
+    "it did learn is not examined, and all tokens count equally, however rare they are."
 )
 
 
@@ -35,9 +35,8 @@ def headline(facts: TableFacts) -> str:
     """The first line: two numbers that are not the same."""
     counts = {memory: about(getattr(facts, memory)[FIRST], facts.looked_at) for memory in MEMORIES}
     return (
-        "What one step of learning could store in such a table and what training could are "
-        f"different numbers: {counts['one_step']} facts and {counts['trained']} facts, "
-        f"{100 * FIRST:g} % of them recalled."
+        f"One step of learning could store {counts['one_step']} facts in such a table, and "
+        f"training {counts['trained']} facts, {100 * FIRST:g} % of them recalled."
     )
 
 
@@ -58,7 +57,7 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     trained = (
         "Training corrects a mean and a spectrum by itself, and rows of unequal length unless they "
         "are answers. At its end the number of dimensions counts, "
-        f"{dim} here: a wider table holds more, as its square."
+        f"{dim} here: a wider table stores more, as its square."
     )
     if beyond := facts_extrapolated("trained", dim):
         trained += f" Its number is extrapolated: {beyond} that the law was tested at."
@@ -68,7 +67,7 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
     if facts.bottleneck not in CAUSES:
         return [
             "What limits one step is the number of dimensions: rows overlap about as little as "
-            "random ones do, and treating them buys little.",
+            "random ones do, and treating them helps little.",
             trained,
         ]
     (cause, deed), treatment = _CALLED[facts.bottleneck], CAUSES[facts.bottleneck]
@@ -79,15 +78,15 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
         f"; whitened too, {about(whitened, facts.looked_at)}" if whitened > MATTERS * held else ""
     )
     return [
-        f"What limits one step most is {cause}. {deed} where they are keys of such a memory, not "
-        "in a pretrained model, whose layers were trained on its rows as they are: rows "
-        f"{TREATMENTS[treatment]} could hold {after} facts instead of {before}{further}.",
+        f"What limits one step most is {cause}. {deed} where they are keys of such a memory: rows "
+        f"{TREATMENTS[treatment]} could store {after} facts instead of {before}{further}. Do not "
+        "do so in a pretrained model, as its layers were trained on its rows as they are.",
         trained,
     ]
 
 
 def rows_left_out(rows: int, unused: Mapping[str, int], called_unused: int) -> str:
-    """Which rows were not taken, and how they were told."""
+    """Which rows were not taken, and how they were recognised."""
     counts = [f"{count:,} {REASONS[reason]}" for reason, count in unused.items()]
     said = (
         f"Of {rows:,} rows {sum(unused.values()):,} are left out as unused: {', '.join(counts)}."

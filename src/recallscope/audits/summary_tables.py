@@ -23,7 +23,7 @@ _WORST = {
 
 
 def facts_table(found: CheckpointAudit) -> list[Row]:
-    """Facts by memory and by the share that is recalled, predicted and measured."""
+    """Facts by memory and by recalled fraction, predicted and measured."""
     facts = found.facts
     rows = [["one step, rows as they are", *_counts(facts.one_step, facts.looked_at)]]
     rows += [
@@ -34,7 +34,7 @@ def facts_table(found: CheckpointAudit) -> list[Row]:
 
 
 def measured_table(found: CheckpointAudit) -> list[Row]:
-    """Experiments beside the prediction for the rows that they were made with."""
+    """Experiments next to the prediction for the rows that they were made with."""
     rows = []
     for memory, seen in found.measured.items():
         called = f"{MEMORIES[memory]}, {seen.dim} dimensions"
@@ -86,7 +86,7 @@ def worst_tokens(table: TableAudit) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _short(name: str) -> str:
-    """The end of a path, which tells checkpoints apart."""
+    """The end of a path, which distinguishes checkpoints."""
     parts = name.rstrip("/").split("/")
     return "/".join(parts[-2:])[-40:]
 
@@ -111,7 +111,7 @@ _STATISTICS: dict[str, Callable[[TableAudit], str]] = {
     "dimensions": lambda table: str(table.dim),
     "effective dimension": lambda table: _effective(table, "raw"),
     "effective dimension, centred": lambda table: _effective(table, "centred"),
-    "share of the mean in squared lengths": lambda table: f"{table.statistics.mean_share:.3f}",
+    "mean's fraction of squared lengths": lambda table: f"{table.statistics.mean_share:.3f}",
     "length of a row: 5 %, median, 95 %": lambda table: ", ".join(
         map(format_number, table.statistics.lengths[1:4])
     ),

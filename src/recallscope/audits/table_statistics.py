@@ -1,8 +1,8 @@
 """What the rows of a table are like: lengths, mean, spectrum, and how much they overlap.
 
 Everything is made of d×d matrices that are summed over tiles. The covariance is of all rows in use.
-What needs rows of unit length, as the effective dimension does, would take further products of the
-same size: of large tables it is of a sample, and says how uncertain that makes it.
+The effective dimension needs rows of unit length, and so further products of the same size. For
+large tables it is estimated from a sample, with a standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Matrix = Float[np.ndarray, "d d"]
 
 _LEAST_SAMPLE = 16_384  # rows
 _WORK = 2e11  # rows times d², up to which all rows are taken
-_PAIRED = 2048  # rows all of whose pairs are looked at
+_PAIRED = 2048  # rows; all their pairs are compared
 _LISTED = 10  # tokens
 _POINTS = 64  # of the spectrum
 _HOW = ("raw", "centred")
@@ -48,9 +48,9 @@ class TableStatistics(Plain):
         stable_rank: Σλ over the largest λ.
         isoscore: (participation ratio − 1)/(d − 1).
         rank: how many directions have a variance above rounding.
-        spectrum: place and share of the variance of some principal directions.
-        overlaps: of pairs of rows, raw, centred and of random rows: the mean square, the 99th
-            percentile and the largest of the cosine's size.
+        spectrum: place of some principal directions, and the fraction of the variance along each.
+        overlaps: the mean square, the 99th percentile and the largest of the cosine's size, for
+            pairs of rows: raw, centred and random ones.
         cosines: how often cosines of pairs fall into even steps from −1 to 1, by the same names.
         worst: numbers of rows by what is wrong with them, each with how much.
     """
@@ -80,12 +80,12 @@ def sampled_rows(used: int, dim: int) -> int:
 
 
 def work(rows: int, dim: int) -> int:
-    """How many rows are gone through in all, to tell how far it has come."""
+    """How many rows are read in all, to report progress."""
     return rows + 3 * sampled_rows(rows, dim)
 
 
 def gram_memory(dim: int) -> int:
-    """Bytes of the matrices that are held at once: sums in eight bytes and products in four."""
+    """Bytes of the matrices in memory at once: sums in eight bytes and products in four."""
     return 4 * 8 * dim**2
 
 
@@ -159,7 +159,7 @@ def _others(squares: float, count: int) -> float:
 
 
 def _moments(used: UsedRows, advance: Advance) -> Moments:
-    """Mean and covariance; rows are moved by about their mean first, so that little cancels."""
+    """Mean and covariance; rows are first moved by about their mean: less precision is lost."""
     dim, count = used.table.dim, len(used.numbers)
     shift = used.centre.astype(np.float32)
     total, gram = np.zeros(dim), np.zeros((dim, dim))
@@ -173,7 +173,7 @@ def _moments(used: UsedRows, advance: Advance) -> Moments:
 
 
 def _unit(rows: Rows, centre: Vector) -> Rows:
-    """Rows from a centre on, of length 1; what has no length stays zero."""
+    """Rows minus a centre, of length 1; rows of zeros stay so."""
     apart = rows - centre.astype(np.float32)
     lengths = np.sqrt(np.einsum("nd,nd->n", apart, apart))
     unit: Rows = apart / np.maximum(lengths, 1e-30)[:, None]

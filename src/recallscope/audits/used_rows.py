@@ -1,7 +1,7 @@
-"""Which rows of a table are in use: some tokens are never trained, and tell nothing of the others.
+"""Which rows of a table are in use: rows of untrained tokens say nothing about the others.
 
-Rows are told to be unused if they are not finite, all zeros, equal to an earlier row, or on one
-line that many rows have collapsed on, as the rows of tokens do that never occur in training.
+A row is unused if it is not finite, all zeros, equal to an earlier row, or on one line with many
+others. Rows of tokens that never occur in training collapse on such a line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rows = Float[np.ndarray, "n d"]
 Vector = Float[np.ndarray, " d"]
 
 Advance = Callable[[int], None]
-"""Told how many rows more have been gone through."""
+"""Called with the number of rows that were read since the last call."""
 
 _TILE = 2**26  # bytes of a tile of float32 numbers
 _SAMPLE = 4096  # rows among which a line is looked for
@@ -95,12 +95,12 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     >>> len(found.numbers), found.unused
     (90, {'zero': 10})
     """
-    with np.errstate(invalid="ignore"):  # numbers that are none
+    with np.errstate(invalid="ignore"):  # NaN
         sample = table.take(_chosen(table.rows, _SAMPLE, 1)).astype(np.float64)
     sample = sample[np.isfinite(sample).all(axis=1) & sample.any(axis=1)]
     if len(sample) < 2:
         raise ProblemError(
-            f"the table {table.name!r:.80} has hardly a row that is finite and not zero"
+            f"the table {table.name!r:.80} has almost no row that is finite and not zero"
         )
     scale = float(np.sqrt(np.square(sample / np.abs(sample).max()).mean()) * np.abs(sample).max())
     sample = sample / scale
@@ -114,7 +114,7 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
     for start in range(0, table.rows, step):
         rows = table.read(start, start + step)
         here = slice(start, start + len(rows))
-        with np.errstate(over="ignore", invalid="ignore"):  # what is no number is told below
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN is found below
             same = rows + np.float32(0)  # of zeros of either sign the same bits
             prints[here] = same.view(np.uint32).astype(np.uint64) @ weights
             rows = rows * np.float32(1 / scale)
@@ -123,7 +123,7 @@ def used_rows(table: StoredTable, advance: Advance = lambda rows: None) -> UsedR
         advance(len(rows))
     again = np.ones(table.rows, dtype=bool)
     again[np.unique(prints, return_index=True)[1]] = False
-    # In the order of `REASONS`, of which the first that holds of a row is counted.
+    # In the order of `REASONS`: the first that is true of a row is counted.
     reasons = np.select([~np.isfinite(squares), squares == 0, again, off], range(1, 5), 0)
     counts = np.bincount(reasons, minlength=5)
     unused = {name: int(counts[place]) for place, name in enumerate(REASONS, 1) if counts[place]}

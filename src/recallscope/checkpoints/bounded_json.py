@@ -18,7 +18,7 @@ def read_json(path: Path, what: str, most: int) -> dict[str, Any]:
 
 
 def parse_json(content: bytes, called: str) -> dict[str, Any]:
-    """A document whose outermost part is a dictionary.
+    """A document that is a dictionary.
 
     >>> parse_json(b'{"a": 1}', "this")
     {'a': 1}

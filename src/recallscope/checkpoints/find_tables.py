@@ -10,7 +10,7 @@ from recallscope.checkpoints.stored_table import StoredTable
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-# The end of a name, most telling first.
+# The end of a name, the most specific first.
 _INPUTS = (
     r"token_embd\.weight",  # GGUF
     r"embed_tokens\.weight",  # Llama, Qwen, Gemma, Mistral, OPT
@@ -64,7 +64,7 @@ def find_tables(
         tall = sorted(tables.values(), key=lambda each: each.rows / each.dim, reverse=True)
         if tall[0].rows < max(_FEWEST, 4 * tall[0].dim):
             raise ProblemError(
-                f"none of the {len(tables)} matrices of {called} looks like a table of embeddings; "
+                f"none of the {len(tables)} matrices of {called} looks like an embedding matrix; "
                 f"name one with --inputs: {_listed(tables)}"
             )
         first, how = tall[0], "the one with most rows for its columns: name another if it is not"
@@ -88,7 +88,7 @@ def _by_pattern(tables: Mapping[str, StoredTable], patterns: tuple[str, ...]) ->
             for name in tables
             if len(name) < 500 and re.search(rf"(?:^|[./]){pattern}$", name, re.IGNORECASE)
         ]
-        # Of an encoder and a decoder, or of positions and words: the one with most rows.
+        # With an encoder and a decoder, or positions and words: the one with most rows.
         if found:
             return max((tables[name] for name in found), key=lambda each: each.rows)
     return None

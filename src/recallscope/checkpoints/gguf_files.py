@@ -1,7 +1,8 @@
-"""GGUF: fields, descriptions of tensors, and their data, of which quantised rows are decoded here.
+"""GGUF: fields, descriptions of tensors, and their data. Quantised rows are decoded here.
 
-The header is read by code of our own: the reader of the gguf package makes objects of all it meets
-and does not end on a list that claims to be longer than its file. That package decodes the rows.
+The header is read by code in this file. The reader of the gguf package makes an object of each
+field. It does not end on a list that claims to be longer than its file. That package decodes the
+rows.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class _Header:
         return ProblemError(f"{self._called} is no GGUF file that can be read: {why}")
 
     def skip(self, count: int) -> int:
-        """Where the next so many bytes begin, which are left behind."""
+        """Where the next so many bytes begin; they are skipped."""
         if count > len(self._content) - self.at:
             raise self.corrupt("its header is cut off, or longer than 64 MiB")
         self.at += count
@@ -130,7 +131,7 @@ def _content(header: _Header, path: Path, size: int) -> GgufContent:
 
 
 def _tensor(header: _Header) -> tuple[str, tuple[int, ...], int, int]:
-    """Name, shape, kind and place of a tensor; GGUF tells the length of a row first."""
+    """Name, shape, kind and place of a tensor; GGUF gives the length of a row first."""
     name, count = header.text(), header.number("I")
     if count > 4:
         raise header.corrupt(f"its tensor {name!r:.80} has {count} dimensions")
@@ -151,7 +152,7 @@ def _row(kind: int, dim: int) -> tuple[int, stored_table.Decode | None, str]:
 
 
 def _quantised(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
-    """What the gguf package knows of a kind: block, bytes of a block, name and how to decode."""
+    """A kind by the gguf package: block, bytes of a block, name and how to decode."""
     try:
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
     except ModuleNotFoundError:

@@ -87,7 +87,7 @@ def npz_tables(path: Path) -> dict[str, stored_table.StoredTable]:
 
 
 def _listed(file: BinaryIO, path: Path) -> zipfile.ZipFile:
-    """An archive, whose list of members is read only if it is short."""
+    """An archive; its list of members is read only if it is short."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 2**16 - 22))
     tail = file.read()
@@ -106,7 +106,7 @@ def _described(
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Shape, order and kind of an array, from its header, and how long that is.
 
-    NumPy would read as much as the header claims to have before it looks at it.
+    NumPy would read as many bytes as the header claims before it checks them.
     """
     content = io.BytesIO(file.read(_LONGEST_HEADER))
     shape, by_columns, kind = npy_header(content)
@@ -116,7 +116,7 @@ def _described(
     if not any_shape and not (stored_table.is_table(shape) and kind.kind in "fiu"):
         raise ProblemError(
             f"the array {name!r:.80} has the shape {shape!s:.80} and the type {kind!s:.40}; "
-            "a table of embeddings has two or more rows of numbers"
+            "an embedding matrix has two or more rows of numbers"
         )
     return shape, by_columns, kind, content.tell()
 

@@ -22,7 +22,7 @@ _PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib")
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json")
 _MOST_ENTRIES = 10_000  # of a folder
 _CONVERT = (
-    "is a pickled checkpoint, and to read one can run code; convert it where you trust it: "
+    "is a pickled checkpoint, and reading one can run code; convert it where you trust it: "
     "from safetensors.torch import save_file; save_file({name: each.contiguous().clone() for name, "
     "each in torch.load(FILE, weights_only=True).items()}, 'model.safetensors')"
 )
@@ -48,11 +48,11 @@ def open_checkpoint(
     found, strings = _read(weights)
     tables = find_tables(found, repr(str(weights))[:200], inputs, outputs)
     rows = tables.inputs.rows
-    beside = [weights.with_name(name) for name in _TOKENIZERS]
+    nearby = [weights.with_name(name) for name in _TOKENIZERS]
     if tokens is not None:
         strings = token_strings(tokens, rows)
     elif strings is None:
-        strings = next((_if_readable(each, rows) for each in beside if each.is_file()), None)
+        strings = next((_if_readable(each, rows) for each in nearby if each.is_file()), None)
     return Checkpoint(name=str(path), tables=tables, tokens=strings)
 
 
@@ -121,7 +121,7 @@ def _refuse_pickled(entries: list[Path]) -> None:
 
 
 def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
-    """The matrices of a file, and its tokens if it has them; told by ending and first bytes."""
+    """The matrices of a file, and its tokens if any; its ending and first bytes say the format."""
     name = path.name.lower()
     if name.endswith(_INDEX):
         return sharded_tables(path), None
@@ -140,7 +140,7 @@ def _read(path: Path) -> tuple[dict[str, StoredTable], list[str] | None]:
     if name.endswith(".safetensors"):
         return safetensors_tables(path), None
     raise ProblemError(
-        f"{str(path)!r:.200} is none of the files that are read: {', '.join(_ENDINGS[:4])}, "
+        f"{str(path)!r:.200} is not a file that can be read; these are {', '.join(_ENDINGS[:4])}, "
         f"*{_INDEX}, or a folder with one of them"
     )
 
@@ -154,7 +154,7 @@ def _is_pickled(start: bytes, name: str) -> bool:
 
 
 def _if_readable(path: Path, rows: int) -> list[str] | None:
-    """Tokens that happen to lie beside a table: where they cannot be read, rows have numbers."""
+    """Tokens of a file next to a table; None if it cannot be read, then rows have numbers."""
     try:
         return token_strings(path, rows)
     except ProblemError:

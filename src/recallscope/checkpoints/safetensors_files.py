@@ -1,7 +1,7 @@
 """safetensors: a length, a header in JSON, and the tensors one after another.
 
-The format is small enough to be read here, so that rows come without torch, which the library needs
-for bfloat16, and the header is bounded more tightly than its hundred megabytes.
+The format is small enough to be read here. The library needs torch for bfloat16, and allows headers
+of a hundred megabytes; here torch is not needed, and the bound is tighter.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def safetensors_tables(path: Path) -> dict[str, stored_table.StoredTable]:
 
 
 def sharded_tables(index: Path) -> dict[str, stored_table.StoredTable]:
-    """The matrices of all files that an index names; they lie beside it."""
+    """The matrices of all files that an index names; they are next to it."""
     places = read_json(index, "index", _MOST_HEADER).get("weight_map")
     if not isinstance(places, dict) or not places:
         raise ProblemError(f"the index {str(index)!r:.200} has no weight_map")
     shards = sorted({str(shard) for shard in places.values()})
     if len(shards) > _MOST_SHARDS or any(not each or Path(each).name != each for each in shards):
         raise ProblemError(
-            f"the index {str(index)!r:.200} names files that are not beside it, or more than "
+            f"the index {str(index)!r:.200} names files that are not next to it, or more than "
             f"{_MOST_SHARDS}"
         )
     found: dict[str, stored_table.StoredTable] = {}

@@ -1,4 +1,4 @@
-"""A table of embeddings where it is: rows are read when they are asked for, as float32."""
+"""An embedding matrix in its file: rows are read when they are asked for, as float32."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StoredTable:
 
     Attributes:
         name: what its file calls it.
-        kind: how its numbers are stored, as the file says it: BF16, Q8_0, float32.
+        kind: how its numbers are stored, in the words of the file: BF16, Q8_0, float32.
         where: the file and the place in it of the first row; or the rows themselves.
         row_bytes: of one row in the file.
         decode: from the bytes of some rows to their numbers.
@@ -49,7 +49,7 @@ class StoredTable:
         return self._decoded([(start, stop)], stop - start)
 
     def take(self, numbers: Int64[np.ndarray, " n"]) -> Rows:
-        """Some rows, whose numbers rise; those that follow each other are read at once."""
+        """Some rows, in the order of their numbers; neighbours are read at once."""
         if isinstance(self.where, np.ndarray):
             return _as_float32(self.where[numbers])
         if not len(numbers):
@@ -80,12 +80,12 @@ def check_shape(name: str, shape: Any) -> tuple[int, ...]:
     """The shape that a file claims, if an array can have it."""
     listed = isinstance(shape, (list, tuple)) and len(shape) <= 16
     if not listed or any(type(size) is not int or not 0 <= size < 2**48 for size in shape):
-        raise ProblemError(f"the tensor {name!r:.80} claims a shape that none has: {shape!r:.80}")
+        raise ProblemError(f"the tensor {name!r:.80} claims an impossible shape: {shape!r:.80}")
     return tuple(shape)
 
 
 def is_table(shape: tuple[int, ...]) -> bool:
-    """Whether something of this shape can be a table of embeddings."""
+    """Whether something of this shape can be an embedding matrix."""
     return len(shape) == 2 and 2 <= shape[0] <= MOST_ROWS and 1 <= shape[1] <= MOST_DIM
 
 
@@ -125,5 +125,5 @@ def bfloat16(content: UInt8[np.ndarray, "n bytes"]) -> Rows:
 
 
 def _as_float32(rows: np.ndarray) -> Rows:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is told as not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # too large becomes infinite
         return np.ascontiguousarray(rows, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The texts of tokens, so that rows have names: from a tokenizer's files, or lines of text."""
+"""The texts of tokens, as names of rows: from a tokenizer's files, or lines of text."""
 
 from __future__ import annotations
 

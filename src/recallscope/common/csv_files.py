@@ -45,7 +45,7 @@ def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
 def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """Write rows that all have the columns of the first; None is an empty cell.
 
-    Written beside the path and then moved there, so that no half of a table is ever seen.
+    The file is written next to the path and then moved there: no half of a table is ever seen.
     """
     rows = list(rows)
     path = check_output(path, "table", (".csv",))
@@ -69,18 +69,20 @@ def read_csv(path: str | Path) -> list[dict[str, Any]]:
     """The rows of a table; a cell that reads as a number is one, and an empty cell is None."""
     content = read_regular(path, "table", _MOST_BYTES)
     try:
-        text = content.decode("utf-8-sig")  # spreadsheets begin their files with a mark
+        text = content.decode("utf-8-sig")  # spreadsheets begin their files with a byte order mark
         rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey=""))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ProblemError(f"the table {str(path)!r} cannot be read: {error}") from None
     for line, row in enumerate(rows, start=2):
         if "" in row or None in row.values():
-            raise ProblemError(f"line {line} of {str(path)!r} has not as many cells as the header")
+            raise ProblemError(
+                f"line {line} of {str(path)!r} does not have as many cells as the header"
+            )
     return [{_plain(name): _value(_plain(cell)) for name, cell in row.items()} for row in rows]
 
 
 def _plain(cell: str) -> str:
-    """A cell without the mark that `write_csv` puts before what looks like a formula."""
+    """A cell without the quote that `write_csv` puts before what looks like a formula."""
     return cell[1:] if cell[:1] == "'" and re.match(FORMULA, cell[1:]) else cell
 
 
@@ -91,7 +93,7 @@ def _value(cell: str) -> Any:
 
 
 def number_or_text(text: str) -> Any:
-    """The number that a text reads as, or the text: whoever wanted a number says so.
+    """The number that a text reads as, or the text; the caller checks for a number.
 
     >>> number_or_text("64"), number_or_text("1e3"), number_or_text("many")
     (64, 1000.0, 'many')
@@ -101,7 +103,7 @@ def number_or_text(text: str) -> Any:
     >>> number_or_text("50k"), number_or_text("1.5M"), number_or_text("1B"), number_or_text("1m")
     (50000.0, 1500000.0, 1000000000.0, '1m')
 
-    What is beyond all floating-point numbers is none either, least of all infinity:
+    A number beyond the range of floating-point numbers stays a text:
 
     >>> number_or_text("inf"), number_or_text("1e400")
     (inf, '1e400')

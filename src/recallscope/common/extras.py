@@ -35,7 +35,7 @@ def missing(package: str) -> str:
 
 @contextmanager
 def missing_explained() -> Iterator[None]:
-    """Of a package that cannot be imported within, the error is that sentence."""
+    """If a package cannot be imported within, the error is that sentence."""
     try:
         yield
     except ModuleNotFoundError as error:

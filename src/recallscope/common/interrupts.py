@@ -1,8 +1,8 @@
 """Ctrl-C and SIGTERM that are never lost: asked again until they are obeyed.
 
-Python raises KeyboardInterrupt wherever the main thread happens to be. In the callback of a weak
-reference, in a finaliser or in code that lets no exception out, it is dropped and the program runs
-on. Here a thread of its own sends the signal again until the exception is on its way up.
+Python raises KeyboardInterrupt wherever the main thread is. Callbacks of weak references,
+finalisers and code that swallows exceptions drop it, and the program runs on. Here a separate
+thread sends the signal again until the exception is on its way up.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def interrupts_obeyed(exit_code: int | None = None) -> Iterator[None]:
     where somebody else handles Ctrl-C already, nothing changes.
 
     Args:
-        exit_code: for a command, which takes SIGTERM for Ctrl-C and leaves an import at once with
-            this code unless there is something to clean up (`clean_up_needed`).
+        exit_code: for a command. SIGTERM then is the same as Ctrl-C. Either ends an import at once
+            with this code, unless there is something to clean up (`clean_up_needed`).
     """
     command = exit_code is not None
     if threading.current_thread() is not threading.main_thread() or not (

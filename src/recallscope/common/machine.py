@@ -25,7 +25,7 @@ def machine_memory() -> float:
 
 
 def memory_left() -> float:
-    """What this process leaves of the memory to others: it has torch, a store and more loaded."""
+    """Memory that is left to other processes: this one has torch, a store and more loaded."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         own = pages * os.sysconf("SC_PAGE_SIZE")

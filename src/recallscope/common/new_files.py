@@ -1,4 +1,4 @@
-"""Files that are new, or whole: never one that somebody else has put where ours should be."""
+"""Files that are new, or whole: a file or link that others put in their place is never used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def create(path: Path) -> BinaryIO:
 
 @contextmanager
 def written_next_to(path: Path, what: str) -> Iterator[Path]:
-    """A new file next to a path, moved there at the end, so that no half of it is ever seen.
+    """A new file next to a path, moved there at the end: no half of it is ever seen.
 
     Its name cannot be guessed: a link under a name known beforehand would be followed.
     """
@@ -37,6 +37,6 @@ def written_next_to(path: Path, what: str) -> Iterator[Path]:
 
 
 def write_whole(path: Path, what: str, content: str | bytes) -> None:
-    """Write a file of which no half is ever seen."""
+    """Write a file that appears whole or not at all."""
     with written_next_to(path, what) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)

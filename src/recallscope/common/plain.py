@@ -1,4 +1,4 @@
-"""Values fit for JSON, made of what has fields, and made into it again by the types of the fields.
+"""Objects with fields as values fit for JSON, and back by the types of the fields.
 
 A class that has a `to_dict` and a `from_dict` is asked.
 """
@@ -44,7 +44,7 @@ def with_inf(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def finite(value: Any) -> Any:
-    """The same without infinity and NaN, which JSON has not: what is no number is null.
+    """The same without infinity and NaN, which JSON does not have: they are null.
 
     >>> finite({0.5: [8, math.inf]})
     {'0.5': [8, None]}
@@ -86,7 +86,7 @@ def unplain(kind: Any, value: Any) -> Any:
 
 
 def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
-    """An object of a class from plain values of its fields; what is no field is passed over."""
+    """An object of a class from plain values of its fields; other values are ignored."""
     kinds = get_type_hints(kind)
     return kind(**{name: unplain(kinds[name], values[name]) for name in kinds if name in values})
 

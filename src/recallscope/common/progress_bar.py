@@ -1,4 +1,4 @@
-"""A progress bar in terminals and notebooks, for whoever does not bring one of their own."""
+"""A progress bar in terminals and notebooks, for callers that give no function for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE = 2.0  # seconds before a bar is shown
 
 @contextmanager
 def shown_progress(progress: ProgressCallback | bool, what: str) -> Iterator[ProgressCallback]:
-    """What to call as work is done: the function given, a bar of its own, or nothing if False.
+    """What to call as work is done: the given function, a new bar, or nothing if False.
 
     >>> with shown_progress(False, "runs") as update:
     ...     update(1, 2)
@@ -34,7 +34,7 @@ def shown_progress(progress: ProgressCallback | bool, what: str) -> Iterator[Pro
     ) as bar:
 
         def update(done: float, total: float) -> None:
-            # Rounding must not take it beyond its end, of which tqdm would warn.
+            # Rounding must not take it beyond its end: tqdm would warn.
             bar.update(min(done / total if total else 1.0, 1.0) - bar.n)
 
         yield update

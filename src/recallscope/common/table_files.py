@@ -85,7 +85,7 @@ def constant_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any],
 def latex_table(rows: Sequence[Mapping[str, Any]]) -> str:
     r"""Rows for a paper, with the rules of booktabs; columns that say nothing are left out.
 
-    A column that says the same in every row is told in a comment above.
+    A column with the same value in every row is named in a comment above.
 
     >>> rows = [{"dim": 32, "p_value": 0.5, "V": 64}, {"dim": 64, "p_value": 1, "V": 64}]
     >>> print(latex_table(rows))

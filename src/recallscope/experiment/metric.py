@@ -1,4 +1,4 @@
-"""What a metric is: a number, or a list of numbers, to know of a model that has learnt."""
+"""What a metric is: a number, or a list of numbers, measured on a model that has learnt."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Metric:
     """A metric.
 
     Attributes:
-        measure: from the setup and what was learnt to a number or to numbers: a list, a tensor or
-            an array of any shape, which `record.array(name)` gives back. What was learnt is called
-            with tokens and positions, and has the trained `module`. A share of `test_samples`
-            tests can be searched and drawn as an accuracy.
+        measure: from the setup and what was learnt to a number, or to a list, a tensor or an array
+            of any shape; `record.array(name)` gives it back. What was learnt is called with tokens
+            and positions, and has the trained `module`. A fraction of `test_samples` tests can be
+            searched and drawn as an accuracy.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

@@ -1,4 +1,4 @@
-"""An experiment of the user's own: any function from a problem and a seed to what came of it."""
+"""A custom experiment: any function from a problem and a seed to its results."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
     status, reason = Status.OK, None
     try:
         found = own.function(problem, seed)
-    except (Exception, SystemExit) as error:  # a crash is a status of its own, never a data point
+    except (Exception, SystemExit) as error:  # a crash has its own status and is no data point
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
     else:
         numbers = _numbers(own.name, found)
@@ -112,8 +112,8 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
     for each, value in metrics.items():
         if isinstance(value, bool):
             raise ProblemError(
-                f"{each!s:.60} of {name} must be a number, not {value}; give the share of tests or "
-                "their number, and 1.0 or 0.0 for what is true or false"
+                f"{each!s:.60} of {name} must be a number, not {value}; give the fraction of tests "
+                "or their number, and 1.0 or 0.0 for true or false"
             )
     tests = metrics.pop("tests", None)
     accuracies = {each: metrics.pop(each) for each in ACCURACIES if each in metrics}
@@ -122,8 +122,8 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
             raise ProblemError(f"{each} of {name} must be a number from 0 to 1, not {value!r:.60}")
     if accuracies and tests is None:
         raise ProblemError(
-            f"{name} gave {next(iter(accuracies))} without the number of tests that it is a share "
-            "of; return 'tests' too"
+            f"{name} gave {next(iter(accuracies))} without the number of tests that it was "
+            "measured on; return 'tests' too"
         )
     if tests is not None:
         tests = whole_number("tests", tests, 1)

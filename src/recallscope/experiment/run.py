@@ -1,4 +1,4 @@
-"""One experiment from beginning to end: draw the instance, learn, test, and say what came of it."""
+"""One experiment from beginning to end: draw the instance, learn, test, and record the results."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from recallscope.record import (
 
 
 class InfeasibleError(ProblemError):
-    """A sound problem that this machine cannot hold."""
+    """A sound problem that needs more memory than this machine has."""
 
 
 def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
     """Run one experiment and return its record.
 
-    The record is a pure function of the problem and the seed, to the bit for the same engine,
-    dtype and number of tests on a CPU. What this machine cannot hold comes back as `infeasible` and
-    what breaks as `failed`, each with its reason; a request that makes no sense raises
-    `ProblemError`.
+    The record is a pure function of the problem and the seed. It is the same to the bit for the
+    same engine, dtype and number of tests on a CPU. A run that needs more memory than this machine
+    has is `infeasible`, and one that breaks is `failed`, each with its reason. A request that makes
+    no sense raises `ProblemError`.
 
     Args:
         problem: what to learn, by what, from how much.
@@ -110,7 +110,7 @@ def run_together(
             outcomes = [learner.learn(setups[0])]
         else:
             outcomes = learner.learn_together(setups)
-    except Exception as error:  # of all of them; what it means is looked at below
+    except Exception as error:  # of all of them; it is interpreted below
         outcomes = [error] * len(setups)
     if broken:
         raise broken[0]
@@ -137,8 +137,8 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
         check_new_metrics(setup.problem, [*outcome.metrics, *found])
         named = with_shapes({**outcome.metrics, **found})
         metrics = {name: metric_value(name, value) for name, value in named.items()}
-    # A crash is a status of its own, never a data point. After learning that holds for whatever is
-    # wrong with a metric as well: it costs this record, and not the sweep.
+    # A crash has its own status and is never a data point. The same is true of a metric that fails
+    # after learning: it costs this record, and not the sweep.
     except Exception as error:
         return {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
     return {"status": Status.OK, "metrics": metrics, **numbers}
@@ -181,7 +181,7 @@ def measure_record(
     reason: str | None,
     elapsed_seconds: float,
 ) -> Record:
-    """The record of a measure that is not a run: its values, or the reason why there are none."""
+    """The record of a measure that is not a run: its values, or why it has no values."""
     status = Status.OK if reason is None else Status.FAILED
     found = {"status": status, "reason": reason, "measure": name, "metrics": dict(values)}
     return _record(problem, seed, "auto", "float64", "cpu", elapsed_seconds, **found)

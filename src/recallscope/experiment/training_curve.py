@@ -1,4 +1,4 @@
-"""One training as it went: what was seen along the way, beside what the first steps predict."""
+"""One training as it went: what was seen along the way, next to the law of the first steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from recallscope.theory.choosing import quick_prediction
 from recallscope.theory.prediction import Prediction
 
 _ATTENTION = {
-    "lock": "highest at the mark",
-    "mass": "share at the mark",
+    "lock": "highest at the trigger",
+    "mass": "attention at the trigger",
     "cosine": "cosine with the trigger",
 }
 _COUNTED = ("recall", "lock")
@@ -57,7 +57,7 @@ class TrainingCurve(Result):
         return None
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each step that was looked at."""
+        """A row for each step that was evaluated."""
         curves = {
             name.removeprefix("curve_"): values
             for name, values in self.record.metrics.items()
@@ -85,7 +85,7 @@ class TrainingCurve(Result):
             text.append(f"lock {record.lock_accuracy:.4f}")
         text.append(f"loss {record.metric('final_loss'):.4g}")
         if "first_lock" in record.metrics:
-            text.append(f"attention first at the mark at step {record.metric('first_lock'):.0f}")
+            text.append(f"attention first at the trigger at step {record.metric('first_lock'):.0f}")
         steps = f"{record.metric('steps_taken'):.0f} steps of {record.problem.learner}"
         return f"{self.ended.words} after {steps}: {', '.join(text)}"
 
@@ -111,7 +111,7 @@ class TrainingCurve(Result):
                 text = f"{names[predicted]} after three steps, closed form"
                 ends = [steps[0], steps[-1]]
                 series.append(Series(text, Kind.THEORY, ends, [value, value], colour=0))
-            return Panel(title=title, x="step", y="share", series=series, log_x=True)
+            return Panel(title=title, x="step", y="fraction", series=series, log_x=True)
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, 0)
         panels = [panel("recall", {"recall": "recall"}, "recall")]
@@ -122,7 +122,7 @@ class TrainingCurve(Result):
         )
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}; seed {self.record.seed}. "
-            f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
+            f"The learning rate was {self.record.metric('rate_used'):.3g}. Fractions of "
             f"{looked_at} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
         return Drawing("picture", Picture(caption=caption, panels=panels))
@@ -131,7 +131,7 @@ class TrainingCurve(Result):
 def _series(
     label: str, steps: Sequence[float], values: Sequence[float], colour: int, samples: int
 ) -> Series:
-    """What was seen; a share of some samples has an interval, Jeffreys'."""
+    """What was seen; a fraction of some samples has an interval, Jeffreys'."""
     bars = {}
     if samples:
         right = samples * np.asarray(values)

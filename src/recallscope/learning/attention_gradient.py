@@ -16,9 +16,9 @@ def key_weights(
 ) -> KeyWeights:
     """What each key adds to α: a weight for every token and, last, one for the trigger.
 
-    The weights are (1/L) Σ <v_i − h, b>, summed over the places where the key occurs; b is the
-    residual sent back through V1 and, at what was read, through the MLP. One V-vector stands for
-    a sum over all positions of d-vectors.
+    The weights are (1/L) Σ <v_i − h, b>, summed over the places where the key occurs. Here b is the
+    residual sent back through V1 and, at what was read, through the MLP. One V-vector stands for a
+    sum over all positions of d-vectors.
     """
     back = residual @ V1
     if instance.hidden_weights is not None:

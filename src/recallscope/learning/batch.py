@@ -38,14 +38,14 @@ class Tile(NamedTuple):
 
 
 def large_zeros(*shape: int, dtype: torch.dtype, device: torch.device) -> Shaped[Tensor, ...]:
-    """A table of noughts. NumPy asks for huge pages, torch does not: a third off filling it."""
+    """A table of zeros. NumPy asks for huge pages, torch does not: a third less time to fill it."""
     return torch.from_numpy(np.zeros(shape, str(dtype).removeprefix("torch."))).to(device)
 
 
 def tile_size(problem: Problem) -> int:
-    """Samples per tile: a power of two, few enough for a tile to stay in a core's cache.
+    """Samples per tile: 2^k, few enough for a tile to stay in a core's cache.
 
-    It depends neither on the batch nor on the machine: sums are rounded tile by tile, and the same
+    It depends neither on the batch nor on the machine. Sums are rounded tile by tile, and the same
     experiment must give the same bits everywhere.
     """
     features = max(problem.dim, problem.hidden)
@@ -58,8 +58,8 @@ def tile_size(problem: Problem) -> int:
 class Batch:
     """Samples 0 … N−1 of a source, cut into tiles; no array of the whole batch ever exists.
 
-    `draw(start, stop)` makes any range of samples. `tiles` restricts the batch to a range of
-    tiles, for a shard; the sums of all shards, merged, are those of the whole batch to the bit.
+    `draw(start, stop)` makes any range of samples. `tiles` restricts the batch to a range of tiles,
+    for a shard. The merged sums of all shards are those of the whole batch to the bit.
     """
 
     draw: Callable[[int, int], Samples]

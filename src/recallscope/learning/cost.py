@@ -1,8 +1,8 @@
 """What an experiment will cost, and which engine does it for less.
 
-The choice must be the same everywhere, since engines agree to rounding only: it weighs counted
-work by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by
-about a common factor, which leaves the choice alone.
+The choice must be the same everywhere, since engines agree to rounding only. It weighs counted work
+by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by about a
+common factor, which leaves the choice alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Cost:
     memory_bytes: float
     seconds: float
     known: bool = True
-    """Whether this is a prediction, and not what is assumed where there is none."""
+    """Whether this is a prediction, and not a default for unknown costs."""
 
 
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
@@ -111,7 +111,7 @@ def predict_cost(
         The engine, operations, bytes and seconds of one core.
 
     Raises:
-        ProblemError: an engine that there is not, or that cannot do this problem.
+        ProblemError: an unknown engine, or one that cannot run this problem.
 
     >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
@@ -127,7 +127,7 @@ def predict_cost(
 
 
 def unknown_cost(engine: str) -> Cost:
-    """What is assumed of a run of whose cost nothing is known: no memory, and a second."""
+    """The default for a run of unknown cost: no memory, and a second."""
     return Cost(engine=engine, multiply_adds=0.0, memory_bytes=0.0, seconds=1.0, known=False)
 
 

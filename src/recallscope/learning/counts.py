@@ -1,11 +1,11 @@
 """The limit of three-step learning for attention alone, from a table of co-occurrences.
 
-Everything that the first and third step need to know of the batch is how often each label occurs
-with each token: a V×V table of whole numbers, exact whatever the order. The second step looks its
-inner products up in another such table. The samples then cost no factor d at all.
+The first and third step depend on the batch only by how often each label occurs with each token.
+That is a V×V table of whole numbers, exact whatever the order. The second step looks its inner
+products up in another such table. The samples then cost no factor d at all.
 
 Costs: 3 N L tokens drawn, 2 N L counted or looked up, and 2 V² d multiply-adds for the matrix
-products (3 V² d where attention does not always lock); memory V².
+products. These are 3 V² d where attention does not always lock. The memory is V².
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) ->
 
 
 def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Numbers]:
-    """The cells of the table to count for a tile, and the labels whose value held the trigger."""
+    """The cells of the table to count for a tile, and the labels with the trigger in a value."""
     return (tile.label[:, None] * vocab + tile.tokens).view(-1), tile.label
 
 
@@ -88,7 +88,7 @@ def _memory(
     cells: Callable[[Tile], tuple[Int64[Tensor, " cells"], Int64[Tensor, " labels"]]],
     per_sample: int,
 ) -> Memory:
-    """Q^T C Z plus, for the labels whose value held the trigger, Q^T c t^T: in float64."""
+    """Q^T C Z plus, for the labels with the trigger in their value, Q^T c t^T; in float64."""
     vocab = instance.problem.vocab
 
     def places(tile: Tile) -> Numbers:

@@ -18,7 +18,7 @@ from recallscope.models.instance import Instance
 
 
 def first_value(instance: Instance, batch: Batch) -> Memory:
-    """V1 = −η ∇_V loss(0, 0), the guess being uniform and attention too."""
+    """V1 = −η ∇_V loss(0, 0); the guess is uniform, and attention too."""
     assert instance.problem.eta is not None
     return instance.problem.eta * store_uniform(instance, batch)
 

@@ -34,7 +34,7 @@ def mean_outputs(hidden: Rows, outputs: Float[Tensor, "V d"]) -> tuple[Rows, Flo
 def _shifted(
     outputs: Float[Tensor, "V d"], hidden: Rows, scratch: Float[Tensor, " size"]
 ) -> tuple[Rows, Float[Tensor, " n"]]:
-    """With a running maximum, so that no exponential overflows."""
+    """With a running maximum: no exponential overflows."""
     top = hidden.new_full((len(hidden), 1), -torch.inf)
     mass = torch.zeros_like(top)
     mean = torch.zeros_like(hidden)

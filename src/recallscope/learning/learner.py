@@ -1,4 +1,4 @@
-"""What a learner is: how a model comes to recall, from the samples of a problem to its logits."""
+"""What a learner is: how a model learns to recall, from the samples of a problem to its logits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Setup:
     def samples(self, start: int, stop: int, split: str = "train") -> tuple[Tensor, ...]:
         """Tokens, marked positions and labels of samples start…stop−1, as tensors.
 
-        Without a mark, the position is the last one.
+        Without a trigger, the position is the last one.
         """
         import torch
 
@@ -129,9 +129,9 @@ class Learner:
     """A way to learn.
 
     Attributes:
-        learn: from a setup to what was learnt: a pure function, which reads no global generator.
+        learn: from a setup to what was learnt; a pure function, which reads no global generator.
         learn_together: the same for several seeds of one problem, in the same order, if that is
-            faster; an error in the place of an outcome is of that run alone. No bit of an outcome
+            faster. An error in the place of an outcome is of that run alone. No bit of an outcome
             may depend on its company.
         at_once: how many of them at most.
         fields: what it adds to problems.
@@ -139,10 +139,10 @@ class Learner:
         cost: what a run will take, from the problem, the engine, the kind of numbers and the number
             of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
-        closed_form: whether the formulas for three gradient steps hold for it.
-        has_engines: whether it can be computed in several ways, of which one is chosen.
+        closed_form: whether the formulas for three gradient steps are right for it.
+        has_engines: whether there are several ways to compute it, to choose from.
         minimum: whether what it gives is the minimum of the loss.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
@@ -163,8 +163,9 @@ class Learner:
 class Learnt:
     """What was learnt, as it is tested: without dropout, and refused if it has overflowed.
 
-    It is called with tokens and marked positions. `module` is what has learnt, or None: the model
-    of the paper has `attention` and `hidden`, others what they have, and all take hooks of torch.
+    It is called with tokens and marked positions. `module` is the trained module, or None. The
+    model of the paper has `attention` and `hidden`, others have other names, and all take hooks of
+    torch.
     """
 
     def __init__(self, outcome: Outcome) -> None:

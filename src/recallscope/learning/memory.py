@@ -43,7 +43,7 @@ def ideal_memory(instance: Instance, threads: Threads) -> Memory:
 
 
 def store_marked(instance: Instance, batch: Batch) -> Memory:
-    """V2 when every sample is read at its mark: how often each label occurs is all that counts."""
+    """V2 when every sample is read at its trigger: only how often each label occurs matters."""
     frequency = batch.mean(partial(_label_counts, instance.problem.vocab)).to(instance.tokens.dtype)
     outputs = (instance.centred_outputs * frequency[:, None])[instance.labels]
     reads = instance.tokens + instance.trigger_value

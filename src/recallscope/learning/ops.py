@@ -1,6 +1,6 @@
 """What attention reads of a tile, and what the memory is given to store it under.
 
-A tile of n samples is a sparse n×V matrix with L entries to the row: sums of embeddings are a
+A tile of n samples is a sparse n×V matrix with L entries to the row. Sums of embeddings are a
 sparse product with it, and no n×L×d array is ever made.
 """
 
@@ -41,8 +41,8 @@ def sparse_rows(
 ) -> Float[Tensor, "n columns"]:
     """A sparse matrix with as many entries in each row, at these places of it.
 
-    A place may stand in a row more than once, and in any order: torch calls that invalid, but its
-    products add such entries up, which is what is meant; tests hold them to it.
+    A place may occur in a row more than once, and in any order. Torch calls that invalid, but its
+    products add such entries up, as is meant here; a test checks it.
     """
     rows, length = places.shape
     return torch.sparse_csr_tensor(

@@ -1,7 +1,7 @@
 """The limit of three-step learning on the population, N = ∞: expectations instead of sums.
 
 Attention alone is exact, in closed form. With an MLP the first two steps are integrals over what a
-hidden unit receives, taken by quadrature; the third depends on the scores of the tokens alone, and
+hidden unit receives, taken by quadrature. The third depends on the scores of the tokens alone, and
 is exact for both. No sample is drawn: the batch is there for its threads and its progress.
 """
 

@@ -1,9 +1,9 @@
 """The first two steps on the population (N = ∞) with an MLP, by quadrature.
 
-What a hidden unit receives is a sum of L independent numbers, one for each token, so expectations
-over the other tokens are integrals over one number. Its law is a convolution power of the law of
-w_j · z_x / L over the V tokens, taken by Fourier transform on a grid. Nothing is sampled; the error
-is that of the grid, second order in its spacing.
+A hidden unit receives a sum of L independent numbers, one for each token. Expectations over the
+other tokens are therefore integrals over one number. Its law is that of w_j · z_x / L over the V
+tokens, convolved with itself by Fourier transform on a grid. Nothing is sampled; the error is that
+of the grid, second order in its spacing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from recallscope.models.arrays import KeyWeights, Memory
 from recallscope.models.instance import Instance
 
 UNITS_AT_ONCE = 32
-_POINTS_PER_DEVIATION = 16  # of one token's share in what a unit receives
+_POINTS_PER_DEVIATION = 16  # of one token's contribution to what a unit receives
 _DEVIATIONS = 9  # of the sum over tokens, on each side
 _MOST_POINTS = 2**18
 
 
 def first_value(instance: Instance, batch: Batch) -> Memory:
-    """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives), v being marked."""
+    """V1 = mean_v q_π(v) F(v)^T with F_j(v) = E φ(what unit j receives) if v is marked."""
     outputs, value = _outputs(instance), activation_of(instance.problem).value
 
     def columns(units: slice) -> Float[Tensor, "d units"]:
@@ -84,8 +84,8 @@ class _Inputs:
     unmarked: Float[Tensor, "units V"]  # w_j · v for any other
     points: Float[Tensor, "units G"]  # the inputs that the grid stands for
     spacing: Float[Tensor, "units 1"]
-    cell: Int64[Tensor, "units V"]  # the grid point below each token's share
-    beyond: Float[Tensor, "units V"]  # how far the share lies beyond it, in cells
+    cell: Int64[Tensor, "units V"]  # the grid point below each token's contribution
+    beyond: Float[Tensor, "units V"]  # how far the contribution lies beyond it, in cells
 
     @classmethod
     def of(cls, instance: Instance, units: slice) -> _Inputs:
@@ -118,11 +118,11 @@ class _Inputs:
 
     @cached_property
     def share(self) -> Complex[Tensor, "units G/2+1"]:
-        """The law of one token's share, transformed."""
+        """The law of one token's contribution, transformed."""
         return self.binned(torch.full_like(self.beyond, 1 / self.beyond.shape[1]))
 
     def binned(self, weights: Float[Tensor, "units V"]) -> Complex[Tensor, "units G/2+1"]:
-        """Weights put at the shares of their tokens, each on two grid points, and transformed."""
+        """Weights at their tokens' contributions, each on two grid points, and transformed."""
         grid = torch.zeros_like(self.points)
         grid.scatter_add_(1, self.cell, weights * (1 - self.beyond))
         grid.scatter_add_(1, self.cell + 1, weights * self.beyond)
@@ -135,7 +135,7 @@ class _Inputs:
         tokens: int,
         weights: Complex[Tensor, "units G/2+1"] | None = None,
     ) -> Float[Tensor, "units G"]:
-        """E function(input + the shares of so many tokens), at every point of the grid.
+        """E function(input + the contributions of so many tokens), at every point of the grid.
 
         With weights, also summed over the token that each of them belongs to.
         """
@@ -145,7 +145,7 @@ class _Inputs:
         return mean
 
     def at_tokens(self, grid: Float[Tensor, "units G"]) -> Float[Tensor, "units V"]:
-        """A function on the grid, read at the shares of all tokens."""
+        """A function on the grid, read at the contributions of all tokens."""
         return torch.lerp(grid.gather(1, self.cell), grid.gather(1, self.cell + 1), self.beyond)
 
 
@@ -164,13 +164,13 @@ def _over_units(
 
 
 def quadrature_points(length: int, widest: float = 5.0) -> int:
-    """Points of a unit's grid, if the widest share of a token is so many of its deviations."""
+    """Points of a unit's grid, if a token contributes at most so many of its deviations."""
     wanted = 2 * _POINTS_PER_DEVIATION * (3 * widest + _DEVIATIONS * math.sqrt(length))
     return min(1 << math.ceil(math.log2(wanted)), _MOST_POINTS)
 
 
 def _slope(instance: Instance) -> Callable[[Tensor, Tensor], Tensor]:
-    """φ' averaged over a cell of the grid, so that a jump between two points is no error."""
+    """φ' averaged over a cell of the grid: a jump between two points is no error."""
     value = activation_of(instance.problem).value
     return lambda points, spacing: (
         (value(points + spacing / 2) - value(points - spacing / 2)) / spacing

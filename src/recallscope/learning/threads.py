@@ -1,7 +1,7 @@
-"""Threads that each run whole pieces of work, so that no bit of a result depends on their number.
+"""Threads that each run whole pieces of work: no bit of a result depends on their number.
 
 A matrix product cut over two threads may round otherwise than on one. Here every operation runs
-on a single thread, and the pieces, not the operations, are shared out.
+on a single thread, and the pieces, not the operations, are distributed.
 """
 
 from __future__ import annotations

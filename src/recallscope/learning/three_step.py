@@ -28,9 +28,9 @@ _MODULES: dict[str, ModuleType] = {
 class Learned:
     """What three steps have made of the weights.
 
-    In the limit regime only directions matter, and the scale is that of unit steps: `V1` and `V2`
-    are mean gradients, and `alpha` the direction in which W1 e points. In the literal regime they
-    are the weights themselves, with W1 = γ alpha e^T.
+    In the limit regime only directions matter, and the scale is that of unit steps. `V1` and `V2`
+    are mean gradients, and `alpha` is the direction of W1 e. In the literal regime they are the
+    weights themselves, with W1 = γ alpha e^T.
 
     Attributes:
         V1: the value matrix after the first step, d×m (d×d without an MLP).
@@ -56,19 +56,19 @@ class Learned:
 def learn(
     instance: Instance, threads: Threads, *, engine: str = "auto", batch: Batch | None = None
 ) -> Learned:
-    """Run the three steps on the batch of the instance's problem, or on a batch of your own.
+    """Run the three steps on the batch of the instance's problem, or on a given batch.
 
     Args:
         instance: the task, the embeddings and the frozen MLP.
         threads: entered before, as in the example.
         engine: 'stream', 'counts', or 'auto' for the one that costs less.
-        batch: samples of your own; by default those of the problem.
+        batch: the samples; by default those of the problem.
 
     Returns:
         The value matrix after the first step, the attention, and the value matrix after the third.
 
     Raises:
-        ProblemError: an engine that there is not, or that cannot do this problem.
+        ProblemError: an unknown engine, or one that cannot run this problem.
 
     >>> from recallscope.problem import Problem
     >>> instance = Instance.make(Problem(vocab=64, samples=4096, dim=32, length=4), seed=0)
@@ -102,7 +102,7 @@ def early_attention(instance: Instance) -> Float[Tensor, " d"]:
 def training_batch(
     instance: Instance, threads: Threads, advance: Callable[[int], None] = lambda done: None
 ) -> Batch:
-    """The N samples of the problem; none for the population, whose expectation is known."""
+    """The N samples of the problem; none for the population, as its expectation is known."""
     population = math.isinf(instance.problem.samples)
     return Batch(
         draw=instance.task.draw,

@@ -1,4 +1,4 @@
-"""A sum whose bits depend neither on the order of arrival nor on how its parts were cut."""
+"""A sum to the same bits, whatever the order of arrival and the cuts between its parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor
 class TreeSum:
     """Parts 0, 1, 2, … added along one fixed binary tree.
 
-    Two neighbours are added as soon as both are there, always the left one first, so only about
-    log2(parts) tensors are kept when the parts come in order. Sums over different parts can be
-    merged, in any order: this is how shards are reduced.
+    Two neighbours are added as soon as both are there, always the left one first. When the parts
+    come in order, only about log2(parts) tensors are kept. Sums over different parts can be merged,
+    in any order: this is how shards are reduced.
 
     >>> import torch
     >>> parts = torch.randn(11, dtype=torch.float64)
@@ -46,7 +46,7 @@ class TreeSum:
         self._add((0, index), part)
 
     def merge(self, other: TreeSum) -> None:
-        """Add all that another sum holds."""
+        """Add all parts of another sum."""
         for node, tensor in other._nodes.items():
             self._add(node, tensor)
 

@@ -36,7 +36,7 @@ def boundary(
     `grows` says whether accuracy rises with the size, `failed` whether runs broke off.
 
     The value is where the rising curve closest to the means does. The interval is where the target
-    lies within the intervals of the means, so that no shape is assumed from end to end.
+    lies within the intervals of the means: no shape is assumed from end to end.
     """
     # In the order in which accuracy rises.
     ordered = column if grows else column[::-1]

@@ -1,7 +1,7 @@
 """The critical size: the smallest N (d, m) or the largest V (L) at which an accuracy is reached.
 
-A search asks for runs and is told their records, so that it works the same in a notebook, in a loop
-or among a thousand others on a cluster:
+A search asks for runs and is given their records. It works the same in a notebook, in a loop or
+among a thousand others on a cluster:
 
     while not search.done:
         search.tell([run(problem, seed) for problem, seed in search.ask()])
@@ -48,13 +48,13 @@ from recallscope.theory.capacity import (
 )
 
 _FEWEST_RUNS = 8  # before a search may end
-_STEP = 0.02  # of log size: runs that are closer share a size, so that the posterior is cheap
+_STEP = 0.02  # of log size: runs that are closer get the same size, for a cheap posterior
 _SIDE = 0.8  # logits from the crossing at which the slope is learnt
 _SPREADS = 3.0  # standard errors of the crossing: no further, as no curve is a straight line
 _SURE = 0.99
 _LOWER, _UPPER = 0.025, 0.975  # of the interval
 _AROUND, _FAR, _MOSTLY = 16, 0.25, 0.75
-"""Runs near a crossing of which most are so far from the target are all-or-nothing."""
+"""Runs near a crossing are all-or-nothing if most of them are so far from the target."""
 _IN_RESULT = (
     *("quantity", "target", "accuracy", "evaluations"),
     *("theory", "without_theory", "seeds_passing"),
@@ -63,27 +63,27 @@ _PATIENCE = 60.0  # seconds that a law may take for where to begin
 
 
 class CriticalSearch:
-    """Asks for runs, is told records, and knows where the accuracy crosses the target.
+    """Asks for runs, is given records, and estimates where the accuracy crosses the target.
 
-    Each run has a seed of its own, so all are independent; seeds count up from `first_seed`.
-    A run that failed is counted and is no evidence. The search ends when high/low is at most
-    `1 + precision`, when `budget` runs were told, or when it is sure that the target is not reached
-    within the range.
+    Each run has another seed, so all are independent; seeds count up from `first_seed`. A run that
+    failed is counted and is no evidence. The search ends when high/low is at most `1 + precision`
+    or `budget` runs were given. It also ends when the target is almost surely not reached within
+    the range.
 
     Args:
-        problem: everything but the size sought, whose value in the problem is not used.
+        problem: everything but the size sought; its value in the problem is not used.
         quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
-        low: the smallest size to look at; by default far below where the target could be reached.
+        low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
-        precision: the width of the interval that is good enough, as a share of the size.
+        precision: the width of the interval that is good enough, as a fraction of the size.
         budget: the most runs.
         batch: how many runs to ask for at once.
         first_seed: the seed of the first run.
-        prior: a size to look at first; "theory" for what the closed forms say, None for none.
-        own: what is run, if it is an experiment of your own: no closed form is about it, and the
-            accuracy may be any metric that it gives.
+        prior: a size to try first; "theory" for that of the closed forms, None for none.
+        own: a custom experiment to run. No closed form is about it, and the accuracy may be any
+            metric that it gives.
         seeds_passing: instead of the mean, the fraction of seeds that is to reach the target.
 
     >>> from recallscope import run
@@ -119,7 +119,7 @@ class CriticalSearch:
             check_target(seeds_passing, "the fraction of seeds that pass")
         self.seeds_passing = seeds_passing
         if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
-            raise ProblemError(f"the precision is a share above 0, not {shown(precision)}")
+            raise ProblemError(f"the precision is a fraction above 0, not {shown(precision)}")
         check_has(problem, quantity)
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
         self._problem = problem
@@ -168,7 +168,7 @@ class CriticalSearch:
 
     @property
     def evaluations(self) -> int:
-        """How many runs were told, failed ones included."""
+        """How many runs were given, failed ones included."""
         return len(self._x) + len(self._failed)
 
     @cached_property
@@ -182,7 +182,7 @@ class CriticalSearch:
         return locate(Runs(np.array(self._x), rate, tests), target, ends[0], ends[1], self._prior)
 
     def evidence(self) -> list[Any]:
-        """All that the crossing follows from: the runs told, the target, the range, the prior."""
+        """All that the crossing follows from: the given runs, the target, the range, the prior."""
         ends = [self.low, self._largest_known, self.quantity]
         targets = [self.target, *([self.seeds_passing] if self.seeds_passing else [])]
         return [self._x, self._rate, self._tests, *targets, *ends, self._prior]
@@ -223,7 +223,7 @@ class CriticalSearch:
 
     @property
     def _largest_known(self) -> float:
-        """The end of the range; of what was run, if this machine cannot hold the rest."""
+        """The end of the range, or the largest size that was run if larger ones are infeasible."""
         if not self._count(Status.INFEASIBLE):
             return self.high
         next_to_low = self._field.value_at(self._field.place(self.low + 1))
@@ -231,7 +231,7 @@ class CriticalSearch:
 
     @property
     def _largest_to_try(self) -> float:
-        """Half-way, in the logarithm, from what was run to what this machine could not hold."""
+        """Half-way, in the logarithm, from what was run to what did not fit into this machine."""
         infeasible = [
             size for (size, _), record in self._failed.items() if record.status is Status.INFEASIBLE
         ]
@@ -270,7 +270,7 @@ class CriticalSearch:
         A result is a record, or a problem, a seed, the accuracy and the number of its tests.
 
         Args:
-            results: records, or tuples: a problem, a seed, its accuracy and its number of tests.
+            results: records, or tuples of a problem, a seed, its accuracy and its number of tests.
 
         Raises:
             ProblemError: a run of another problem.
@@ -383,7 +383,7 @@ class CriticalSearch:
 
     @property
     def _step(self) -> float:
-        """Runs that are closer on the axis share a size."""
+        """Runs that are closer on the axis get the same size."""
         linear = self._field.scale == "linear"
         return _STEP * (self.high - self.low) / math.log(64) if linear else _STEP
 
@@ -405,7 +405,7 @@ class CriticalSearch:
         return solve(self.problem, self.quantity, self.target, self.accuracy)
 
     def _by_theory(self) -> float | None:
-        """Where the crossing is by the closed forms: inf if nowhere, None if there are none."""
+        """Where the crossing is by the closed forms: inf if nowhere, None without closed forms."""
         if self.without_theory:
             return None
         return math.inf if self.theory is None else self._place(self.theory)
@@ -452,7 +452,7 @@ class CriticalSearch:
 
 
 def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
-    """The values to look at if none are given: wide, and bounded: no run takes for ever."""
+    """The range to search if none is given: wide, but bounded, as no run may take for ever."""
     if quantity not in SIZES:
         return usual_range(axis_field(quantity, problem.parts()))
     vocab = problem.vocab
@@ -479,7 +479,7 @@ def _four(result: Any) -> tuple[Problem, int, Any, Any]:
         problem, seed, accuracy, tests = result
     except (TypeError, ValueError):
         raise ProblemError(
-            "tell a record, or (problem, seed, accuracy, tests), "
+            "tell takes a record, or (problem, seed, accuracy, tests), "
             f"not {result!r:.60}; without the number of tests an accuracy means nothing"
         ) from None
     return problem, seed, accuracy, tests

@@ -57,7 +57,7 @@ class CriticalSize(Result):
     """Why there is nothing by closed forms, if there is not."""
     reason: str | None
     ended: str | None = None
-    """Of trainings, how many ended how."""
+    """How many trainings ended in each way."""
     own: str | None = None
     """What was run, if it was an experiment of the user's."""
     seeds_passing: float | None = None
@@ -117,7 +117,7 @@ class CriticalSize(Result):
         """What `critical_figure` draws: `to_dict`, and `theory_curve`.
 
         The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
-        that were run and a little beyond; it is empty if there are no closed forms or no runs.
+        that were run and a little beyond. It is empty if there are no closed forms or no runs.
         """
         curve: list[dict[str, float]] = []
         if self.curve and self.without_theory is None:

@@ -31,16 +31,15 @@ def check_plan(problem: Problem, x: Axis, y: Axis, seeds: int) -> None:
     check_amount("the phase diagram", len(x.values) * len(y.values), seeds)
 
 
-_PATIENCE = 60.0  # seconds that a law may take beside what was measured
+_PATIENCE = 60.0  # seconds that a law may take, to be shown with what was measured
 
 
 def plan(
     problem: Problem, x: Axis, y: Axis, seeds: int, first: int = 0
 ) -> list[tuple[Problem, int]]:
-    """The runs that a phase diagram needs: every cell of the plane at seeds of its own.
+    """The runs that a phase diagram needs: every cell of the plane at other seeds.
 
-    Seeds are not shared between cells, so that what cells say is independent, and more seeds only
-    add to the list.
+    Cells have no seed in common, so they are independent, and more seeds only add to the list.
 
     >>> plane = Axis("dim", (8, 16)), Axis("samples", (32, 64))
     >>> runs = plan(Problem(vocab=64, samples=1, dim=1, length=4), *plane, seeds=2)
@@ -126,7 +125,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         for name in ("x", "y", "accuracy", "target", "right", "tests", *Interval._fields):
             if name not in row:
                 raise ProblemError(
-                    f"a table of a phase diagram has a column {name!r}, and this one has not; "
+                    f"a table of a phase diagram has a column {name!r}, and this one does not; "
                     "give a table that was written with a phase diagram"
                 )
         x, y = row["x"], row["y"]
@@ -159,7 +158,7 @@ def _read(row: Mapping[str, Any]) -> Measured:
     # The count of one run alone reads as a number, that of none as nothing.
     right = () if row["right"] is None else tuple(str(row["right"]).split())
     tests = whole_number("tests", row["tests"], 0)
-    # Of 16 digits at most, as 2^53 has: Python reads no number of thousands of them.
+    # At most 16 digits, as 2^53 has: Python reads no number of thousands of digits.
     if not all(count.isdecimal() and len(count) <= 16 and int(count) <= tests for count in right):
         raise ProblemError(
             f"right must be numbers of tests, 0 to {tests} for each run, not {shown(row['right'])}"
@@ -211,7 +210,7 @@ def _diagram(
     measured: Mapping[tuple[float, float], Measured],
     own: str | None,
 ) -> PhaseDiagram:
-    """What was measured, beside what the theory says."""
+    """What was measured, next to what the theory says."""
     _check_plane(problem, x, y)
     columns = Axis(x, tuple(sorted({column for column, _ in measured})))
     rows = Axis(y, tuple(sorted({row for _, row in measured})))

@@ -18,7 +18,7 @@ from recallscope.theory.choosing import law_in_words, say_extrapolated
 from recallscope.theory.phase_map import target_line
 
 TOLERANCE = 0.01
-"""Of accuracy: a prediction that is this close to the interval of a cell is not called wrong."""
+"""A predicted accuracy that is this close to the interval of a cell is not called wrong."""
 
 _OF_STEPS = ("regime", "eta", "gamma")
 
@@ -38,7 +38,7 @@ def no_boundary(problem: Problem, y: str) -> str | None:
 
 
 def shared_fields(problem: Problem, x: str, y: str) -> dict[str, Any]:
-    """The fields of a problem but for two sizes, as plain values."""
+    """The fields of a problem without two sizes, as plain values."""
     return {name: value for name, value in problem.to_dict().items() if name not in (x, y)}
 
 
@@ -87,7 +87,7 @@ class PhaseCell:
         return not interval.low - TOLERANCE <= self.predicted <= interval.high + TOLERANCE
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; the counts of right answers are one text, so that a row can hold them."""
+        """Plain values; the counts of right answers are one text, which fits into a cell."""
         counts = self.measured._asdict() | {"right": " ".join(map(str, self.measured.right))}
         interval = counts.pop("interval")
         ends = {name: getattr(interval, name, None) for name in Interval._fields}
@@ -100,12 +100,12 @@ class PhaseDiagram(Result):
     """Accuracy over a plane of two sizes: cells row by row, where rows follow `y`, columns `x`.
 
     Attributes:
-        problem: what the cells share; its own values of the two sizes mean nothing.
+        problem: what is common to the cells; its values of the two sizes mean nothing.
         boundary: for each x, the y at which the measured accuracy crosses the target; empty where
             `no_boundary` says why.
         theory_boundary: the same by a law; None where no y reaches the target.
         without_theory: why no law says anything, if none does.
-        own: what was run, if it was an experiment of the user's own.
+        own: the name of the custom experiment, if one was run.
         law: by which the cells are predicted.
     """
 
@@ -125,7 +125,7 @@ class PhaseDiagram(Result):
 
     @property
     def no_boundary(self) -> str | None:
-        """Why there is no boundary along y, if there is none."""
+        """Why there is no boundary along y; None if there is one."""
         return no_boundary(self.problem, self.y.name)
 
     @cached_property
@@ -157,7 +157,7 @@ class PhaseDiagram(Result):
 
     @property
     def infeasible(self) -> int:
-        """How many runs this machine could not hold."""
+        """How many runs did not fit into this machine."""
         return sum(cell.measured.infeasible for cell in self.cells)
 
     @property
@@ -181,7 +181,7 @@ class PhaseDiagram(Result):
         asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
         asked |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
         shared = self.shared
-        if self.problem.regime == "limit":  # then its step sizes are none
+        if self.problem.regime == "limit":  # then its step sizes are None
             shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
         if "metrics" in shared:
             shared["metrics"] = " ".join(shared["metrics"])
@@ -250,7 +250,7 @@ class PhaseDiagram(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PhaseDiagrams(Result):
-    """Several phase diagrams, drawn side by side: what a table of them holds."""
+    """Several phase diagrams of one table, drawn side by side."""
 
     diagrams: Sequence[PhaseDiagram]
 

@@ -1,4 +1,4 @@
-"""A table of critical sizes put to use: the law they follow, beside the one that theory gives."""
+"""The law that a table of critical sizes follows, next to the one that theory gives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ONE_QUESTION = ("quantity", "target", "accuracy")
 
 
 class CurvePoint(NamedTuple):
-    """A mean accuracy at one size of one problem, whose place in the table is its number."""
+    """A mean accuracy at one size of one problem, which is given by its place in the table."""
 
     problem: int
     log_size: float
@@ -47,7 +47,7 @@ class CurvePoint(NamedTuple):
 class Scaling(Result):
     """Critical sizes, the law fitted to them, and the same fit to what closed forms give there.
 
-    `theory` has the exponents of the closed forms over the same points; it is empty where the
+    `theory` has the exponents of the closed forms over the same points. It is empty where the
     theory does not reach the target at enough of them. `curve` and `collapse` are there if the runs
     are known, not if the critical sizes come from a table alone.
     """
@@ -64,7 +64,7 @@ class Scaling(Result):
     expected: ExpectedLaw | None = None
 
     def expecting(self, exponents: Mapping[str, float]) -> Scaling:
-        """The same with somebody's exponents tested, and their law drawn beside the points."""
+        """The same with somebody's exponents tested, and their law drawn with the points."""
         return replace(self, expected=expected_law(self.points, exponents))
 
     @classmethod

@@ -33,7 +33,7 @@ _ACTIVATIONS = {
     "tanh": Activation(torch.tanh, lambda x: 1 - torch.tanh(x) ** 2),
     "quadratic": Activation(torch.square, lambda x: 2 * x),
     "identity": Activation(lambda x: x, torch.ones_like),
-    # Of mean zero for tokens of length 1: what remains of relu when its mean bias is taken away.
+    # Its mean is zero for tokens of length 1: it is relu without its mean bias.
     "centred-relu": Activation(
         lambda x: torch.relu(x) - 1 / math.sqrt(2 * math.pi), lambda x: (x > 0).to(x.dtype)
     ),

@@ -17,7 +17,7 @@ PerSample = Float[Tensor, " n"]
 Attention = Float[Tensor, "n L"]
 """A number for each position of each sample."""
 Rows = Float[Tensor, "n d"]
-"""A vector of each sample, such as what was read of it."""
+"""A vector for each sample, such as what attention read."""
 Features = Float[Tensor, "n m"]
 """What the memory stores each sample under."""
 Table = Float[Tensor, "V d"]

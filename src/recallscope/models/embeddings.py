@@ -1,4 +1,4 @@
-"""Frozen embeddings: families to draw them from, or arrays of your own."""
+"""Frozen embeddings: families to draw them from, or given arrays."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Embeddings:
 
     @property
     def nbytes(self) -> int:
-        """Of all numbers."""
+        """The bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
 
     def check(self, problem: Problem) -> None:
@@ -122,7 +122,7 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: str | Path) -> Embeddings:
-        """Read a .npz file that holds tokens, outputs, trigger and end. Pickles are refused.
+        """Read a .npz file with tokens, outputs, trigger and end. Pickles are refused.
 
         Args:
             path: the file to read.
@@ -131,13 +131,13 @@ class Embeddings:
             The arrays, checked.
 
         Raises:
-            ProblemError: no such file, or one that does not hold these four arrays.
+            ProblemError: no such file, or one without these four arrays.
         """
         return cls._read(lambda: open_regular(path), path)
 
     @classmethod
     def from_bytes(cls, content: bytes, place: str) -> Embeddings:
-        """The same from what such a file holds, wherever it is.
+        """The same from the content of such a file, wherever it is.
 
         Args:
             content: of the file.
@@ -208,7 +208,7 @@ def draw_embeddings(
 
 
 def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
-    """What the header of an array says that it holds, if the file can hold it."""
+    """The bytes of an array by its header; raises if the file is too small for them."""
     if f"{name}.npy" not in archive.namelist():
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
@@ -220,7 +220,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
     if any(length < 0 for length in shape):
-        raise ProblemError(f"embedding array {name!r} claims the shape {shape}, which none has")
+        raise ProblemError(f"embedding array {name!r} claims an impossible shape, {shape}")
     size = dtype.itemsize * math.prod(shape)
     if size > archive.getinfo(f"{name}.npy").file_size:
         raise ProblemError(f"embedding array {name!r} claims {size} bytes but the file holds fewer")

@@ -25,13 +25,13 @@ class ExampleDataset(FirstSamples[Example]):
     not be given the last id. `Task.ids` says how many ids there are.
 
     Args:
-        problem: whose task.
+        problem: which has the task.
         seed: of the samples.
         samples: how many there are; as many as the problem has by default.
         split: 'train', 'test' for the disjoint stream of tests, or 'each' for every fact in turn.
 
     Raises:
-        ProblemError: a split that there is not, or a number that cannot be.
+        ProblemError: an unknown split, or a number out of range.
 
     >>> from torch.utils.data import DataLoader
     >>> problem = Problem(vocab=64, samples=100, dim=8, length=4)

@@ -1,4 +1,4 @@
-"""What an embedding family is: how frozen embeddings are drawn, and what theory knows of them."""
+"""What an embedding family is: how frozen embeddings are drawn, and which formulas fit them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Family:
     """A family of embeddings.
 
     Attributes:
-        draw: the embeddings of a problem at a seed, with numbers of a kind: a pure function.
-            `independent_rows` makes one from a function that draws rows.
+        draw: from a problem, a seed and a dtype to embeddings; a pure function. `independent_rows`
+            makes one from a function that draws rows.
         fields: what it adds to problems.
         smallest_dim: the least dimension for so many tokens.
         check: raises `ProblemError` for a problem that it cannot serve for another reason.
-        closed_form: which formulas hold for it, if any: those of 'sphere' (unit length, mean square
-            overlap 1/d), of 'gaussian' (whose lengths vary too), of 'orthogonal', or of a 'table',
-            which are worked out from tables that are drawn.
-        name: needed only if it is handed over as an object.
+        closed_form: which formulas are right for it, if any. Those of 'sphere' are for unit length
+            and mean square overlap 1/d, and for 'gaussian' lengths vary too. Others are
+            'orthogonal' and 'table', which is worked out from tables that are drawn.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
@@ -52,7 +52,7 @@ class Family:
 
 
 def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
-    """How to draw embeddings whose rows are all independent and alike.
+    """How to draw embeddings with independent rows of one law.
 
     >>> def uniform(random, count, dim, problem):
     ...     return random.uniform(-1, 1, (count, dim)) * (3 / dim) ** 0.5
@@ -76,7 +76,7 @@ def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
 def drawn_rows(
     rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: Dtype
 ) -> Table:
-    """Rows for one role, from a source of randomness of their own."""
+    """Rows for one role, from a separate source of randomness."""
     return in_blocks(
         lambda random, size: rows(random, size, problem.dim, problem),
         (count, problem.dim),

@@ -1,7 +1,7 @@
 """A small transformer in which every usual feature can be switched off.
 
-Without positions, layer norm, residuals, MLP and with frozen embeddings, one layer of it is the
-model of the paper, its two matrices each a product of two.
+Without positions, layer norm, residuals and MLP and with frozen embeddings, one layer of it is the
+model of the paper. Each of the paper's two matrices is a product of two.
 """
 
 from __future__ import annotations

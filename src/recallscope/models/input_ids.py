@@ -1,4 +1,4 @@
-"""Sequences as language models read them: the mark is a token of its own, and so is the end."""
+"""Sequences as language models read them: the trigger is a separate token, and so is the end."""
 
 from __future__ import annotations
 

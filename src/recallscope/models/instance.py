@@ -57,7 +57,7 @@ class Instance:
         device: str = "cpu",
         embeddings: Embeddings | None = None,
     ) -> Instance:
-        """Draw the instance of a problem, or build it around arrays of your own.
+        """Draw the instance of a problem, or build it around given arrays.
 
         Args:
             problem: what to draw an instance of.
@@ -83,7 +83,7 @@ class Instance:
             hidden_weights = draw_hidden_weights(problem.width, problem.dim, seed, _NUMPY[dtype])
 
         def tensor(array: np.ndarray) -> Tensor:
-            # A copy of the user's own arrays, in case they change; what was drawn is ours already.
+            # A copy of the user's arrays, in case they change; drawn arrays are ours already.
             array = np.array(array, dtype=_NUMPY[dtype], order="C", copy=owned or None)
             return torch.from_numpy(array).to(device)
 

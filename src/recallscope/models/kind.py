@@ -1,7 +1,7 @@
 """What a model is: a module that is built for a problem, and gives every label a logit.
 
-Training asks a model for all that differs between models: how it is built, which learning rate is
-usual, which weights decay, how many there are. The model of the paper is one of them.
+A model kind has all that differs between models: how it is built, its usual learning rate, which
+weights decay, and how many there are. The model of the paper is one of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
 
 
 def usual_rate(problem: Problem) -> float | None:
-    """The learning rate that is usual for modules of any kind; None for learners we do not know.
+    """The learning rate that is usual for modules of any kind; None for unknown learners.
 
     >>> usual_rate(Problem(vocab=64, samples=100, dim=8, length=4, learner="adam"))
     0.001
@@ -44,22 +44,22 @@ class Model:
     Attributes:
         build: a module for a setup, which has the problem, the seed and, as `setup.instance`, the
             embeddings. What torch draws in it comes from the seed. The module is called with tokens
-            (n×L) and the marked positions (n), and gives logits (n×vocab); or, if it reads ids,
-            with `input_ids` (n×T) alone, as language models are, and gives logits of every
+            (n×L) and the marked positions (n), and gives logits (n×vocab). One that reads ids is
+            called with `input_ids` (n×T) alone, as language models are. It gives logits of every
             position, or an object that has them as `logits`.
         reads_ids: whether it is a map from `input_ids` to logits.
-        takes_mark: of one that reads ids: whether it can add a vector to a marked token, and takes
-            the marked positions as a second argument where the trigger is a vector.
+        takes_mark: whether one that reads ids can add a vector to a marked token. Where the trigger
+            is a vector, it takes the marked positions as a second argument.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        closed_form: whether the formulas for one attention layer hold for it.
-        batched: whether it is the model of the paper, of which several runs are trained at once.
-        default_rate: the learning rate for problems that give none; None for the learner's own,
+        closed_form: whether the formulas for one attention layer are right for it.
+        batched: whether it is the model of the paper, which is trained in several runs at once.
+        default_rate: the learning rate for problems that give none; None for that of the learner,
             which is chosen from the sizes of the model of the paper.
         parameter_groups: what of a module is trained, as groups that optimisers of torch take; by
             default biases, norms and embeddings do not decay.
         parameters: how many numbers it has; by default those of a module that is built.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 

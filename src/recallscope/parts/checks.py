@@ -53,7 +53,7 @@ def choice(name: str, value: object, choices: Collection[str]) -> str:
             f"{name} must be one of {', '.join(choices)}, not {shown(value)}"
             f"{did_you_mean(value, choices)}"
         )
-    return str(value)  # plain: it travels to processes that may not know the class of the value
+    return str(value)  # plain: it is sent to processes that may not have the class of the value
 
 
 def shown(value: object) -> str:

@@ -16,7 +16,7 @@ ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
 """Characters that a terminal or a table acts on."""
 
 ADDED = {"added": True}
-"""The metadata of a dataclass field that older records know nothing of: it counts if it is set."""
+"""The metadata of a dataclass field that older records do not have: it counts if it is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Field:
     """A field that a part adds to problems: its default, which also says its type, and its range.
 
     A field that a part gets after records of it were written has `added_as`: the value that those
-    records stand for. It enters keys where it has another value only, so that they stay valid.
+    records stand for. It enters keys only where it has another value: old keys stay valid.
 
     Attributes:
         default: its value where none is given; its type is that of all values.
@@ -35,9 +35,9 @@ class Field:
         added_as: the value that records from before it was added stand for.
         monotone: 1 if recall rises with it, -1 if it falls, None if neither is known.
         scale: of it as an axis, log or linear.
-        required: whether a problem needs it, so that the default is none.
+        required: whether a problem needs it; the default then only says the type.
         nullable: whether it may be None.
-        long: of a text: json or folder, for a value that problems name by a hash of its content.
+        long: json or folder, for a text that problems name by a hash of its content.
 
     >>> Field(default=5.0, low=2.0).checked("degrees", 3)
     3.0
@@ -89,7 +89,7 @@ class Field:
 
     @property
     def at_first(self) -> bool | int | float | str:
-        """What records that do not hold the field stand for."""
+        """The value of the field for records without it."""
         return self.default if self.added_as is None else self.added_as
 
     def __post_init__(self) -> None:

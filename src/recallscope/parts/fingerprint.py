@@ -1,4 +1,4 @@
-"""A hash of what a function does, so that what it gave is not taken for what another one gives."""
+"""A hash of what a function does: its results are not taken for those of another one."""
 
 from __future__ import annotations
 import __future__
@@ -74,7 +74,7 @@ class _Walk(NamedTuple):
 
 
 def _describe(thing: Any, parts: list[str], walk: _Walk) -> None:
-    """Add what a thing is; what was met before is told by when."""
+    """Add what a thing is; for one that was met before, add when."""
     if isinstance(thing, _PLAIN):
         parts.append(f"{type(thing).__name__} {thing!r}")
         return
@@ -88,7 +88,7 @@ def _describe(thing: Any, parts: list[str], walk: _Walk) -> None:
         parts.append(described)
         return
     parts.append(f"{_called(type(thing)).rpartition('.')[2]} (")
-    if isinstance(thing, (set, frozenset)):  # whose order is another in every process
+    if isinstance(thing, (set, frozenset)):  # the order differs between processes
         parts.extend(sorted(_digest(each, walk) for each in thing))
     else:
         for each in described:
@@ -109,7 +109,7 @@ def _parts_of(thing: Any, walk: _Walk) -> str | list[Any]:
     if isinstance(thing, MethodType):
         return [thing.__func__, thing.__self__]
     if isinstance(thing, FunctionType):
-        if _is_library(thing):  # which may hold something of the user's
+        if _is_library(thing):  # which may enclose something of the user's
             return [_called(thing), *_enclosed_by(thing)]
         walk.homes.add(str(thing.__module__))
         around = [*_enclosed_by(thing), *_global_to(thing)]
@@ -189,7 +189,7 @@ def _of_instance(thing: Any) -> str | list[Any]:
     named = f"{kind.__module__}.{kind.__qualname__}"
     if not re.search(r"0x[0-9a-f]{4}", text):
         return f"{named} {text}"
-    # A text that holds an address is another in every process; a cache holds what it was made of.
+    # A text with an address differs between processes; a cache names what it was made of.
     held = [
         value
         for name, value in sorted(getattr(thing, "__dict__", {}).items())
@@ -200,7 +200,7 @@ def _of_instance(thing: Any) -> str | list[Any]:
 
 
 def _is_added(field: dataclasses.Field[Any], value: Any) -> bool:
-    """Whether a field came later and is at its default, so that all is as it was without it."""
+    """Whether a field came later and is at its default: all is as it was without it."""
     return bool(field.metadata.get("added")) and value == field.default
 
 
@@ -233,7 +233,7 @@ def _gist(code: CodeType) -> tuple[Any, ...]:
 
 
 def _enclosed_by(function: FunctionType) -> Iterator[Any]:
-    """What a function holds of the one that made it, by name and value."""
+    """What a function encloses from the one that made it, by name and value."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield from (name, cell.cell_contents)
@@ -284,7 +284,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _is_library(thing: Any) -> bool:
-    """Whether a function or class comes from an installed package, whose version says the rest."""
+    """Whether a function or class comes from an installed package; its version says the rest."""
     module = getattr(thing, "__module__", None) or ""
     if module.split(".")[0] == "recallscope":
         return True

@@ -60,7 +60,7 @@ def former_fields(
     added: Mapping[str, Any],
     parts: Iterable[tuple[str, str]],
 ) -> dict[str, Any] | None:
-    """Of the declared fields, those that a key of 0.2 held; None if 0.2 could not have run it.
+    """The declared fields that were part of a key of 0.2; None if 0.2 could not have run it.
 
     `added` are the fields that came later, with the values that say what 0.2 did without them.
     """

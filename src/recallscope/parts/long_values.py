@@ -74,7 +74,7 @@ def known_among(values: Iterable[object]) -> dict[str, str]:
 
 
 def learn(values: Mapping[str, str]) -> None:
-    """Take in what another process, or a store, knows by name."""
+    """Register values that another process, or a store, has by name."""
     _known.update(values)
 
 

@@ -1,4 +1,4 @@
-"""The user's own modules: which ones some code imports, and what they say.
+"""The user's modules: which ones some code imports, and their sources.
 
 They are read and never run: a module that is not loaded yet stays so.
 """
@@ -23,7 +23,7 @@ _LIBRARIES = tuple(
     sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_BESIDE_A_CALL = ("EXTENDED_ARG", "PRECALL", "PUSH_NULL", "CACHE")
+_AROUND_A_CALL = ("EXTENDED_ARG", "PRECALL", "PUSH_NULL", "CACHE")
 
 
 class Module(NamedTuple):
@@ -49,7 +49,7 @@ class Module(NamedTuple):
 
 
 def is_installed(path: str) -> bool:
-    """Whether a file belongs to an installed package, whose version says the rest."""
+    """Whether a file belongs to an installed package; its version says the rest."""
     return "site-packages" in path or path.startswith(_LIBRARIES)
 
 
@@ -79,7 +79,7 @@ def imports_in(code: CodeType, package: str) -> tuple[frozenset[str], frozenset[
     """What code imports, by full name, and what it does that hides what it runs."""
     names, hidden = set(), set()
     for each in _codes(code):
-        steps = [step for step in dis.get_instructions(each) if step.opname not in _BESIDE_A_CALL]
+        steps = [step for step in dis.get_instructions(each) if step.opname not in _AROUND_A_CALL]
         for place, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
                 level, members = steps[place - 2].argval, steps[place - 1].argval
@@ -102,7 +102,7 @@ def _read(name: str) -> Module | None:
     spec = _spec(name)
     if spec is None or not is_own(name, _paths(spec)):
         return None
-    if not spec.has_location:  # a package without a file of its own
+    if not spec.has_location:  # a package without a file
         return Module(_paths(spec), None, "", _NONE, _NONE)
     source = _source(spec)
     if source is None:
@@ -152,7 +152,7 @@ _Parsed = tuple[str, frozenset[str], frozenset[str], frozenset[str], tuple[tuple
 
 @lru_cache(1000)
 def _parsed(source: str, package: str) -> _Parsed:
-    """Of a source: a hash of it, what it imports and hides, its compiled codes, its constants."""
+    """The hash of a source, what it imports and hides, its compiled codes, its constants."""
     try:
         tree = ast.parse(source)
         code = compile(tree, "", "exec", dont_inherit=True)

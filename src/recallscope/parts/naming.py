@@ -54,7 +54,7 @@ def find_part(kind: str, name: str) -> Any:
     try:
         return part(kind, name)
     except UnknownPartError as error:
-        also = " or the name of your own arrays (arrays: and 16 hexadecimal digits), not "
+        also = " or the name of given arrays (arrays: and 16 hexadecimal digits), not "
         sentence = str(error)
         if kind == "embedding":
             sentence = sentence.replace(", not ", also)
@@ -92,7 +92,7 @@ def metric_names(given: Any) -> tuple[str, ...]:
 
 
 def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The kind and the name of every part among some fields, the others being the default."""
+    """The kind and the name of every part among some fields; the others are the default."""
     named = {kind: fields.get(kind, default) for kind, default in PART_DEFAULTS.items()}
     metrics = named.pop("metrics")
     listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
@@ -101,7 +101,7 @@ def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Kinds and names but for embeddings that are arrays of the user's, which no registry has."""
+    """Kinds and names without embeddings that are arrays of the user's, which no registry has."""
     return [each for each in named if not ARRAYS.fullmatch(each[1])]
 
 
@@ -117,7 +117,7 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
             if not re.fullmatch(FIELD_NAME, name) or name in TAKEN:
                 raise ProblemError(
                     f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
-                    "small letters, digits and '_' that a problem or a table of results has not"
+                    "small letters, digits and '_', none that problems or tables of results use"
                 )
             if found.setdefault(name, field) != field:
                 raise ProblemError(

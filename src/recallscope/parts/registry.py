@@ -1,7 +1,7 @@
 """The parts that a problem names, by kind and name: ours, those of other packages, and yours.
 
 A registry is a dictionary. Ours come from the files of one folder for each kind, those of other
-packages from their entry points, and yours are handed over where a name is expected. All are the
+packages from their entry points, and yours are passed where a name is expected. All are the
 same kind of object, which its file in the folder above describes.
 """
 
@@ -30,10 +30,10 @@ _FOLDERS = {
     "law": "recallscope.theory.laws",
 }
 KINDS = tuple(kind for kind in _FOLDERS if kind != "law")
-"""Of parts that a problem names; a law is asked about problems."""
+"""The kinds of parts that a problem names; a law is not one of them."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
 NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
-"""How a part may be called; one that was handed over has a hash of its source behind its name."""
+"""How a part may be called; one passed as an object has a hash of its source behind its name."""
 
 _NEEDED = {
     "embedding": "draw",
@@ -82,17 +82,17 @@ def names(kind: str) -> list[str]:
 def register_object(kind: str, given: Any) -> str:
     """Take a part that was given where a name is expected, and return the name for it.
 
-    A hash of its source is in the name, so that an edited part is another one.
+    A hash of its source is in the name: an edited part is another one.
     """
     called = getattr(given, "name", None)
     if not isinstance(called, str) or not re.fullmatch(_CALLED, called):
         raise ValueError(
-            f"a {kind} that is handed over needs a name of small letters, digits and '-', "
+            f"a {kind} that is passed as an object needs a name of small letters, digits and '-', "
             f"not {called!r:.60}"
         )
     if not all(hasattr(given, needed) for needed in (_NEEDED[kind], "fields", "check")):
         raise ValueError(
-            f"what is handed over as {kind} must have {_NEEDED[kind]}, fields and check, as its "
+            f"an object passed as {kind} must have {_NEEDED[kind]}, fields and check, as its "
             f"class has; this is a {type(given).__name__}"
         )
     name = f"{called}:{fingerprint(given)}"
@@ -101,7 +101,7 @@ def register_object(kind: str, given: Any) -> str:
 
 
 def packed(used: Iterable[tuple[str, str]]) -> bytes:
-    """Of these kinds and names, the parts that another process could not find by itself."""
+    """The parts among these kinds and names that another process could not find by itself."""
     if not _registered:
         return b""
     return _packed(tuple(place for place in used if place in _registered))
@@ -113,7 +113,7 @@ def _packed(places: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def unpack(parts: bytes) -> None:
-    """Take in what was handed over in another process of ours."""
+    """Register what was passed in another process of ours."""
     if parts:
         _registered.update(travel.unpack(parts))
 

@@ -18,7 +18,7 @@ FORMER_NAMES = {
         for name in ("adam", "adamw", "gd", "sgd", "muon", "polar")
     },
 }
-"""What ours were called when records of parts that are handed over were first kept."""
+"""What ours were called when records of parts passed as objects were first stored."""
 
 
 _FORMER_PARTS = {("learner", "trained"): "adam"}
@@ -41,7 +41,7 @@ def current_name(kind: str, name: str) -> str:
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module some of whose names are others now.
+    """The `__getattr__` of a module with renamed names.
 
     >>> old = renamed("recallscope.parts.renamed", {"OLD_NAMES": "FORMER_NAMES"})
     >>> with warnings.catch_warnings():

@@ -51,7 +51,7 @@ class _Finder:
             return None
         if module.edited:
             raise ImportError(
-                f"the file of {name} was edited after it was loaded, so that a worker would run "
+                f"the file of {name} was edited after it was loaded: a worker would run "
                 "something else; load it again, as a new process does"
             )
         if module.source is not None:

@@ -49,7 +49,7 @@ class LawAnswer:
 
 @lru_cache(maxsize=512)
 def ask(inputs: Inputs) -> list[LawAnswer]:
-    """The answers of the best law of each kind, the first of which counts; none if no law applies.
+    """The answers of the best law of each kind, the one that counts first; empty if no law applies.
 
     One that was tested at such sizes comes before others.
 

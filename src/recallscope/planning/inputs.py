@@ -1,4 +1,4 @@
-"""What an engineer knows of a model, a method, facts and data; and the question that it makes."""
+"""What an engineer knows about a model, a method, facts and data, and the question for laws."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Plan(Result):
 
     @property
     def limit(self) -> Limit | None:
-        """What keeps recall from being higher."""
+        """What limits recall."""
         return self.laws[0].capacity.limit if self.laws else None
 
     @property
@@ -124,7 +124,7 @@ def make_plan(
     target: float,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Plan:
-    """Answer a question, of which one size may be sought."""
+    """Answer a question; one size may be sought."""
     solved = None
     if sought is not None:
         middle = inputs.changed(sought, {"rank": 8, "d_model": 64}.get(sought, 1000))

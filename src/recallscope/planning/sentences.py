@@ -85,7 +85,7 @@ def advice(found: Plan) -> str | None:
     if not found.laws:
         return None
     if not found.levers:
-        return "No change that plan knows of raises these estimates."
+        return "No change that plan considers raises these estimates."
     best = found.levers[0]
     same = best.cost < _ABOUT_THE_SAME
     cost = "the same training compute" if same else f"{best.cost:.2g} times the training compute"

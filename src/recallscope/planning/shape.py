@@ -34,7 +34,7 @@ _FUSED = {
     "gpt2": ("c_attn", "c_proj", "c_fc", "c_proj"),
     "gpt_neox": ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
 }
-"""Models whose queries, keys and values are one matrix: it, then output, up and down."""
+"""Models with queries, keys and values in one matrix: its name, then output, up and down."""
 _EXPERTS = ("num_local_experts", "n_routed_experts", "num_experts")
 _MOST = 10**7  # of any size: more is a mistake
 _MOST_BYTES = 2**22

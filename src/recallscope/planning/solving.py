@@ -1,4 +1,4 @@
-"""The one size that is missing: where recall comes to a target."""
+"""The one size that is missing: where recall reaches a target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE = 1.01  # a factor between sizes that need not be distinguished
 
 @dataclass(frozen=True, kw_only=True)
 class Solved:
-    """The size at which recall comes to a target: the most facts, or the least of another.
+    """The size at which recall reaches a target: the most facts, or the least of another.
 
     Attributes:
         name: facts, rank, exposures or d_model.
@@ -72,7 +72,7 @@ def solve_for(
 
 
 def size_range(inputs: Inputs, name: str) -> tuple[int, int]:
-    """The sizes that may be looked at."""
+    """The sizes that may be tried."""
     smallest, largest = RANGES[name]
     if name == "rank":
         sides = [

@@ -27,9 +27,9 @@ def curves_panel(
     """One accuracy of many problems, with their `low` and `high` if rows have them.
 
     Args:
-        rows: sizes by name, and the accuracy by its own; bars are `low_` and `high_` before it.
+        rows: sizes and the accuracy, each by its name; bars are that name with `low_` and `high_`.
         accuracy: which one.
-        theory: rows of closed forms, for lines beside what was measured.
+        theory: rows of closed forms, for lines next to what was measured.
         kind: of what the rows say.
     """
     names = varied(rows)

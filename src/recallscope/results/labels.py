@@ -21,7 +21,7 @@ def letter(name: str) -> str:
 
 
 def axis_label(name: str) -> str:
-    """How an axis is called beside it.
+    """The label of an axis.
 
     >>> axis_label("dim"), axis_label("learning_rate")
     ('d, dim', 'learning rate')
@@ -30,7 +30,7 @@ def axis_label(name: str) -> str:
 
 
 def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a problem as words, by name; sizes that are None are left out.
+    """The fields of a problem as words, by name, without sizes of None.
 
     >>> list(describe_fields({"vocab": 512, "samples": None, "embedding": "sphere"}).values())
     ['V=512', 'attention alone', 'sphere embeddings']
@@ -42,7 +42,7 @@ def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
         for name, letter in LETTERS.items()
         if fields.get(name) is not None
     }
-    if fields.get("own"):  # of the user's, whose model is not ours
+    if fields.get("own"):  # of the user's, with another model
         return {"own": f"experiment {fields['own'].partition(' ')[0]}"} | words
     activation = fields.get("activation")
     words["activation"] = f"{activation} MLP" if activation else "attention alone"

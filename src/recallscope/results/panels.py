@@ -12,7 +12,7 @@ class Kind(StrEnum):
 
     MEASURED = "measured"  # markers with bars
     THEORY = "theory"  # a line of closed forms, nothing fitted
-    REFERENCE = "reference"  # a thin grey line: a claim's own law, a bound, chance
+    REFERENCE = "reference"  # a thin grey line: a claim's law, a bound, chance
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a public function returns: a dictionary, a table, a figure and a few words, all from one.
 
-Every result has its table as plain `rows`, which polars, pandas and DuckDB take as they are through
-the Arrow PyCapsule interface, and a figure that a notebook shows beside it.
+Every result has its table as plain `rows`, and a figure that a notebook shows next to it. Polars,
+pandas and DuckDB read the table through the Arrow PyCapsule interface.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Result(Plain):
 
     def to_pandas(self) -> Any:
         """The table as a data frame of pandas; polars and DuckDB take a result as it is."""
-        # By name: whoever asks for it has pandas, and nobody else needs it.
+        # By name: pandas is needed only by those who ask for it.
         return import_module("pandas").DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ class Result(Plain):
         raise NotImplementedError
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Figure:
-        """Draw a figure, or draw on axes of your own: as many as the figure has panels."""
+        """Draw a figure, or draw on given axes: as many as the figure has panels."""
         drawing = self._drawing()
         if ax is None:
             return drawing.figure()
@@ -107,7 +107,7 @@ class Result(Plain):
 
         Args:
             path: where to.
-            width: of the whole figure in inches: 3.25 is a column of many journals, 6.75 two.
+            width: of the whole figure in inches; 3.25 is a column of many journals, 6.75 two.
             caption: in the figure; else it goes to a text file next to it, as figure.caption.txt
                 next to figure.pdf. If not said, it is in figures wider than one column.
         """
@@ -142,7 +142,7 @@ class Result(Plain):
 
 
 def html_table(rows: Sequence[dict[str, Any]]) -> str:
-    """The first rows, for a notebook; columns that say the same in every row are told once."""
+    """The first rows, for a notebook; columns with one value in every row are named once."""
     if not rows:
         return ""
     same, shown = constant_columns(rows)

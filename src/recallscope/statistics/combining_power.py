@@ -1,11 +1,11 @@
-"""Do two sizes act as a product, as a sum, or does the harder one decide? One number tells.
+"""Whether two sizes act as a product, as a sum, or as the larger of the two: one exponent says.
 
 Sizes of a table, such as N* at some d and L, are fitted by
 
     N^p = a(row) + b(column)
 
-whatever a and b are. A product is p = 0 (the logarithm), a sum is p = 1, and the larger p is, the
-more the larger of the two decides alone: their maximum is p = ∞. So p with its interval compares
+whatever a and b are. A product is p = 0 (the logarithm) and a sum is p = 1. The larger p is, the
+more the larger of the two decides alone; their maximum is p = ∞. So p with its interval compares
 all of these at once, and nothing is assumed of how N depends on either size.
 """
 
@@ -22,7 +22,7 @@ from scipy.stats import chi2  # type: ignore[import-untyped]
 from recallscope.common.arrays import Column, Table
 from recallscope.statistics.intervals import Interval
 
-_POWERS = (-4.0, 6.0)  # beyond, nothing can be told apart
+_POWERS = (-4.0, 6.0)  # beyond, exponents cannot be distinguished
 _LIKE_A_MAXIMUM = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # each is fitted from where the last one ended
 _SMALL = 1e-9
 
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """The power that fits best, and how far each way to combine is from the numbers.
+    """The exponent that fits best, and how far each way to combine is from the numbers.
 
     `product`, `sum` and `maximum` are χ²; a product and a sum have `freedom` degrees of freedom, a
     maximum one less.
@@ -51,10 +51,10 @@ class Combination(NamedTuple):
 
 
 def combining_power(entries: Sequence[Entry], level: float) -> Combination | None:
-    """How rows and columns combine; None if there are too few numbers to tell.
+    """How rows and columns combine; None if there are too few numbers.
 
-    The interval has all powers whose χ² exceeds the least by no more than chance would; where even
-    the best power fits poorly, errors are taken to be as large as what is left.
+    An exponent is in the interval if its χ² exceeds the least by no more than chance would. Where
+    even the best exponent fits poorly, errors are taken to be as large as what is left.
 
     >>> sizes = [(x, y) for x in (1.0, 2.0, 4.0, 8.0) for y in (1.0, 3.0, 9.0, 27.0)]
     >>> product = [Entry(x, y, math.log(x * y), 0.02) for x, y in sizes]
@@ -94,7 +94,7 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
 
 
 def _additive(design: Table, log: Column, sd: Column, power: float) -> float:
-    """χ² of the best a and b for one power."""
+    """χ² of the best a and b for one exponent."""
     value = log if abs(power) < _SMALL else np.expm1(power * log) / power
     weight = np.exp(-power * log) / sd  # an error of the logarithm, carried over
     parts = np.linalg.lstsq(design * weight[:, None], value * weight, rcond=None)[0]
@@ -103,7 +103,7 @@ def _additive(design: Table, log: Column, sd: Column, power: float) -> float:
 
 
 def _maximum(design: Table, rows: int, log: Column, sd: Column) -> float:
-    """χ² of max(f(row), g(column)), come to by sums of ever higher powers."""
+    """χ² of max(f(row), g(column)), the limit of sums with ever higher exponents."""
     of_row, of_column = design[:, :rows].argmax(axis=1), design[:, rows:].argmax(axis=1)
     parts = np.linalg.lstsq(design, log, rcond=None)[0]
 
@@ -120,7 +120,7 @@ def _maximum(design: Table, rows: int, log: Column, sd: Column) -> float:
 
 
 def _where(misfit: Callable[[float], float], allowed: float, best: float, end: float) -> float:
-    """Where χ² has grown to what is allowed, from the best power on; unknown beyond the end."""
+    """Where χ² has grown to what is allowed, from the best exponent on; unknown beyond the end."""
     if misfit(end) <= allowed:
         return math.copysign(math.inf, end)
     return float(brentq(lambda power: misfit(power) - allowed, best, end))

@@ -1,4 +1,4 @@
-"""Somebody's own exponents, put to the test: could these points follow such a law?"""
+"""A test of given exponents: could these points follow such a law?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ExpectedLaw:
         exponents: those that were given.
         p_value: of points this far from them, averaged over how much points may scatter beyond
             their errors, as in the intervals of the exponents.
-        others: the law of the remaining sizes, fitted with the expected exponents held.
+        others: the law of the remaining sizes, fitted with the expected exponents fixed.
     """
 
     exponents: dict[str, float]
@@ -37,7 +37,7 @@ class ExpectedLaw:
         return self.p_value < _NO
 
     def predict(self, sizes: Mapping[str, float]) -> float:
-        """The logarithm of the critical size, if the expectation holds."""
+        """The logarithm of the critical size, if the expectation is true."""
         expected = sum(power * math.log(sizes[name]) for name, power in self.exponents.items())
         return self.others.predict(sizes) + expected
 

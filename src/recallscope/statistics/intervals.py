@@ -32,10 +32,10 @@ def mean_interval(
 
     Groups differ, and each was seen through a finite sample: successes are binomial, with rates
     that follow a Beta law over the groups. The interval is the central part of the posterior of
-    its mean. The prior is flat in the mean; it falls as 1/(s + 0.05) in the spread s between
-    groups, counted as a part of the largest that the mean allows; and a law of two humps, which
-    was seen with two tokens only, is held ten times less likely. Few groups say little about
-    others, and the interval shows it.
+    its mean. The prior is flat in the mean. It falls as 1/(s + 0.05) in the spread s between
+    groups, as a fraction of the largest that the mean allows. A law of two humps, seen with two
+    tokens only, is taken to be ten times less likely. Few groups say little about others, and the
+    interval shows it.
 
     >>> mean, low, high = mean_interval([0.50, 0.52, 0.47, 0.51], [1000] * 4)
     >>> round(mean, 3), 0.4 < low < 0.49, 0.51 < high < 0.6

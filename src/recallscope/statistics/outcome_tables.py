@@ -1,8 +1,8 @@
 """How likely outcomes are, given the mean accuracy at their size and the spread between seeds.
 
-A posterior asks this at thousands of points of a grid, but for the runs of one size the answer
-depends on two numbers only: how far the mean is from the target, in logits, and the spread. So it
-is worked out at few nodes along the first and read off polynomials between them, to about 1e-8.
+A posterior needs this at thousands of points of a grid. For the runs of one size it depends on two
+numbers only: how far the mean is from the target, in logits, and the spread. So it is worked out at
+few nodes along the first and read off polynomials between them, to about 1e-8.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy.special import expit, gammaln, logit  # type: ignore[import-untyped]
 
 from recallscope.common.shapes import Float
 
-_TINY = 1e-7  # the least of a mean or a variance, so that logarithms of both are good numbers
-_MISTRUST = 0.3  # of the line: standard error of a logit, as a share of its distance from target
+_TINY = 1e-7  # the least of a mean or a variance: logarithms of both are finite
+_MISTRUST = 0.3  # of the line: standard error of a logit, over its distance from target
 
 _LAST_MEAN = float(logit(1 - _TINY))  # no mean is nearer to 0 or 1
 _NEAR = 0.02 * 3.0 ** np.arange(5)
@@ -27,7 +27,7 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_NODES, len(_NODES) - 1))
 
 
 class Runs(NamedTuple):
-    """Outcomes: the logarithm of the size, the share that was right, and of how many tests."""
+    """Outcomes: the logarithm of the size, the fraction that was right, and of how many tests."""
 
     x: Float[np.ndarray, " runs"]
     rate: Float[np.ndarray, " runs"]
@@ -59,7 +59,7 @@ class OutcomeTables:
     def read(
         self, first: int, away: Float[np.ndarray, "sizes n"]
     ) -> Float[np.ndarray, "r sizes n"]:
-        """Of runs of some sizes from the first on, if means are so many logits from the target."""
+        """Log-likelihoods of sizes from the first on, at means so many logits from the target."""
         flat = away.ravel()
         piece = np.searchsorted(self._ends, flat).clip(1, len(self._halves)) - 1
         table = piece.reshape(away.shape) + len(self._halves) * np.arange(len(away))[:, None]
@@ -85,7 +85,7 @@ class OutcomeTables:
         return self._series[number]
 
     def _log_likelihood(self, away: Float[np.ndarray, " k"]) -> Float[np.ndarray, "sizes r k"]:
-        """Of a Beta-binomial law: seeds differ, and the curve is not quite what it is taken for."""
+        """That of a Beta-binomial law: seeds differ, and the curve is only approximate."""
         mean = np.clip(expit(self._target + away), _TINY, 1 - _TINY)
         # The variance of a rate between seeds, in units of mean (1 − mean): the line's and theirs.
         variance = (_MISTRUST * away) ** 2 * mean * (1 - mean)
@@ -106,7 +106,7 @@ def _pieces(target: float) -> Float[np.ndarray, " n"]:
     """Where polynomials end, in logits from the target.
 
     They are short at the target, where the mistrust sets in, and of up to 3 as far as the mean
-    changes; beyond, each is twice as long as the one before.
+    changes. Beyond, each is twice as long as the one before.
     """
     low, high = min(-_LAST_MEAN - target, -2.0), max(_LAST_MEAN - target, 2.0)
     left, right = (

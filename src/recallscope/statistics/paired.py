@@ -23,10 +23,10 @@ def paired_difference(
 ) -> PairedDifference:
     """Second minus first, from one accuracy of each at every seed.
 
-    The intervals of the two means, which allow for seeds unlike those seen and for accuracies near
-    0 and 1, are joined as errors that are as correlated as the seeds show: Zou and Donner's "method
-    of variance estimates recovery". Few seeds say little about the correlation too, and it is taken
-    as (n − 2)/(n − 1) of what is seen. Pairs that are all equal leave room for some that are not.
+    The intervals of the two means allow for seeds unlike those seen and for accuracies near 0 and
+    1. They are joined as errors with the correlation of the seeds, by Zou and Donner's "method of
+    variance estimates recovery". Few seeds say little about the correlation too, and it is taken as
+    (n − 2)/(n − 1) of what is seen. Pairs that are all equal do not exclude some that differ.
 
     >>> first, second = [0.50, 0.55, 0.45, 0.52], [0.60, 0.66, 0.54, 0.63]
     >>> mean, low, high = paired_difference(first, second, [4096] * 4).difference
@@ -50,7 +50,7 @@ def paired_difference(
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Of the two accuracies over seeds; 0 if one of them is always the same."""
+    """The correlation of the two accuracies over seeds; 0 if one of them is always the same."""
     if len(set(first)) == 1 or len(set(second)) == 1:
         return 0.0
     return float(np.corrcoef(first, second)[0, 1])

@@ -2,9 +2,10 @@
 
     log size* = constant + Σ exponent · log(other size) + scatter
 
-Each critical size is known to an error of its own. What is left beyond the errors is scatter,
-summed out with a posterior of its own, so that a law which bends has wider intervals and is told
-so. A target that was not reached within the range says that the critical size lies beyond it.
+Each critical size has its own error. What is left beyond the errors is scatter, which has a
+posterior and is summed out. If the points do not follow a power law, intervals are wider and the
+status is `poor_fit`. A target not reached within the range says that the critical size lies beyond
+it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class FitStatus(Advised):
     )
     UNDETERMINED = (
         "undetermined",
-        "Too few critical sizes were reached to tell; add values to each axis, or widen the range "
+        "Too few critical sizes were reached; add values to each axis, or widen the range "
         "searched.",
     )
 
@@ -65,7 +66,7 @@ class Points(NamedTuple):
 
 
 class Exponent(NamedTuple):
-    """A power and the ends of its 95 % interval."""
+    """An exponent and the ends of its 95 % interval."""
 
     value: float
     low: float
@@ -76,8 +77,8 @@ class Exponent(NamedTuple):
 class Separable:
     """The rival law, in which the critical size does not depend on these sizes at all.
 
-    `p_value` is that of a difference as large as seen if the rival were true (an F test of reached
-    points); below 1 % it is rejected.
+    `p_value` is the probability of a difference as large as seen if the rival were true (an F test
+    of reached points). Below 1 % it is rejected.
     """
 
     names: tuple[str, ...]
@@ -89,9 +90,9 @@ class Separable:
 class PowerLaw:
     """A fitted power law.
 
-    `p_value` is that of points as far from the law as these, if their errors were all there is
-    (a χ² test); below 1 % the status is `poor_fit`. `scatter` is the standard deviation beyond
-    errors.
+    `p_value` is the probability of points as far from the law as these, if only their errors were
+    at work (a χ² test). Below 1 % the status is `poor_fit`. `scatter` is the standard deviation
+    beyond errors.
     """
 
     status: FitStatus
@@ -283,7 +284,7 @@ def _undetermined(points: Points, count: int) -> PowerLaw:
 def _fit(design: Table, points: Points, scatter: float) -> Fit:
     """The best law for a given scatter, by Newton's method: the likelihood is log-concave."""
     reached = points.bound == 0
-    # A bound is as sharp as the scatter, or as the least error if there is none.
+    # A bound is as sharp as the scatter, or as the least error without scatter.
     error = np.where(reached, points.error, points.error[reached].min())
     sd = np.sqrt(error**2 + scatter**2)
     scaled = design[reached] / sd[reached, None]
@@ -321,7 +322,7 @@ def _log_likelihood(
 
 
 def _log_density(z: Column) -> Column:
-    """Of the normal law; that of `scipy.stats` takes twenty times as long for few points."""
+    """Log density of the normal law; `scipy.stats` takes twenty times as long for few points."""
     return -(z**2) / 2 - 0.5 * math.log(2 * math.pi)
 
 
@@ -345,13 +346,13 @@ def _separable(design: Table, points: Points, reached: Bool[np.ndarray, " points
 
 
 class Collapse(NamedTuple):
-    """Do runs of many problems lie on one curve? The rms of accuracy about a curve that rises.
+    """Whether runs of many problems lie on one curve: the rms of accuracy about a curve that rises.
 
     Attributes:
         raw: about one curve for all problems, against the size itself.
         law: about one curve, against the size over the critical size of the law.
         own: about one curve, against the size over each problem's own critical size.
-        seeds: about a curve of each problem's own: what no collapse can take away.
+        seeds: about a separate curve for each problem, which no collapse can take away.
     """
 
     raw: float
@@ -392,7 +393,7 @@ def collapse(
     def left(x: Column, which: Any = slice(None)) -> float:
         """The weighted sum of squares about the best curve that rises."""
         x, y, w = x[which], rate[which], weight[which]
-        # Runs at one size share one value of the curve.
+        # Runs at one size have the same value of the curve.
         _, place = np.unique(x, return_inverse=True)
         at_size = np.bincount(place, w)
         curve = isotonic_regression(np.bincount(place, w * y) / at_size, weights=at_size).x

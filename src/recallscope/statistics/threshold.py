@@ -1,12 +1,12 @@
 """Where an accuracy crosses a target, from runs at many sizes: a posterior, not a point.
 
-A run at size N answers so many of its tests right. Seeds differ: their rates at one size follow a
-Beta law about a mean that rises with x = log N, and the crossing c is where the mean is the target:
+A run at size N answers so many of its tests right. Rates of seeds at one size follow a Beta law
+about a mean that rises with x = log N. The crossing c is where the mean is the target:
 
     logit mean(x) = logit target + g(slope · (x − c))
 
 The curve g is a straight line that may bend towards a ceiling above the target or a floor below it.
-No real curve has just this shape, so the line is trusted less the further it is followed: its
+No real curve has just this shape, so the line is trusted less the further it is followed. Its
 variance grows with the distance from the crossing. Slope, bend and spread between seeds are summed
 out on a grid.
 """
@@ -28,15 +28,15 @@ from recallscope.statistics.outcome_tables import Runs as Runs  # part of what t
 _SLOPES = (0.15, 40.0)  # logits per unit of log size
 _BENDS = np.array([0.0, 0.7, 2.0])  # one over the logits from the target to a plateau
 # A curve may bend towards a plateau below the target or above it, and is straight on the other
-# side: the number of its bend, if it is above the target and below.
+# side. For each such curve: the index of its bend above the target, and below it.
 _ABOVE, _BELOW = np.array([0, 0, 0, 1, 2]), np.array([2, 1, 0, 0, 0])
 _BEND_WEIGHTS = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
 _POINTS = (48, 10, 8)  # of the grid along crossing, slope and spread
 _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the next, finer grid
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
 _MOST_GRIDS = 40
-_AT_ONCE = 32  # sizes, so that memory stays small
-_OUTSIDE = 0.1  # the share of the prior on either side of the range
+_AT_ONCE = 32  # sizes: memory stays small
+_OUTSIDE = 0.1  # the fraction of the prior on either side of the range
 _THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
 
 
@@ -71,7 +71,7 @@ class Crossing:
 
     @property
     def width(self) -> float:
-        """Of the central 95 %, in log size."""
+        """The width of the central 95 % interval, in log size."""
         return self.quantile(0.975) - self.quantile(0.025)
 
     @property
@@ -97,7 +97,7 @@ class Crossing:
 def locate(
     runs: Runs, target: float, low: float, high: float, theory: float | None = None
 ) -> Crossing:
-    """The posterior of the crossing from runs whose accuracy rises with x.
+    """The posterior of the crossing from runs with an accuracy that rises with x.
 
     Args:
         runs: the outcomes; a run that failed must not be among them.

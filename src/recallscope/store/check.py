@@ -13,7 +13,7 @@ from recallscope.store.schema import to_records
 from recallscope.store.shard import Shard
 from recallscope.store.tables import texts_of
 
-_MOST_METRICS = 6  # of which every choice is tried as what a record was first run with
+_MOST_METRICS = 6  # every subset is tried as what a record was first run with
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StoreCheck:
     set_aside: list[str] = field(default_factory=list)
     """What `repair` has put aside."""
     strange: list[str] = field(default_factory=list)
-    """What is no part of a store."""
+    """Files that do not belong to a store."""
     marked: bool = True
     """Whether there is the file without which nothing is changed here."""
     bad_marker: str = ""
@@ -38,7 +38,7 @@ class StoreCheck:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is left out, duplicated or under a key that is not its own."""
+        """Whether nothing is left out, duplicated or under a wrong key."""
         return not (self.left_out or self.duplicated or self.wrong_keys or self.bad_marker)
 
 
@@ -64,11 +64,11 @@ def check_shards(shards: Iterable[Shard]) -> StoreCheck:
 
 
 def _is_own_key(key: bytes, record: Record) -> bool:
-    """Whether a record that was tested is under a key of its own."""
+    """Whether a record that was tested is under its key."""
     own = key == keys_of_record(record)[0]  # one of 0.2 too, where it was packed with newer ones
     if own or record.provenance.schema != 1:
         return own
-    # The key of 0.2 held the metrics that it was first run with; others may have joined them.
+    # The key of 0.2 covered the metrics of the first run; others may have joined them.
     metrics = record.problem.metrics
     few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
     return any(

@@ -1,7 +1,7 @@
 """Whole files under short names: in a folder, or under an address of an object store.
 
 A file appears complete or not at all, and is never changed. In a folder that takes a temporary
-name, fsync, a rename and fsync of the folder; in an object store a put is atomic by itself, and a
+name, fsync, a rename and fsync of the folder. In an object store a put is atomic by itself, and a
 rename is not.
 """
 
@@ -30,7 +30,7 @@ class StoreError(ProblemError):
 
 
 class ReadOnlyError(StoreError):
-    """A store that can be read, for all that is known, and that nobody may write to."""
+    """A store that may be readable, but that cannot be written to."""
 
 
 class StoreWarning(UserWarning):
@@ -53,7 +53,7 @@ class Files(Protocol):
         """The names of all files that are complete, sorted."""
 
     def read(self, name: str, most: int = MOST_BYTES) -> bytes:
-        """All of a file; FileNotFoundError if there is none, NotAFileError if it is none."""
+        """All of a file; FileNotFoundError if it is missing, NotAFileError for anything else."""
 
     def write(self, name: str, content: bytes) -> None:
         """Make a file, whole and for good."""
@@ -65,7 +65,7 @@ class Files(Protocol):
         """Remove a file, if it is there."""
 
     def lock(self) -> AbstractContextManager[Callable[[], None]]:
-        """A context in which nobody else has the lock, or `StoreError` if somebody has.
+        """A context in which no other process has the lock; `StoreError` if one has it.
 
         It gives a function that raises `StoreError` should the lock have been lost meanwhile.
         """
@@ -88,11 +88,11 @@ class Folder:
             raise StoreError(f"the store {self.place!r} cannot be read: {error.strerror}") from None
 
     def names(self) -> list[str]:
-        """Names of files; those of files being written, and of the lock, begin with a dot."""
+        """Names of complete files; unfinished ones, and the lock, begin with a dot."""
         return sorted(path.name for path in self.path.iterdir() if path.name[0] != ".")
 
     def read(self, name: str, most: int = MOST_BYTES) -> bytes:
-        """All of a file. What is no file is not opened for longer than it takes to see that."""
+        """All of a file. Anything else, such as a folder or a pipe, is closed at once."""
         path = self.path / name
         try:
             file = os.open(path, os.O_RDONLY | _NOT_FOLLOWED)
@@ -112,7 +112,7 @@ class Folder:
             os.close(file)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write beside, flush to the disk, move into place, and flush that too."""
+        """Write to a new file, flush to the disk, move into place, and flush that too."""
         part = self.path / f".{uuid.uuid4().hex}.part"
         try:
             with create(part) as file:
@@ -171,7 +171,7 @@ class Folder:
 
 
 def in_use(place: str) -> str:
-    """What whoever comes second is told."""
+    """The message for the second process."""
     return (
         f"the store {place!r} is in use by another process; wait for it, or use another store and "
         "then recallscope records merge"

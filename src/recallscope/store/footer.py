@@ -1,9 +1,9 @@
 """What the footer of a Parquet file says of its columns, read without Arrow.
 
-Arrow ends the whole process over some forged footers when it is asked for the size of a column
-(an exception of C++ that its Python interface does not expect), and sizes must be known before
-anything is read. A footer is one Thrift structure in the compact protocol: numbered fields, of
-which we need few and step over the rest.
+Sizes must be known before anything is read. But for some forged footers Arrow ends the whole
+process when it is asked for the size of a column, by an exception of C++. A footer is one Thrift
+structure in the compact protocol, with numbered fields. A few of them are needed, and the rest is
+skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ColumnSize(NamedTuple):
 
 
 class FooterError(Exception):
-    """A footer that is none."""
+    """Bytes that are not a footer."""
 
 
 def column_sizes(content: bytes) -> list[ColumnSize]:

@@ -58,7 +58,7 @@ class RecordIndex:
         return any(has.get(name) != versions[name] for name in problem.metrics)
 
     def add_former(self, table: pa.Table) -> None:
-        """Take account of what records with metrics of 0.2 answer, whose keys held the metrics."""
+        """Add what records of 0.2 with metrics answer: their keys covered the metrics."""
         table = table.filter(pc.is_valid(table["metrics"]))
         today = keys_of_today(table)
         for key in table["key"].to_pylist():

@@ -17,9 +17,9 @@ _KINDS = tuple(kind for kind in PART_DEFAULTS if kind != "metrics")
 class CellKeys:
     """The content keys of cells that are run with some settings: 16 bytes of hash and the seed.
 
-    In it are every value of the problem, the name and version of its parts but for metrics, and how
-    it is run: engines and kinds of numbers agree to rounding only, and a test on fewer samples is
-    another test. A measure settles all of this itself, and is in the key by its name.
+    It covers every value of the problem, the name and version of its parts other than metrics, and
+    how it is run. Engines and dtypes agree to rounding only, and a test on fewer samples is another
+    test. A measure settles all of this itself, and is in the key by its name.
 
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> key = CellKeys(Settings())
@@ -51,7 +51,7 @@ class CellKeys:
     def _look_at(self, problem: Problem) -> None:
         if problem is not self._last:  # seeds of one problem come in turn, a million times
             what, how = self._how(problem)
-            # What somebody's own function gives does not depend on the parts.
+            # The results of a custom function do not depend on the parts.
             named = {} if self._settings.own is not None else problem.part_versions()
             self._digest = key_digest(problem, named, what, how)
             bare = problem if not problem.metrics else problem.replace(metrics=())
@@ -97,7 +97,7 @@ def keys_of_record(record: Record) -> tuple[bytes, bytes | None]:
         what, how = _run_as(made.engine, made.dtype, record.test_samples, made.device)
     seed = record.seed.to_bytes(8, "big")
     versions = made.part_versions
-    if made.schema == 1 and made.dtype != "own":  # whose key holds no versions
+    if made.schema == 1 and made.dtype != "own":  # a key without versions
         versions = dict.fromkeys((kind for kind, _ in problem.parts()), 1)
     former = former_digest(problem, versions, what, how)
     return (

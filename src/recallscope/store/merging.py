@@ -29,7 +29,7 @@ class Comparison:
 def compare(ours: pa.Table, theirs: Sequence[pa.Table]) -> Comparison:
     """Compare records of another store with those here, cell by cell.
 
-    Cells are told apart by keys of today: the two stores may be of different versions.
+    Cells are distinguished by keys of today: the two stores may be of different versions.
     """
     today: dict[bytes, bytes] = {}
     for table in (ours, *theirs):

@@ -30,7 +30,7 @@ _BEATS_MISSED = 3  # after which its owner is taken for dead
 
 
 class ObjectStore:
-    """An address that fsspec knows."""
+    """An address that fsspec can open."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -40,7 +40,7 @@ class ObjectStore:
         self.place = address.rstrip("/")
         try:
             self._system, self._root = fsspec.core.url_to_fs(self.place)
-        except Exception as error:  # each kind of address has its own
+        except Exception as error:  # each kind of address has another one
             why = " ".join(str(error).split()) or type(error).__name__
             raise StoreError(f"the store {address!r} cannot be reached: {why}") from None
 
@@ -91,13 +91,13 @@ class ObjectStore:
     def lock(self) -> Iterator[Callable[[], None]]:
         """A lock made of puts and listings alone.
 
-        Each driver puts an object of its own and then looks for others: of two that come at the
-        same time at least one sees the other and gives way. The object is put again every few
-        seconds; one that does not change while a newcomer watches belongs to a dead driver. No
-        clock is compared with another.
+        Each driver puts one object and then looks for others. Of two that come at the same time at
+        least one sees the other and gives way. The object is put again every few seconds; one that
+        does not change while a newcomer watches belongs to a dead driver. No clock is compared with
+        another.
 
-        A driver that only stood still finds its object gone. Should it have put it once more just
-        as it woke up, it knows by its own clock that it was late, and gives way to whom it sees.
+        A driver that only stood still finds its object gone. If it has put it once more when it
+        woke up, its clock says that it was late, and it gives way to others.
         """
         own = f".lock-{uuid.uuid4().hex}"
         try:
@@ -115,8 +115,8 @@ class ObjectStore:
             lost = lost or own not in names or (held and late and others)
             if lost:
                 raise StoreError(
-                    f"the store {self.place!r} gave its lock to another process, as this one was "
-                    "not heard of for too long; run the same command again"
+                    f"the store {self.place!r} gave its lock to another process, as this one did "
+                    "not renew it for too long; run the same command again"
                 )
 
         def beat() -> None:
@@ -159,7 +159,9 @@ class ObjectStore:
             for name, content in self._others(own).items():
                 if first.get(name) != content:
                     raise StoreError(in_use(self.place))
-            if waited > 1.2 * _BEAT and not said:  # whoever is alive has been heard of by now
+            if (
+                waited > 1.2 * _BEAT and not said
+            ):  # every live driver has put its object again by now
                 said = True
                 warnings.warn(
                     f"the store {self.place!r} has a lock; waiting {_BEAT * _BEATS_MISSED:.0f} s "
@@ -172,7 +174,7 @@ class ObjectStore:
 
     @contextmanager
     def _can_be(self, done: str) -> Iterator[None]:
-        """Clients of object stores have exceptions of their own, each of another kind."""
+        """Clients of object stores have different exceptions: all become a `StoreError`."""
         try:
             yield
         except FileNotFoundError:
@@ -205,5 +207,5 @@ def files_at(place: str | Path) -> Files:
 
 
 def _owner() -> bytes:
-    """Different each time, so that a change of it is a sign of life."""
+    """Different each time: a change of it is a sign of life."""
     return json.dumps({"process": os.getpid(), "beat": uuid.uuid4().hex}).encode()

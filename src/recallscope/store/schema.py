@@ -1,9 +1,9 @@
 """Records as rows of Arrow tables, and back.
 
-Every table has the columns of `SCHEMA`. Named metrics have columns of their own, which come and go:
-`metric.NAME` for a number and `metric.NAME[]` for a list of numbers; so have the fields that parts
-of problems declare, `field.NAME:TYPE`. Columns of whoever wrote the records with another version
-are kept, and mean nothing here.
+Every table has the columns of `SCHEMA`. Named metrics have further columns, which come and go:
+`metric.NAME` for a number and `metric.NAME[]` for a list of numbers. So have the fields that parts
+of problems declare, `field.NAME:TYPE`. Columns that another version wrote are kept, and mean
+nothing here.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
 
 
 def columns_of_problems(names: Sequence[str]) -> list[str]:
-    """Of the columns of a table, those that say what the problem is."""
+    """The columns of a table that describe the problem."""
     return [*PROBLEM_COLUMNS, "schema", *(name for name in names if FIELD.fullmatch(name))]
 
 
@@ -229,13 +229,13 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 
 
 def _when_written(fields: Mapping[str, Any], schema: int | None) -> dict[str, Any]:
-    """What the fields that a record does not hold were when it was written."""
+    """The values of fields without a column, at the time when a record was written."""
     try:
         parts = named_parts(fields)
         at_first = {name: field.at_first for name, field in declared_by(parts).items()}
         return at_first | ((former_defaults(parts) or {}) if schema in (None, 1) else {})
     except ProblemError:
-        return {}  # a part that is not installed: what the record holds is all that is known
+        return {}  # a part that is not installed: only the record is known
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:
@@ -248,7 +248,7 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
     keys = plain(table.select(names))
     rows = pa.array(np.arange(table.num_rows))
     groups = keys.append_column("row", rows).group_by(names).aggregate([("row", "list")])
-    # Sorting a column of lists is not known to Arrow, so that the order is found by numbers.
+    # Arrow cannot sort a column of lists, so the order is found by numbers.
     numbered = groups.select(names).append_column("group", pa.array(np.arange(len(groups))))
     ordered = numbered.sort_by([(name, "ascending") for name in names]).to_pylist()
     lists = groups["row_list"].combine_chunks()

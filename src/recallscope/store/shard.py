@@ -1,9 +1,9 @@
 """One shard: a Parquet file named by the hash of its bytes, and read with suspicion.
 
 The format comes first: it says if the rest can be understood. A column that is missing is null, and
-one that is not known is kept. Sizes are looked at before anything is allocated, and rows before
-anything is made of them, so that a shard whose bytes are as they were written but whose content
-nobody could have measured is left out alone.
+one that is not known is kept. Sizes are checked before anything is allocated, and rows before
+anything is made of them. A shard can have the bytes that were written and still content that nobody
+could have measured: then it alone is left out.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def read_shard(name: str, content: bytes) -> Shard:
         _check_rows(table)
     except (BadShardError, StoreError):
         raise
-    # Arrow has many ways to say that a file is not what it seems, and none is for us to mend.
+    # Arrow has many exceptions for a file that is not what it seems.
     except Exception as error:
         why = " ".join(str(error).split())[:100]
         raise BadShardError(f"not a shard: {type(error).__name__}: {why}") from None
@@ -111,7 +111,7 @@ def _about(file: pq.ParquetFile) -> frozenset[str]:
     try:
         about = json.loads(text)
     except (ValueError, RecursionError):
-        raise BadShardError("not a shard: what it says of itself cannot be read") from None
+        raise BadShardError("not a shard: its metadata cannot be read") from None
     number = about.get("format") if isinstance(about, dict) else None
     if type(number) is not int or number < 1:
         raise BadShardError("not a shard: it does not say which format it has")
@@ -144,7 +144,7 @@ def _check_sizes(about: pq.FileMetaData, content: bytes) -> None:
 
 
 def _check_keys(file: pq.ParquetFile) -> None:
-    """Raise unless every row has a key of its own, before the rest is read.
+    """Raise unless every row has a different key, before the rest is read.
 
     Few bytes can stand for many rows that are alike.
     """
@@ -152,7 +152,7 @@ def _check_keys(file: pq.ParquetFile) -> None:
         raise BadShardError("not a shard: without a column of keys")
     keys = file.read(["key"], use_threads=False)["key"]
     if keys.null_count or pc.count_distinct(keys).as_py() != len(keys):
-        raise BadShardError("not a shard: rows without a key of their own")
+        raise BadShardError("not a shard: rows without a key, or with the same one")
 
 
 def _read(content: bytes, schema: pa.Schema) -> pa.Table:
@@ -189,7 +189,7 @@ def _completed(table: pa.Table) -> pa.Table:
 
 
 def _check_rows(table: pa.Table) -> None:
-    """Raise if a row holds what no experiment has given."""
+    """Raise if a row has values that no experiment gives."""
     for name in _NEEDED:
         if table[name].null_count:
             raise BadShardError(f"not a shard: rows without {name}")
@@ -197,7 +197,7 @@ def _check_rows(table: pa.Table) -> None:
         if pa.types.is_dictionary(field.type):
             _check_texts(field.name, table[field.name])
     if not distinct_texts(table["status"]) <= set(Status):
-        raise BadShardError("not a shard: a status that there is not")
+        raise BadShardError("not a shard: an unknown status")
     _check_range("seed", table["seed"], 0, LARGEST_SEED)
     _check_range("test_samples", table["test_samples"], 1, LARGEST_SIZE)
     for name in ACCURACIES:
@@ -228,7 +228,7 @@ def _check_named_columns(table: pa.Table) -> None:
             if inner != pa.float64() or listed != bool(match["list"]):
                 raise BadShardError(f"not a shard: a metric of type {field.type}")
             if listed and pc.list_flatten(table[field.name]).null_count:
-                raise BadShardError("not a shard: a metric with numbers that are none")
+                raise BadShardError("not a shard: a metric with nulls among its numbers")
         elif field.name.startswith(("field.", "metric.")):
             raise BadShardError("not a shard: a strange name of a field or a metric")
 
@@ -241,7 +241,7 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         lengths = pc.take(pc.binary_length(texts), chunk.indices)
         if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
             raise BadShardError(f"too large: the texts of {name}")
-        # Of the texts only reasons are sentences, and whoever shows them says so.
+        # Only reasons are free texts, and they are shown as such.
         if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()

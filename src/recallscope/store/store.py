@@ -1,8 +1,8 @@
 """Records on disk: immutable Parquet shards, each named by the hash of its content.
 
 A shard appears whole or not at all, and a shard that was damaged later does not match its name. One
-process at a time writes, under a lock; anybody may read at any time. A file beside the shards marks
-the folder as a store: without it nothing is ever changed there.
+process at a time writes, under a lock; anybody may read at any time. A file next to the shards
+marks the folder as a store: without it nothing is ever changed there.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Merged(NamedTuple):
     better: int
     """Ok there and not ok here: to be dropped here first if the other's is wanted."""
     completed: int
-    """Of cells that are here too, and brought metrics that were missing here."""
+    """Records of cells that are here too, which brought metrics that were missing here."""
     conflicts: int
-    """Of cells that are here too, with other values: one of the two is not what it says."""
+    """Records of cells that are here too, with other values: one of the two is wrong."""
 
 
 class Store:
@@ -158,7 +158,7 @@ class Store:
         """The arrays that records of a problem with this embedding were made with.
 
         Args:
-            name: as the problem has it: arrays: and 16 hexadecimal digits.
+            name: as the problem has it, `arrays:` and 16 hexadecimal digits.
 
         Raises:
             StoreError: they are not here.
@@ -176,7 +176,7 @@ class Store:
         """Hold the lock; gives the index of all records, for the writer to keep up.
 
         Shards that a compaction had replaced when a crash came are removed first. Those that cannot
-        be used stay where they are and are told of, and their cells count as not run.
+        be used stay where they are and are reported, and their cells count as not run.
         """
         self._check_marker()
         with self.files.lock() as self._check_lock:
@@ -194,7 +194,7 @@ class Store:
 
     @contextmanager
     def writing_if_allowed(self) -> Iterator[tuple[RecordIndex, ReadOnlyError | None]]:
-        """Like `writing`, but where nobody may write, the index comes with the reason."""
+        """Like `writing`, but an index with a reason if the store cannot be written to."""
         with ExitStack() as stack:
             try:
                 index, refusal = stack.enter_context(self.writing()), None
@@ -206,7 +206,7 @@ class Store:
         """Mark a folder of shards without a marker as a store; the number of its shards."""
         shards = self.read(["key", "status"])
         if not shards:
-            raise StoreError(f"there are no shards at {self.place!r}, so that it is not a store")
+            raise StoreError(f"there are no shards at {self.place!r}, so it is not a store")
         if MARKER not in self.files.names():
             self._do(self.files.write, MARKER, _marker())
         return len(shards)
@@ -292,8 +292,8 @@ class Store:
     def _join(self, names: Iterable[str], drop: Sequence[str] = ()) -> None:
         """Put shards together, a set of whole shards at a time.
 
-        A new shard names those it replaces: from the moment it appears they no longer count, so
-        that no crash between the writing and the removing doubles or loses a record.
+        A new shard names those it replaces: from the moment it appears they no longer count. No
+        crash between the writing and the removing doubles or loses a record.
         """
         names = list(names)
         while names:
@@ -353,7 +353,7 @@ class Store:
         return [name for name in names if is_shard_name(name)]
 
     def read(self, columns: Sequence[str] | None = None) -> list[Shard]:
-        """All shards that count; of one that cannot be used a warning tells."""
+        """All shards that count; a warning names those that cannot be used."""
         shards, left_out = self._scan(columns)
         self._tell(left_out)
         return _in_force(shards)[0]
@@ -385,7 +385,7 @@ class Store:
     def _index(self, shards: list[Shard]) -> RecordIndex:
         index = index_of(shard.table for shard in shards)
         for shard in shards:
-            # Keys of 0.2 held metrics: what else they answer is known from the records themselves.
+            # Keys of 0.2 covered metrics: what else they answer follows from the records.
             former = pc.and_(
                 pc.equal(shard.table["schema"], 1), pc.is_valid(shard.table["metrics"])
             )
@@ -425,7 +425,7 @@ class Store:
     def _check_marker(self, *, write: bool = False) -> None:
         """Raise if this is not marked as a store, and is not a new place either.
 
-        Nothing is written before this has been looked at, not even a lock.
+        Nothing is written before this check, not even a lock.
         """
         names = self.files.names() if self.files.exists() else []
         if MARKER in names:
@@ -442,7 +442,7 @@ class Store:
                 )
         elif names:
             raise StoreError(
-                f"{self.place!r} is not marked as a store, so that nothing is changed there; use "
+                f"{self.place!r} is not marked as a store, so nothing is changed there; use "
                 "an empty folder, or, if these are records of version 0.1, mark it by: "
                 f"recallscope records --store {self.place} upgrade --yes"
             )
@@ -480,7 +480,7 @@ def _disown_false_replacements(shards: dict[str, Shard], left_out: dict[str, str
             )
         if missing:
             del shards[name]
-            left_out[name] = "not a shard: it says it replaces what it does not hold"
+            left_out[name] = "not a shard: it claims to replace records that it does not have"
 
 
 def _is_large(tables: list[pa.Table]) -> bool:

@@ -1,4 +1,4 @@
-"""What a store holds, problem by problem."""
+"""The content of a store, problem by problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of records put together, and what is told of them."""
+"""Tables of records put together, and summaries of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 
 def texts_of(column: pa.ChunkedArray) -> list[str]:
-    """A column of few different texts without a gap, each of which is kept once."""
+    """A column of few different texts without a gap; each text is stored once."""
     texts: list[str] = []
     for chunk in column.chunks:
         names = chunk.dictionary.to_pylist()

@@ -1,4 +1,4 @@
-"""The task as PyTorch data sets, for a trainer of your own."""
+"""The task as PyTorch data sets, for a custom trainer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FirstSamples(Dataset[T]):
         return self.samples
 
     def _place(self, index: int) -> int:
-        """The number of a sample, of which those below 0 count from the end."""
+        """The number of a sample; numbers below 0 count from the end."""
         if not -self.samples <= index < self.samples:
             raise IndexError(f"index {index} is outside a data set of {self.samples} samples")
         return index % self.samples

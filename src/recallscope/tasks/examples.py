@@ -44,14 +44,14 @@ class Examples:
 
     @property
     def labels(self) -> Int64[np.ndarray, "n T"]:
-        """A label for every position, of which the last one counts."""
+        """A label for every position; only the last one counts."""
         found = np.full_like(self.input_ids, IGNORED)
         found[:, -1] = self.answer
         return found
 
 
 def examples_of(source: SampleSource, start: int, stop: int, split: str = "train") -> Examples:
-    """Examples start…stop−1 of a source that yields them, or samples with a mark.
+    """Examples start…stop−1 of a source that yields them, or samples with a trigger.
 
     >>> from recallscope.tasks.recall import RecallTask
     >>> found = examples_of(RecallTask(vocab=64, length=8), 0, 10)

@@ -1,4 +1,4 @@
-"""What tasks of facts without a mark share: which fact each sample asks for, and its answer."""
+"""The common part of tasks without a trigger: which fact each sample asks for, and its answer."""
 
 from __future__ import annotations
 

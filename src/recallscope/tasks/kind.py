@@ -43,7 +43,7 @@ class SampleSource(Protocol):
 
 
 class ExampleSource(Protocol):
-    """The same of a task without a mark."""
+    """The same for a task without a trigger."""
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1, with the splits of `SampleSource.draw`."""
@@ -85,16 +85,16 @@ class Task(_Renamed):
         make: the samples of a problem at a seed.
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
-        closed_form: whether the formulas for a permutation hold for it.
+        closed_form: whether the formulas for a permutation are right for it.
         equal_facts: whether every token is marked equally often, and its label is the image under
-            the `permutation` of the samples: what is known of infinitely many relies on it.
+            the `permutation` of the samples. Results for infinitely many samples rely on it.
         in_turn: whether facts are seen one after another, each as often as the others.
         has_mark: whether a position is marked; without, ids say all, and models read ids alone.
         labels: how many labels there are; as many as tokens by default.
         facts: how many facts there are; the field `facts`, or as many as tokens, by default.
         ids: how many ids sequences have in all; by default tokens, trigger and end.
         bits: of one answer, in the mean; by default those of a uniform label.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys.
     """
 
@@ -135,9 +135,9 @@ def facts_of(problem: Problem) -> int:
 
 
 def inputs_of(problem: Problem) -> int:
-    """How many tokens a sequence may hold: those of the vocabulary, and one for each fact.
+    """How many different tokens sequences may have: those of the vocabulary, and one for each fact.
 
-    Without a mark, no fact has a token to itself.
+    Without a trigger, no fact has a token to itself.
 
     >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100

@@ -1,10 +1,10 @@
 """The only place where randomness is made.
 
-Philox is counter-based: a key and a counter give a word, with no state in between, so any part
-of any stream can be made anywhere. The key holds the seed and the sizes a draw depends on, the
-top word of the counter holds the role. Two roles of one key therefore never share a counter, and
-since Philox is a bijection of its counter they never share a block of words: the stream of test
-samples is no part of the training stream, whatever the lengths of the two.
+Philox is counter-based: a key and a counter give a word, with no state in between. Any part of any
+stream can be made anywhere. The key has the seed and the sizes a draw depends on, the top word of
+the counter has the role. Two roles of one key therefore never have a counter in common. Philox is a
+bijection of its counter, so they have no block of words in common. The stream of test samples is no
+part of the training stream, whatever the lengths of the two.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Role(IntEnum):
 def generator(
     seed: int, role: Role, *sizes: int, block: int = 0, count: int = 0
 ) -> np.random.Generator:
-    """A generator of its own for one role, at one block and one place within it."""
+    """A separate generator for one role, at one block and one place within it."""
     name = ",".join(str(number) for number in (seed, *sizes))
     digest = hashlib.blake2b(name.encode(), digest_size=16, person=b"recallscope").digest()
     key = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
@@ -49,7 +49,7 @@ def generator(
 
 
 def words(seed: int, role: Role, *sizes: int, start: int, stop: int) -> UInt64[np.ndarray, " n"]:
-    """Words start…stop−1 of a stream of random 64-bit words, the same whoever asks.
+    """Words start…stop−1 of a stream of random 64-bit words, always the same.
 
     >>> whole = words(0, Role.TRAIN, start=0, stop=10)
     >>> bool((words(0, Role.TRAIN, start=3, stop=7) == whole[3:7]).all())
@@ -64,7 +64,7 @@ def below(bound: int, random: UInt[np.ndarray, ...]) -> Int64[np.ndarray, ...]:
     """Whole numbers uniform on 0 … bound−1, one for each random word of 32 or 64 bits.
 
     A 32-bit word favours some numbers over others by at most bound/2^32 of their probability, a
-    64-bit word by bound/2^53: use the former for small bounds only.
+    64-bit word by bound/2^53. Use the former for small bounds only.
     """
     if random.dtype == np.uint32:
         scaled = random.astype(np.uint64)

@@ -133,7 +133,7 @@ class RecallTask:
             The block of samples.
 
         Raises:
-            ProblemError: a split that there is not, or a range that cannot be.
+            ProblemError: an unknown split, or an impossible range.
         """
         check_split(split)
         start = whole_number("start", start, 0, LARGEST_SEED)

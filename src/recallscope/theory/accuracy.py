@@ -1,8 +1,8 @@
 """From signal and noise to a probability: lock, recall and one-step accuracy.
 
-The one step that all three share is (34): a right answer beats the highest of many wrong ones whose
-scores are u·g for random directions u. It is exact for Gaussian noise but for the spread of |g|,
-kept to first order.
+All three have the step (34) in common: a right answer beats the highest of many wrong ones, with
+scores u·g for random directions u. It is exact for Gaussian noise, with the spread of |g| to first
+order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Analysis(NamedTuple):
 class Contest(NamedTuple):
     """The marked token against its highest rival, by the trigger's score and the rival's level."""
 
-    won: Float[np.ndarray, "n instances levels"]  # by this share of tokens
+    won: Float[np.ndarray, "n instances levels"]  # by this fraction of tokens
     highest: Float[np.ndarray, "n instances levels"]  # score of the rival, in standard deviations
     weight: Float[np.ndarray, "n instances"]  # of the trigger's scores
 
@@ -88,7 +88,7 @@ def analyse(s: ProblemArrays) -> Analysis:
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= lock[here]
-    # What is not locked is a guess, and so is right one time in V.
+    # A test that does not lock is a guess, right one time in V.
     guess = (1 - lock) * (1 - right) / (s.vocab - 1)
     first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
     return Analysis(
@@ -130,7 +130,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
 def on_sphere(normal: Array, dim: Array) -> Array:
     """The quantile of √d times a coordinate of the unit sphere, from that of a normal. (35)
 
-    Wallace's approximation of Student's law, of which the sphere's is a transform.
+    Wallace's approximation of Student's law; the sphere's law is a transform of it.
 
     >>> on_sphere(np.array(3.0), np.array(64.0)).round(4)
     np.float64(2.9296)
@@ -149,7 +149,7 @@ def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
-    """Of L - 1 distractors some are the same token; only different ones compete."""
+    """Some of the L - 1 distractors are the same token; only different ones compete."""
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
@@ -186,7 +186,7 @@ def _trigger_scores(
         return score, np.broadcast_to(_TRIGGER_WEIGHTS, score.shape)
     number = np.arange(_FEW_PAIRS + 5 * np.sqrt(_FEW_PAIRS))
     chance = poisson(number, scores.pairs[:, None])
-    # N samples have N²/2V pairs less those of a sample with itself, which tell nothing.
+    # N samples have N²/2V pairs, without those of a sample with itself, which say nothing.
     more = number - (s.samples**2 / (2 * s.vocab))[:, None]
     score = (scores.signal[:, None] + scores.pair_score[:, None] * more)[..., None]
     score = score + np.sqrt(scores.trigger_variance)[:, None, None] * _TRIGGER_NODES
@@ -256,7 +256,7 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
     if np.any(fewer):
         part = s.take(fewer), take(readout, fewer), take(storage, fewer)
         found = few_samples_accuracy(*part, _read_noise(*part))
-        # Between the two regimes each has a share, so that no curve has a step.
+        # Between the two regimes each has a weight: no curve has a step.
         share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
         other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
         accuracy[fewer] = (1 - share) * found + share * other
@@ -270,8 +270,8 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     # E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
     # under another token, and so does not thin what is due to chance.
     c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
-    # What all reads share is stored by all samples of a label, those that did not lock included,
-    # unless it is the trigger.
+    # The common part of all reads is stored by all samples of a label, also those that did not
+    # lock, unless it is the trigger.
     imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]
@@ -282,8 +282,8 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     across = np.maximum(common * (1 - 1 / d) + own, 1e-100)
     normal = highest_of(s.vocab - 1)
     third_own, fourth_own = _own_cumulants(readout, stored, few)
-    # A label's own item is part of what it is compared with: the logits of V labels in d dimensions
-    # lean on each other as if there were fewer dimensions. Equation (35a).
+    # A label's own item is part of what it is compared with. The logits of V labels in d dimensions
+    # depend on each other as if there were fewer dimensions. Equation (35a).
     V = s.vocab[:, None]
     lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
     highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
@@ -333,8 +333,8 @@ def _read_accuracy(
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
     """What skewness and kurtosis add to a normal quantile. Equation (38).
 
-    Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where series
-    do not, and to first order the kurtosis that a gamma law does not have already.
+    This is Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where
+    series do not. To first order it adds the kurtosis that a gamma law does not have already.
     """
     skewness = np.clip(skewness, 1e-6, 10)
     cube = 1 + skewness * normal / 6 - skewness**2 / 36
@@ -348,7 +348,7 @@ def _own_cumulants(readout: Readout, stored: Storage, few: Array) -> tuple[Array
     item, bias = readout.item_variance[:, None], readout.bias[:, None]
     third, fourth = readout.third[:, None], readout.fourth[:, None]
     m2, m3, m4 = (field[:, None] for field in (stored.square, stored.cube, stored.fourth))
-    # Moments of the count c: E c^j, and E (c - 1)^i c^j of a part that all reads share.
+    # Moments of the count c: E c^j, and E (c - 1)^i c^j of the common part of all reads.
     c2, c3 = m2 + few, m3 + 3 * m2 * few + few**2
     c4 = m4 + 6 * m3 * few + 7 * m2 * few**2 + few**3
     own_third = bias**3 * few**2 + 3 * bias * (2 * m2 * few + few**2) * item + c3 * third
@@ -378,9 +378,9 @@ def _counts(
 def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:
     """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (39)
 
-    A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor,
-    and n times more if the token is its own. In the third step there are no distractors; with the
-    trigger in the values each label then counts n, and that of the token 2n.
+    A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor.
+    If the token is its own, it met it n times more. In the third step there are no distractors;
+    with the trigger in the values each label then counts n, and that of the token 2n.
     """
     rate = np.minimum(s.per_token, _MANY)
     if third_step:

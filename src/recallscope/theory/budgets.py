@@ -36,7 +36,7 @@ COUNTED = (
     "MLP. Tokens: samples × length. Compute: parameters × tokens."
 )
 _ROUNDS, _POINTS = 6, 600  # grids that close in on the best sizes, and the points of each
-_LEAST_SHARE = 1 / 1024  # of what the other sizes leave for the last one; less is not looked at
+_LEAST_SHARE = 1 / 1024  # of what the other sizes leave for the last one; less is not tried
 _ALIKE = 9  # digits: of sizes with the same accuracy, those that cost least are taken
 _LEVELS = [0.01, *(tenths / 10 for tenths in range(1, 10)), 0.99]  # of a figure's lines
 _PLANE, _REACH = 40, 8.0  # sizes along an axis of a figure, and how far they go from the best
@@ -163,10 +163,10 @@ def solve_within(
     given: Given = NOTHING_GIVEN,
     law: Any = None,
 ) -> Allocation:
-    """The sizes within a budget with the highest accuracy; the problem's own are not used.
+    """The sizes within a budget with the highest accuracy; those of the problem are not used.
 
     If the width is free, so is whether there is an MLP. Dimensions that are smaller than a law was
-    tested at are not looked at: it promises more of them than runs have.
+    tested at are not tried: it predicts more than runs show.
 
     >>> problem = Problem(vocab=512, samples=1, dim=1, length=16)
     >>> solve_within(problem, "compute=1e10").sizes
@@ -235,7 +235,7 @@ def _neighbours(grid: Sequence[Any], value: Any) -> tuple[Any, Any]:
 
 
 def _most(budget: str, limit: int, problem: Problem, name: str) -> int:
-    """The largest value of one size within a budget, the others given; 0 if there is none."""
+    """The largest value of one size within a budget, the others given; 0 if no value fits."""
 
     def spent(size: int) -> int:
         return cost(budget, resized(problem, name, size))
@@ -255,7 +255,7 @@ def _resized(problem: Problem, sizes: Mapping[str, int]) -> Problem:
 
 
 def _least(problem: Problem, name: str, law: Law) -> int:
-    """The smallest value of a size that is looked at."""
+    """The smallest value of a size that is tried."""
     tested = math.ceil(law.tested.get(name, (1, 1))[0])
     return max(tested, smallest_dim(problem.embedding, problem.vocab)) if name == "dim" else 1
 

@@ -25,17 +25,17 @@ from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, costs
 from recallscope.theory.prediction import Prediction
 
-_AT_ONCE = 50  # sizes that the search for a solution looks at, of laws that take no time
+_AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
 _DRAWN = 1.03  # the factor between the points of a curve
-_CLOSE = 1.001  # the factor between numbers that are not whole and need not be told apart
+_CLOSE = 1.001  # the factor between real numbers that count as the same
 _LINEAR = 64.0  # the factor that has as many steps as a linear scale
 _FINE = 1.1  # the factor between sizes at which laws are asked whether they apply
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Solution(Result):
-    """The size that reaches a target, or why there is none.
+    """The size that reaches a target, or why no size does.
 
     The prediction is that of the solved size, or of the one that comes closest.
 
@@ -191,8 +191,8 @@ def solve(
 ) -> Solution:
     """The smallest value of a field, or the largest if recall falls with it, that reaches a target.
 
-    The problem's own value of that size is not used. A target out of reach has status
-    `not_reached` and a reason that names what stays in the way.
+    The problem's value of that size is not used. A target out of reach has status `not_reached` and
+    a reason that names the bottleneck.
 
     >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
     >>> found.status, found.value
@@ -255,9 +255,9 @@ def solve(
     )
     reason = None
     if value is None:
-        reason = _in_the_way(prediction, quantity, accuracy, (sizes[0], sizes[-1]))
+        reason = _why_not_reached(prediction, quantity, accuracy, (sizes[0], sizes[-1]))
     elif beyond:
-        reason = f"no {'smaller' if grows else 'larger'} one was looked at"
+        reason = f"no {'smaller' if grows else 'larger'} one was tried"
     return Solution(
         quantity=quantity,
         target=float(target),
@@ -293,7 +293,7 @@ def no_solution(
 
 
 def between(field: Field, one: float, other: float, close: float = 1.0) -> float | None:
-    """The value half-way from one to another; None where they need not be told apart."""
+    """The value half-way from one to another; None where the two count as the same."""
     if type(field.default) is int and close == 1:
         middle: float = (int(one) + int(other)) // 2
     else:
@@ -311,7 +311,7 @@ def check_has(problem: Problem, name: str) -> None:
 
 
 def _law_along(problem: Problem, quantity: str, law: Any) -> tuple[str, list[float]]:
-    """The law that applies at some value of a field, by its name, and the values to look at."""
+    """The law that applies at some value of a field, by its name, and the values to try."""
     low, high = _range(problem, quantity)
     field = axis_field(quantity, problem.parts())
     every = [resized(problem, quantity, size) for size in ladder(low, high, _FINE, field)]
@@ -384,7 +384,7 @@ def _range(problem: Problem, quantity: str) -> tuple[float, float]:
 
 
 def usual_range(field: Field) -> tuple[float, float]:
-    """The values of a field that a search may look at if nothing else is known of it.
+    """The values of a field that a search may try if nothing else is known of it.
 
     >>> usual_range(Field(default=1000, low=0, high=10**7))
     (15, 64000)
@@ -399,7 +399,7 @@ def usual_range(field: Field) -> tuple[float, float]:
     return (int(low), int(high)) if type(field.default) is int else (low, high)
 
 
-def _in_the_way(
+def _why_not_reached(
     best: Prediction, quantity: str, accuracy: str, looked_at: tuple[float, float]
 ) -> str:
     """Why even the best size does not reach the target."""
@@ -408,8 +408,8 @@ def _in_the_way(
     if best.dominant is None:
         return (
             f"it is {best.accuracies[accuracy]:.3g} at {quantity} = "
-            f"{getattr(best.problem, quantity)}, and those from {looked_at[0]} to {looked_at[1]} "
-            "were looked at"
+            f"{getattr(best.problem, quantity)}, and sizes from {looked_at[0]} to {looked_at[1]} "
+            "were tried"
         )
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The noise that costs most and that more (or less) of this size does nothing about.
@@ -425,7 +425,7 @@ def _in_the_way(
         remedies = [remedy for remedy in remedies if "width" not in remedy]
     return (
         f"{accuracy.replace('_', ' ')} is at most {best.accuracies[accuracy]:.3g}, {far}: "
-        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is in the way; "
+        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is the bottleneck; "
         + " or ".join(remedies)
     )
 

@@ -46,7 +46,7 @@ def law_named(given: Any) -> Law:
 
 
 def law_in_words(name: str | None) -> dict[str, str | None]:
-    """A law's name, its kind and where it comes from, as plain values that figures tell.
+    """A law's name, its kind and its origin, as plain values for figures.
 
     >>> law_in_words("three-step")
     {'law': 'three-step', 'kind': 'derived', 'origin': 'Closed forms, nothing fitted.'}
@@ -69,7 +69,7 @@ def _by_priority(registered: tuple[str, ...]) -> list[list[str]]:
 def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
     """The law for a problem: the one given, or that with the highest priority that applies.
 
-    Of several problems, it applies to one at least.
+    If several problems are given, it applies to one at least.
 
     >>> choose(Problem(vocab=512, samples=8192, dim=64, length=32)).name
     'three-step'
@@ -108,7 +108,8 @@ def _refusal(problem: Problem, *others: Problem) -> Choice:
     for near in _nearby(problem):
         if (name := _applying(near)) is not None:
             reasons = [law_named(name).applies(each) for each in (problem, *others)]
-            # Of a size that is sought nothing is said: some of its values would do.
+            # The shortest reason does not name the size that is sought: the law applies to some
+            # values.
             return Choice(None, min(map(str, reasons), key=len), near)
     every = [name for together in _by_priority((*names("law"),)) for name in together]
     return Choice(None, law_named(every[-1]).applies(problem))
@@ -149,7 +150,7 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
 
 
 def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:
-    """How many facts a kind of memory holds by the law with the highest priority that says it.
+    """How many facts a kind of memory stores, by the law with the highest priority that says so.
 
     >>> round(facts_held("trained", 32, 32)[0.99])
     179
@@ -171,13 +172,13 @@ def _law_of_facts(memory: str) -> Law:
         for law in map(law_named, together):
             if memory in law.facts:
                 return law
-    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} holds")
+    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} stores")
 
 
 def predict_problems(
     problems: Sequence[Problem], given: Given = NOTHING_GIVEN, law: Any = None
 ) -> list[Prediction]:
-    """What laws say of problems, in their order; each law is asked once, about all of its own.
+    """What laws say of problems, in their order; each law is asked once, about all its problems.
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> [round(each.recall_accuracy, 2) for each in predict_problems([problem] * 2)]
@@ -206,7 +207,7 @@ def predict_problems(
 
 
 def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | None:
-    """What a law says of a problem, beside what was measured; None if none does in some seconds."""
+    """What a law says of a problem that was measured; None if no law answers within `patience`."""
     choice = choose(problem)
     if choice.name is None or choice.law.seconds(problem) > patience:
         return None

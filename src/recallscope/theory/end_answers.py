@@ -1,4 +1,4 @@
-"""What the laws of the end of training share: their answers, and how they were judged."""
+"""The common part of the laws of the end of training: their answers, and their errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURED: Ranges = {
 
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
-    "choose a dim further from the edge, or more even sizes"
+    "choose a dim further from the capacity threshold, or more even sizes"
 )
 
 
@@ -45,9 +45,9 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     return f"no law of training at {'; '.join(other)}" if other else None
 
 
-_ALL = 0.99  # of memories that hold every fact, from which on no equations are solved
+_ALL = 0.99  # of memories that store every fact: from here on no equations are solved
 _SURE = 1.64  # standard deviations, on one side of 95 %
-_INDEPENDENT = ("relu", "gelu", "tanh")  # whose hidden units are as good as independent
+_INDEPENDENT = ("relu", "gelu", "tanh")  # hidden units are almost independent
 
 
 def untested(problem: Problem) -> list[str]:
@@ -111,7 +111,7 @@ def _answer(problem: Problem) -> Answer:
                 end.lock, "given" if end.trigger_snr is None else "fitted: finds the trigger"
             ),
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
-            "memory_accuracy": Factor(end.memory, "derived; its edge is right to a few per cent"),
+            "memory_accuracy": Factor(end.memory, "derived; its threshold is right to a few %"),
         },
         quantities=quantities,
     )
@@ -122,7 +122,7 @@ def explain_end(problem: Problem, answer: Answer) -> str:
     full = "more" if parameters > edge else "fewer"
     said = (
         f"At the end of training recall is the product of the factors. The memory has {parameters} "
-        f"parameters, {full} than the {edge:.0f} that hold every fact that attention finds."
+        f"parameters, {full} than the {edge:.0f} that store every fact that attention finds."
     )
     snr = answer.quantities.get("trigger_snr", math.inf)
     if snr <= CLEAR and not _measured(problem):

@@ -1,8 +1,8 @@
-"""The law of the end: what recall comes to if the model is trained until it learns no more.
+"""The law of the end: recall of a model that is trained until it learns no more.
 
-Recall = attention × facts seen × memory. The memory is derived (`memory_recall`); how often
-attention finds the mark is fitted, as a function of how clearly the first steps point to it.
-docs/end-of-training.md has both, and how they were judged.
+Recall = attention × facts seen × memory. The memory is derived (`memory_recall`). How often
+attention finds the trigger is fitted, as a function of how clearly the first steps point to it.
+Both, and their tests, are in docs/end-of-training.md.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.readout import means
 
 FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
-"""Measured (studies/end_law.py): how often attention finds the mark, as the logistic function of a
-constant, of the logarithm of the trigger's signal-to-noise ratio and of that of the samples for
-each fact."""
+"""Fitted (studies/end_law.py): how often attention finds the trigger, as a logistic function.
+Coefficients: a constant, and those of the logarithms of the trigger's signal-to-noise ratio and of
+the samples for each fact."""
 
 EDGE_WIDTH_FACTOR = 2.5
-"""Measured: how much wider the edge is in a thousand steps, with attention that learns too."""
+"""Fitted: how much wider the capacity threshold is after 1,000 steps, as attention learns too."""
 
 
 CLEAR = 8.0
@@ -60,7 +60,7 @@ class End(NamedTuple):
 
 
 def trigger_snr(problem: Problem) -> float:
-    """How clearly the first steps point to the mark: the trigger's score, in its deviations.
+    """How clearly the first steps point to the trigger: its score, in its deviations.
 
     >>> round(trigger_snr(Problem(vocab=128, samples=256, dim=40, length=32)), 1)
     3.4
@@ -95,7 +95,7 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
             lock = max(lock, _LOCK_IF_CLEAR)
 
     def memory(found: float) -> float:
-        # A fact that attention does not find takes no room.
+        # A fact that attention does not find takes no space.
         some = Facts(found * facts.number, facts.times)
         return memory_recall(problem.vocab, parameters, some, outputs, blur)
 

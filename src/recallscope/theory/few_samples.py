@@ -1,8 +1,8 @@
 """Reading a memory of few samples: labels differ by how often they were seen at all.
 
 With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
-logits are not one Gaussian but a mixture, and one that met the token asked for as a distractor is
-as strong as the right one. Equation (40) counts such classes of rivals one by one.
+logits are not one Gaussian but a mixture. One that met the token asked for as a distractor is as
+strong as the right one. Equation (40) counts such classes of rivals one by one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Classes(NamedTuple):
     points: int  # of the right label's noise, each as likely
 
 
-# With more samples than facts the formula of many has a share, and a coarser grid will do.
+# With more samples than facts the formula of many has a weight too, and a coarser grid is enough.
 _FEWER, _MORE = _Classes(6, 4, 24), _Classes(8, 3, 12)
 
 

@@ -1,8 +1,8 @@
 """Random features seen through Hermite polynomials: what an activation does to overlaps.
 
 A hidden unit with weights w ~ N(0, I) receives w·x, a Gaussian number of standard deviation |x|.
-Everything the theory needs of an activation φ are moments of φ(r g), g ~ N(0, 1), foremost its
-coefficients a_j(r) = E φ(r g) h_j(g) on the normalised Hermite polynomials h_j; the kernel of two
+The theory needs only moments of φ(r g), g ~ N(0, 1), of an activation φ. The main ones are its
+coefficients a_j(r) = E φ(r g) h_j(g) on the normalised Hermite polynomials h_j. The kernel of two
 inputs with overlap ρ is Σ_j a_j(r) a_j(r') ρ^j. See equations (10) and (11) of docs/theory.md.
 """
 
@@ -103,7 +103,7 @@ def features(activation: str, radius: Float[np.ndarray, "*n"] | float) -> Featur
     slope = SLOPE[activation](inputs)
     square = value * value
     coefficients = value @ _POLYNOMIALS.T
-    # What is left of a coefficient that should be 0 is rounding.
+    # Coefficients that should be 0 are so up to rounding.
     scale = np.sqrt(square @ WEIGHTS)[..., None]
     coefficients[np.abs(coefficients) < 1e-13 * scale] = 0
     return Features(
@@ -179,7 +179,7 @@ class MarkedConstants(NamedTuple):
 
 @cache
 def marked_constants(activation: str) -> MarkedConstants:
-    """The constants of one activation when all inputs share the trigger.
+    """The constants of one activation when all inputs have the trigger in common.
 
     >>> marked_constants("identity").square, marked_constants("identity").mean.round(6)
     (np.float64(2.0), np.float64(1.0))

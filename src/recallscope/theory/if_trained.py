@@ -1,4 +1,4 @@
-"""What a problem of three gradient steps comes to if it is trained instead."""
+"""The recall of a problem of three gradient steps if it is trained instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 3.0  # seconds, as it is asked for next to another answer
 
 
 def trained_instead(problem: Problem) -> Problem | None:
-    """The same problem, trained; None if it is that already, or cannot be.
+    """The same problem, trained; None if it is trained already, or cannot be trained.
 
     >>> trained_instead(Problem(vocab=512, samples=8192, dim=64, length=32)).learner
     'adam'

@@ -1,8 +1,9 @@
 """How many rivals a label has to be raised against: the dimensions that its cone lacks, K(V).
 
-Derived in docs/end-of-training.md. A fact is held if its label scores above all rivals: its scores
-lie in a cone. Normal scores are projected on it by bringing some rivals to the level of the label,
-the pool; among independent scores the cone lacks as many dimensions as the pool has rivals.
+Derived in docs/end-of-training.md. A fact is stored if its label scores above all rivals: its
+scores lie in a cone. Normal scores are projected on it by bringing some rivals, the pool, to the
+level of the label. Among independent scores the cone lacks as many dimensions as the pool has
+rivals.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Pool(NamedTuple):
 def pool(vocab: float) -> Pool:
     """The pool of a label among V − 1 rivals with independent normal scores.
 
-    The level t of the pool solves t = g₀ + Σ (g − t)₊. So a rival of score g is in it if g₀ and
-    what the others exceed g by come to no more than g; for two rivals, if this holds of the lower.
+    The level t of the pool solves t = g₀ + Σ (g − t)₊. So a rival of score g is in it if g₀ plus
+    what the others exceed g by is at most g. Two rivals are in it if this is true of the lower.
 
     >>> [round(pool(vocab).mean, 2) for vocab in (2, 64, 512, 4096)]
     [0.5, 4.2, 7.11, 10.32]

@@ -1,4 +1,4 @@
-"""A law: what it says of problems, of which it says anything, and how well that is known."""
+"""A law: what it says of problems, which problems it applies to, and how good it is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LawKind(StrEnum):
 
 
 class Given(NamedTuple):
-    """What a law is given beside problems: arrays that they name, and what the caller wants.
+    """What a law is given in addition to problems: arrays that they name, and the caller's wishes.
 
     Attributes:
         embeddings: arrays that the problems name.
@@ -55,7 +55,7 @@ NOTHING_GIVEN = Given()
 
 
 class Factor(NamedTuple):
-    """One of the numbers whose product is the recall, and where it comes from.
+    """One of the factors of recall, and where it comes from.
 
     Attributes:
         value: the number, 0 to 1.
@@ -75,11 +75,11 @@ class Answer:
 
     Attributes:
         accuracies: by name, as `recall_accuracy`.
-        intervals: in which 90 % of runs are to lie, where the law knows better than its errors.
+        intervals: expected to have 90 % of runs, if the law has better ones than from its errors.
         factors: what the recall is the product of, where it is one.
         noise: by stage and term, variances in units of the squared signal.
         dominant: the stage that limits recall, and the noise that limits the stage.
-        exponents: powers of each size with which the dominant noise goes, far into its regime.
+        exponents: of each size in the dominant noise, far into its regime.
         slopes: the same at these very sizes.
         quantities: other numbers, by name, such as the parameters of a memory.
         errors: numerical standard errors of the accuracies.
@@ -112,27 +112,27 @@ class Law:
 
     Attributes:
         applies: why the law says nothing of a problem; None if it does.
-        predict: an answer for each of the problems, all of which it applies to.
+        predict: an answer for each of the problems; it applies to all of them.
         kind: derived, fitted or published.
         priority: our laws have 0 to 100; above 100 comes before all of them.
         tested: the smallest and the largest sizes at which it was compared with experiments.
         untested: what else of a problem it was not compared at.
         recorded_error: how far off it was near a problem, given an accuracy and its prediction.
-        comparisons: the problems of experiments that it was compared with, and what both came to.
+        comparisons: the problems of experiments that it was compared with, and both accuracies.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
-        solved: the sizes that `solve` may look at, given a problem and the size sought.
-        facts: how many facts a memory holds, of which a share is recalled: by the kind of memory,
-            `one_step` of rows of inputs and outputs, `trained` of their dimensions.
+        solved: the sizes that `solve` may try, given a problem and the size sought.
+        facts: how many facts there may be for a fraction to be recalled. Kinds of memory are
+            `one_step`, of rows of inputs and outputs, and `trained`, of their dimensions.
         bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
-        capacity: what the law says of a question of `plan`, or why it says nothing; a law without
-            it is asked about the problem that the question is, if it is one.
+        capacity: what the law says of a question of `plan`, or why it says nothing. A law without
+            it is asked about the problem of the question, if it has one.
         seconds: about how long a prediction of one problem takes.
-        step: the factor between the sizes that `solve` looks at first.
-        close: the factor between two sizes that `solve` need not tell apart.
+        step: the factor between the sizes that `solve` tries first.
+        close: the factor between two sizes that count as the same in `solve`.
         about: what the numbers are about, in front of them.
         origin: where they come from, as a sentence under a figure.
         explain: a sentence or more on an answer, for a table of it.
-        name: needed only if it is handed over as an object.
+        name: needed only if it is passed as an object.
         fields: as of every part; a law adds none to problems.
         check: as of every part.
         version: raised when the same problem gets another answer.

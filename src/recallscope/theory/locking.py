@@ -54,7 +54,7 @@ def memorisation(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.
 
 
 def cross_talk(signal: Any, dim: Any) -> Array:
-    """A token overlaps the trigger by 1/√d and takes that share of its score. Equation (27).
+    """A token overlaps the trigger by 1/√d and takes that fraction of its score. Equation (27).
 
     >>> cross_talk(1.0, 64)
     np.float64(0.015625)
@@ -99,9 +99,9 @@ def gradient_noise(
     """What labels and distractors that met by chance do to the scores. Equations (29) to (31b).
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
-    tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP: `drift` of the
-    mean gradient and `direct` of a token's own are 1 for attention alone, `scatter`, what one
-    sample's gradient has besides, squared, is 0.
+    tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP are `drift` of
+    the mean gradient and `direct` of a token's own, both 1 for attention alone. The square of what
+    else one sample's gradient has is `scatter`, 0 then.
 
     >>> noise = gradient_noise(512, 2048, 64, 64)
     >>> noise.tokens.round(5), noise.trigger.round(5)
@@ -114,7 +114,7 @@ def gradient_noise(
     imbalance = imbalance * ((1 + V / N) / V + others / N)
     sample = direct * keep * others * (c + 2) / d * (1 + c) / (N * V)
     sample = sample + drift * others**3 * (1 + c) ** 3 / (N * V) ** 2
-    # Two samples that share a token are pulled towards it both, whatever their labels.
+    # Two samples with a token in common are both pulled towards it, whatever their labels.
     sample = sample + (direct + scatter) * L * others * (1 + c) ** 2 * (2 + c) / (N**2 * V)
     # A sample is pulled towards those of its tokens that overlap the others most, or are repeated.
     apart = others * _fluctuating(L, lengths) * V / N**3
@@ -122,7 +122,7 @@ def gradient_noise(
     drifting = own * apart * others / V**2
     # What is longer than others is so in every sample.
     sample = sample + np.where(lengths, own * (others / N) ** 2 * 2 / d * (1 + c), 0)
-    # And with the marked token, if two samples share it.
+    # And with the marked token, if it is the same in two samples.
     sample = sample + keep**2 * direct * (2 + 4 * N / V) * (1 + c) / N**2
     # Two samples' tokens overlap: a marked one with a distractor, or two distractors.
     met = others * (1 - 2 / L) ** 2 * (1 + V / N) / N + 2 * keep**2 * V / N**2
@@ -146,10 +146,10 @@ def mlp_noise(
     pull: Any,
     scatter: Any,
 ) -> Spread:
-    """What m random units add by not being infinitely many. Equation (32).
+    """What a finite number m of random units adds. Equation (32).
 
     `pull` is the gain with which the mean of the hidden weights enters every gradient, `scatter`
-    that of the noise of one unit. The other noises grow by 1 + d/m besides.
+    that of the noise of one unit. In addition the other noises grow by 1 + d/m.
 
     >>> mlp_noise(512, 2048, 64, 64, 256, pull=0.05, scatter=0.25).tokens.round(5)
     np.float64(0.00857)
@@ -173,8 +173,8 @@ class Locking(NamedTuple):
     signal: Array
     remembered: Array  # the part of the signal that is memorisation
     terms: dict[str, Array]  # variances over the tokens, cross-talk apart
-    trigger_variance: Array  # of the trigger's score, but for how many samples share a label
-    pairs: Array  # of samples that share a label, on average; their number is Poisson
+    trigger_variance: Array  # of the trigger's score, at a given number of `pairs`
+    pairs: Array  # of samples with the same label, on average; their number is Poisson
     pair_score: Array  # what one such pair more adds to the trigger's score
     third: Array  # cumulants of the score over the tokens
     fourth: Array
@@ -186,7 +186,7 @@ def score_variance(scores: Locking) -> Array:
 
 
 class Gains(NamedTuple):
-    """How an MLP bends the terms of attention alone, for which all are 1 or 0. Equation (25)."""
+    """How an MLP changes the terms of attention alone, for which all are 1 or 0. Equation (25)."""
 
     signal: Array
     drift: Array
@@ -266,8 +266,8 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
     met = others / d * (1 + c) / N * ((1 + c) / N + c / V) + (1 + c) ** 2 / (N * V) * (1 + V / N)
     met = met * g.drift**2 + g.own**2 * V / N**3 * (1 + c) * (1 + others / d)
     met = met + (g.bias * others / N) ** 2 * (1 + 3 * c) / d
-    # Only another sample of its label tells a sample which of its tokens is marked, and how many
-    # such pairs there are is random.
+    # Only another sample of the same label shows which token of a sample is marked. The number of
+    # such pairs is random.
     pair_score = 2 / N * (keep * V / N * g.signal + remembered)
     # The trigger overlaps the mean of all samples, which it is remembered with and pulled towards.
     apart = others * _fluctuating(L, s.gaussian) / L / d

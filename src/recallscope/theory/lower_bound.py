@@ -1,8 +1,8 @@
 """How many samples a reader of the first gradient needs, whatever it does with it.
 
-The estimator sees the gradient of the value matrix at initialisation, G = mean_n q_n φ(W_in h_n)^T,
-knows every frozen weight, and guesses the label of every token. Three bounds, of which the largest
-counts; the derivation, with the numbers of its equations, is in docs/lower-bound.md.
+The estimator is given every frozen weight and the gradient of the value matrix at initialisation, G
+= mean_n q_n φ(W_in h_n)^T. It guesses the label of every token. The largest of three bounds counts;
+docs/lower-bound.md has the derivation, with the numbers of its equations.
 
 - gradient: G has few dimensions, and each carries little more signal than a sample does, one part
   in L. Noise is taken to be Gaussian here, which is an assumption.
@@ -29,21 +29,21 @@ from recallscope.theory.problem_arrays import part_without_form
 
 _BOUNDS = ("gradient", "counting", "coverage")
 ASSUMPTION = (
-    "The gradient bound takes the noise of the gradient, given the permutation and how often each "
-    "label occurs, to be Gaussian, with the covariance it has on average over permutations. Real "
+    "The gradient bound takes the noise of the gradient to be Gaussian, given the permutation and "
+    "how often each label occurs. Its covariance is the average over permutations. Real "
     "noise is a sum of whole multiples of known numbers, and an estimator of unlimited precision "
     "could undo it. The counting and coverage bounds assume nothing."
 )
 NOT_COVERED = (
-    "Three-step descent uses two gradients more, and they see which position is marked: it may "
-    "pass below the gradient and counting bounds, though not below coverage. The bound says "
-    "nothing of interference between embeddings, of what a decoder can compute, or of noise far "
-    "from Gaussian, as when samples are few or dim is near vocab."
+    "Three-step gradient descent uses two gradients more, which see the marked position: it may "
+    "pass below the gradient and counting bounds, though not below coverage. The bound does "
+    "not cover interference between embeddings or what a decoder can compute. It does not cover "
+    "noise far from Gaussian either, as when samples are few or dim is near vocab."
 )
 
 
 def information_needed(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
-    """Nats about the permutation without which no guess is right on that share of tokens (B3).
+    """Nats about the permutation that a guess needs to be right on a fraction of tokens (B3).
 
     With K = aV tokens right, K log K − K + 1; nothing up to K = 1, which a blind guess reaches.
 
@@ -71,7 +71,7 @@ def gradient_rank(
 def signal_to_noise(
     samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike, length: ArrayLike
 ) -> NDArray[np.float64]:
-    """The most signal per dimension of the gradient, averaged over them, noise being 1 (B7).
+    """The most signal per dimension of the gradient, averaged, in units of the noise (B7).
 
     About (N/V + 1)/(L − 1): a label occurs N/V times, and the marked token is one summand of L.
 
@@ -91,7 +91,7 @@ def gradient_information(
     length: ArrayLike,
     width: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """The most nats that the gradient tells about the permutation, noise being Gaussian (B8).
+    """The most nats about the permutation in the gradient, if noise is Gaussian (B8).
 
     >>> round(float(gradient_information(8192, 512, 64, 32)), 1)
     896.7
@@ -107,7 +107,7 @@ def gradient_samples(
     width: ArrayLike | None = None,
     accuracy: ArrayLike = 0.5,
 ) -> NDArray[np.float64]:
-    """The samples from which the gradient could tell enough, noise being Gaussian (B9).
+    """The samples at which the gradient has enough information, if noise is Gaussian (B9).
 
     Exponential in the nats per dimension, so inf stands for anything beyond 1e308.
 
@@ -125,7 +125,7 @@ def gradient_samples(
 
 
 def feature_information(samples: float, signals: ArrayLike, vocab: int, dim: int) -> float:
-    """`gradient_information` for features whose own signal-to-noise is known (B10).
+    """`gradient_information` for features with a known signal-to-noise ratio (B10).
 
     Args:
         samples: N.
@@ -141,7 +141,7 @@ def feature_information(samples: float, signals: ArrayLike, vocab: int, dim: int
 
 
 def feature_samples(signals: ArrayLike, vocab: int, dim: int, accuracy: float = 0.5) -> float:
-    """`gradient_samples` for features whose own signal-to-noise is known: never fewer (B10).
+    """`gradient_samples` for features with a known signal-to-noise ratio: never fewer (B10).
 
     >>> round(feature_samples([1 / 31] * 64, 512, 64))
     11621
@@ -169,7 +169,7 @@ def feature_samples(signals: ArrayLike, vocab: int, dim: int, accuracy: float = 
 def counting_samples(
     vocab: ArrayLike, length: ArrayLike, accuracy: ArrayLike = 0.5
 ) -> NDArray[np.float64]:
-    """The samples whose unmarked sequences and labels could tell enough (B12).
+    """The samples at which unmarked sequences and labels have enough information (B12).
 
     >>> round(float(counting_samples(512, 32)))
     411
@@ -313,13 +313,13 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
 
     Args:
         problem: its samples matter only to what is said of them, not to how many are needed.
-        target: the share of tokens whose label is to be right, on average.
+        target: the fraction of labels to get right, on average.
 
     Returns:
         The samples needed at least, the facts possible at most, and which of three bounds is it.
 
     Raises:
-        ProblemError: a target that is no share, or a problem that the bound is not about.
+        ProblemError: a target that is not a fraction, or a problem that the bound is not about.
 
     >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.samples), found.vocab, found.binding
@@ -358,7 +358,7 @@ def _directions(vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
 
 
 def _repeats(samples: ArrayLike, vocab: ArrayLike, dim: ArrayLike) -> NDArray[np.float64]:
-    """How many samples of one label a dimension of the outputs holds at most, on average (B6)."""
+    """How many samples of one label a dimension of the outputs has at most, on average (B6)."""
     count, tokens = _from("samples", samples, 1), _from("vocab", vocab, 2)
     repeats = np.minimum((count - 1) / tokens + 1, count / _directions(vocab, dim))
     return np.asarray(repeats * tokens / (tokens - 1))

@@ -1,8 +1,8 @@
-"""Where a memory is full: how many parameters hold a number of facts without error.
+"""Where a memory is full: how many parameters a number of facts needs without error.
 
-Derived in docs/end-of-training.md. A fact is held if its label scores above all rivals: its scores
-lie in a cone. The scores that parameters can make are a subspace, which reaches into all cones at
-once if it has more dimensions than the cones lack.
+Derived in docs/end-of-training.md. A fact is stored if its label scores above all rivals: its
+scores lie in a cone. The scores that parameters can make are a subspace. It reaches into all cones
+at once if it has more dimensions than the cones lack.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recallscope.theory.output_cone import cone
 
 
 class Edge(NamedTuple):
-    """Parameters with which half of all memories hold every fact, and the spread around it.
+    """Parameters with which half of all memories store every fact, and the spread around it.
 
     `independent` is where it would be if all scores were.
     """
@@ -27,7 +27,7 @@ class Edge(NamedTuple):
     independent: float
 
     def share_that_hold(self, parameters: float) -> float:
-        """How many of all memories with so many parameters hold every fact.
+        """The fraction of all memories with so many parameters that store every fact.
 
         >>> [round(edge(256, 256, dim).share_that_hold(dim**2), 2) for dim in (36, 38, 40)]
         [0.0, 0.12, 0.99]
@@ -36,7 +36,7 @@ class Edge(NamedTuple):
 
 
 def edge(vocab: float, facts: float, dim: float) -> Edge:
-    """Where a memory of some facts is full, each of which is to be told from V labels in R^d.
+    """Where a memory of some facts is full, each with one of V labels in R^d.
 
     >>> [round(edge(4096, facts, 200).parameters / 200) for facts in (4096, 2048)]
     [207, 103]

@@ -1,8 +1,8 @@
-"""What a memory recalls at the end of training, where it is too small to hold all facts.
+"""What a memory recalls at the end of training, where it is too small to store every fact.
 
-Derived in docs/end-of-training.md. The minimum of the loss is described by two numbers. To a fact
+Derived in docs/end-of-training.md. The minimum of the loss is described by two numbers. For a fact
 that is left out, the scores of all labels are independent normal numbers of standard deviation
-`spread`; that it is learnt moves its scores against the slope of its own loss, `stiffness` times
+`spread`. Learning the fact moves its scores against the slope of its loss, by `stiffness` times
 how often it was seen. The two are found from two equations: what facts do to each other makes the
 spread, and together they use up all parameters.
 """
@@ -33,8 +33,8 @@ _LOG_DRAWS = 7
 _MOST_STEPS = 60
 _MOST_CLASSES = 4
 _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
-_NEAR = 3  # fitted: a power of the share of the edge
-_FULL = 0.99  # of the edge of independent scores, as near as the equations are solved to it
+_NEAR = 3  # fitted: the exponent of parameters over their number at the capacity threshold
+_FULL = 0.99  # of the threshold of independent scores: the equations are solved up to here
 _FEW, _FAR, _APART = 0.05, 0.8, 0.05
 _SOLVED = 1e-6  # what may be left of the logarithms of both equations
 
@@ -79,10 +79,10 @@ def facts_seen(vocab: int, samples: float) -> Facts:
 def memory_recall(
     vocab: int, parameters: float, facts: Facts, dim: float, blur: float = 1.0
 ) -> float:
-    """The share of the facts seen that a memory with outputs in R^d recalls when it is trained.
+    """The fraction of the facts seen that a trained memory with outputs in R^d recalls.
 
-    With a blur above one the edge is that many times as wide. NaN if the equations below the edge
-    were not solved.
+    With a blur above one the capacity threshold is that many times as wide. NaN if the equations
+    below it were not solved.
 
     >>> every = equally_often(1024)
     >>> [round(memory_recall(1024, dim**2, every, dim), 2) for dim in (60, 80, 96)]
@@ -93,7 +93,7 @@ def memory_recall(
     held = full._replace(spread=blur * full.spread).share_that_hold(parameters)
     if held > 0.99:
         return held
-    # That the edge is earlier than that of independent scores is felt near it.
+    # The capacity threshold is below that of independent scores, which matters near it.
     share = min(parameters / full.parameters, 1)
     below = parameters + share**_NEAR * (full.independent - full.parameters)
     recalled = _unfinished(vocab, min(below / full.independent, _FULL), facts)
@@ -101,10 +101,10 @@ def memory_recall(
 
 
 def _unfinished(vocab: int, share: float, facts: Facts) -> float:
-    """Of the facts seen, where the loss has a minimum: at a share of the edge below one.
+    """Of the facts seen, where the loss has a minimum: at a fraction of the capacity threshold.
 
-    The nearer to the edge the larger both numbers are, and the steeper the equations: they are
-    solved from further away on, and far below it from nearer on.
+    Nearer to the threshold both numbers are larger, and the equations steeper. They are solved from
+    further below it on, and those far below it from nearer on.
     """
     from scipy.optimize import root  # type: ignore[import-untyped]
 
@@ -129,7 +129,7 @@ def _unfinished(vocab: int, share: float, facts: Facts) -> float:
         steps = np.linspace(first, share, 1 + math.ceil((share - first) / _APART))
     for each in steps:
         found = root(equations, point, args=(each * seen * rivals.pool,))
-        # The solver may call a point a success that is none: what is left of the equations says.
+        # The solver may call a point a success that does not solve the equations: test it.
         if not np.abs(found.fun).max() < _SOLVED:
             return math.nan
         point = found.x
@@ -149,15 +149,15 @@ def rival_draws(top: int = _TOP) -> np.ndarray:
 class _Rivals:
     """Draws of the scores of a label and of its highest rivals, and nodes for all others.
 
-    The highest rivals decide, and vary most: they are drawn. The rest, of which there are many, is
-    its mean below the last of them.
+    The highest rivals decide, and vary most: they are drawn. The many others are represented by
+    their mean below the last of them.
     """
 
     def __init__(self, vocab: int) -> None:
         top = min(_TOP, vocab - 1)
         drawn = rival_draws(top)
         self.own = ndtri(drawn[:, 0])
-        # The highest of n uniform numbers is one uniform number to the power of 1/n.
+        # The highest of n uniform numbers has the law of u^(1/n), u uniform.
         left = vocab - 1 - np.arange(top)
         self.top = ndtri_exp(np.cumsum(np.log(drawn[:, 1:]) / left, axis=1))
         half = (self.top[:, -1:] - _LOWEST) / 2
@@ -182,8 +182,8 @@ class _Rivals:
         """The mean square of a fact's slope over all labels, and the parameters that it takes.
 
         Scores z are those of the fact left out, z₀, and what it adds: z = z₀ + pull (1[label] − p),
-        p their softmax. At a given log-partition each p is found by itself, pull·p being Wright's
-        ω; the partition is found by Newton's rule, so that all p add up to one.
+        p their softmax. At a given log-partition each p is found by itself, as pull·p is Wright's
+        ω. Newton's rule then finds the partition at which all p add up to one.
         """
         scores = [spread * self.own[:, None] + pull, spread * self.top, spread * self.rest]
         shifted = [each + math.log(pull) for each in scores]

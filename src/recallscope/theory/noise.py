@@ -57,8 +57,8 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
 def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
     """What the noises of a stage take from the right answer's lead, squared.
 
-    Noise of wrong labels takes what one of V draws exceeds, the quantile 1 − 1/V of it; that of
-    the right label, `sampling`, one standard deviation.
+    Noise of wrong labels is taken at the quantile 1 − 1/V, which one of V draws exceeds. Noise of
+    the right label, `sampling`, is taken at one standard deviation.
 
     >>> {name: float(cost.round(2)) for name, cost in costs(512, {"sampling": np.float64(0.1),
     ...     "interference": np.float64(0.1)}).items()}
@@ -81,8 +81,8 @@ def dominant(
     """The stage that limits each problem, and the noise that limits that stage.
 
     It is locking if that fails more often than the read does, else the read.
-    Of a stage it is the noise that costs most. For another accuracy than recall the stage is the
-    one that decides it.
+    The noise is the one that costs most in that stage. For another accuracy than recall the stage
+    is the one that decides it.
 
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays

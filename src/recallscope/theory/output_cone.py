@@ -1,7 +1,7 @@
 """How many dimensions the cone of a label lacks, among V outputs in d dimensions: K_d(V).
 
 The scores that name a label form a cone. Among independent scores it lacks K(V) dimensions
-(`label_pool.pool`). The scores of V outputs in d < V − 1 dimensions are not independent, and their
+(`label_pool.pool`). The scores of V outputs in d < V − 1 dimensions are not independent. Their
 cones are wider: the fewer dimensions, the fewer are lacking. The fraction that is left was computed
 for random outputs (studies/output_cones.py) and depends on K(V) (1/d − 1/(V − 1)) and little else.
 """
@@ -37,8 +37,10 @@ def cone(vocab: float, dim: float) -> float:
 
 @cache
 def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """For each V, how crowded outputs are and the fraction of K(V) that is left; none are crowded
-    with a dimension for every label but one."""
+    """For each V, how crowded outputs are and the fraction of K(V) that is left.
+
+    With V − 1 dimensions or more they are not crowded.
+    """
     table = np.array([recorded("output_cones.csv")[name] for name in ("vocab", "dim", "cone")]).T
     found = []
     for vocab in dict.fromkeys(map(int, table[:, 0])):

@@ -1,10 +1,10 @@
 """What outputs of unequal length cost a trained memory: short ones lie inside of the long ones.
 
-Training corrects any linear map of the outputs: lengths count after whitening. A label
-whose output has length s needs a score s z above those of all rivals. As in `label_pool`, normal
-scores are projected on that cone by bringing some rivals to one level t, here by least squares in
-z: the cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean.
-See docs/end-of-training.md.
+Training corrects any linear map of the outputs: lengths count after whitening. A label with an
+output of length s needs a score s z above those of all rivals. As in `label_pool`, normal scores
+are projected on that cone by bringing some rivals to one level t, here by least squares in z. The
+cost is (z − t/s)² + Σ (z_w − t/s_w)₊², which for many rivals is near its mean. See
+docs/end-of-training.md.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float)
     wanted = (np.arange(_CLASSES) + 0.5) / _CLASSES
     scale = math.sqrt(float(np.mean(np.square(lengths)))) or 1.0
     classes = np.maximum(np.quantile(lengths, wanted) / scale, _SHORTEST)
-    # What is left of K(V) in d dimensions is as for random outputs.
+    # The fraction of K(V) that is left in d dimensions is as for random outputs.
     left = cone(labels, dim) / float(_lacking(np.ones(1), labels)[0])
     lacking = np.minimum(left * _lacking(classes, labels), dim)
     return float(lacking.mean() / cone(labels, dim))
 
 
 def unanswered(white: Float[np.ndarray, "V r"], some: int = _SOME) -> tuple[int, int]:
-    """Of some whitened rows, how many score highest for no direction found; and of how many.
+    """How many whitened rows score highest for no direction that was found, and of how many.
 
     A row that is a mean of others scores highest for no direction at all. The first direction is
     that of the row; each next one is turned from the rival that scores most.

@@ -21,7 +21,7 @@ from recallscope.theory.capacity import between, check_has, ladder, resized
 from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN, Law
 
-_LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are looked at first
+_LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are tried first
 _AT_ONCE = 4096
 
 
@@ -115,7 +115,7 @@ class PhaseMap(Result):
     def figure_data(self) -> dict[str, Any]:
         """What `phase_map_figure` draws, as plain values.
 
-        `x` and `y` have the `name` of a size and its `values`, `accuracy` is the name of the one
+        `x` and `y` have the `name` of a size and its `values`. `accuracy` is the name of the one
         predicted, and `law`, `kind` and `origin` say by which law. `cells` has a row of `x`, `y`,
         `predicted`, `stage` and `term` for each point, along x first.
         """
@@ -143,7 +143,7 @@ def phase_map(
     """Which noise dominates where, over a plane of two sizes.
 
     Args:
-        problem: everything but the two sizes, whose values in the problem are not used.
+        problem: everything but the two sizes; their values in the problem are not used.
         x: a size and its values.
         y: another.
         accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
@@ -267,8 +267,8 @@ def target_line(
 ) -> tuple[tuple[float, float | None], ...]:
     """Where the predicted accuracy crosses a target: a fine curve over the range of the axes.
 
-    For each x, the y on the way from what does not reach the target to what does; None where there
-    is none between the ends of the axis.
+    For each x, the y on the way from what does not reach the target to what does; None where no y
+    between the ends of the axis does.
 
     >>> base = Problem(vocab=512, samples=1, dim=1, length=4)
     >>> line = target_line(base, ("dim", [64, 256]), ("samples", [256, 65536]))

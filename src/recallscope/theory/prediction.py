@@ -48,7 +48,7 @@ class Prediction(Result, Answer):
         distance: the largest |ln(size / nearest tested size)|; 0 where all sizes were tested.
         extrapolated: what of the problem lies outside of what was tested, in words.
         recorded_error: how far off the law was at the problems nearest to this one, by accuracy.
-        reason: why there is no prediction: then the numbers are not there.
+        reason: why there is no prediction and there are no numbers.
         nearest: the nearest problem that can be answered, if there is none for this one.
 
     The rest is as in `Answer`.
@@ -76,7 +76,7 @@ class Prediction(Result, Answer):
 
     @property
     def lock_accuracy(self) -> float | None:
-        """How often attention finds the mark."""
+        """How often attention finds the trigger."""
         return self.accuracies.get("lock_accuracy")
 
     @property

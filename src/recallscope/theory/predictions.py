@@ -77,7 +77,7 @@ class Predictions(Result):
     def _words(self) -> str:
         known = self.recall_accuracy[~np.isnan(self.recall_accuracy)]
         if not len(known):
-            return f"predictions of {len(self)} problems, of which none is known"
+            return f"predictions of {len(self)} problems, none of them known"
         return (
             f"predictions of {len(self)} problems: recall accuracy from {known.min():.4f} to "
             f"{known.max():.4f}"
@@ -120,7 +120,7 @@ def predict_all(
 
 
 def predict_sizes(**sizes: Any) -> Predictions:
-    """Predict problems whose sizes and options are arrays, broadcast to one shape."""
+    """Predict problems with arrays as sizes and options, broadcast to one shape."""
     made = problem_arrays(**sizes)
     flat = ProblemArrays(*(np.ravel(each) for each in made))
     columns: dict[str, list[Any]] = {name: _whole(getattr(flat, name)) for name in SIZES}

@@ -12,7 +12,7 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
 
 Array = Float[np.ndarray, ...]
-_ENDLESS = 1e100
+_POPULATION = 1e100
 """Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
@@ -94,7 +94,7 @@ def problem_arrays(
             ("width", np.inf if width is None else width, 1),
         )
     }
-    sizes["samples"] = np.minimum(sizes["samples"], _ENDLESS)
+    sizes["samples"] = np.minimum(sizes["samples"], _POPULATION)
     codes = _codes(activation)
     family = np.asarray(embedding)
     forms = np.empty(family.shape, dtype="U20")
@@ -152,7 +152,7 @@ def no_closed_form(problem: Problem) -> str | None:
     >>> no_closed_form(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> no_closed_form(
     ...     Problem(vocab=64, samples=99, dim=8, length=4, embedding="arrays:0123456789abcdef"))
-    'no closed form for arrays of your own'
+    'no closed form for your arrays'
     """
     if problem.regime != "limit":
         return (
@@ -184,13 +184,13 @@ def part_without_form(problem: Problem) -> tuple[str, str] | None:
 
 
 def form_of(embedding: str) -> str | None:
-    """Which formulas hold for an embedding, if any."""
+    """Which formulas are right for an embedding, if any."""
     if embedding.startswith("arrays:"):
         return None
     form: str | None = find_part("embedding", embedding).closed_form
     if form not in (None, "sphere", "gaussian", "orthogonal", "table"):
         raise ProblemError(
-            f"the embedding {embedding} says that the closed forms of {form!r:.60} hold for it; "
+            f"the embedding {embedding} declares the closed forms of {form!r:.60}; "
             "there are those of sphere, gaussian, orthogonal and table"
         )
     return None if form == "table" else form  # which is worked out from a table that is drawn
@@ -198,7 +198,7 @@ def form_of(embedding: str) -> str | None:
 
 def _no_form_message(kind: str, name: str) -> str:
     if name.startswith("arrays:"):
-        return "no closed form for arrays of your own"
+        return "no closed form for your arrays"
     return f"no closed form for the {kind} {name}"
 
 

@@ -1,6 +1,6 @@
 """Capacities that others measured, as laws: facts for each trained parameter.
 
-Their recall is the fraction of the facts that fit. Nothing here was compared with them: an interval
+Their recall is the fraction of the facts that fit. Nothing here was compared with them. An interval
 is the span of all published values that apply to a question, wider by a factor of 2 either way.
 """
 
@@ -40,7 +40,7 @@ def published_law(
     origin: str,
     said: Callable[[Question], str],
 ) -> Law:
-    """A law from the bits of facts that a trained parameter holds, and where that is from."""
+    """A law from the bits of facts per trained parameter, and their source."""
 
     def capacity(question: Question) -> Capacity | str:
         reason = refusal(question)

@@ -1,7 +1,7 @@
 """An engineer's question about a model of any kind, and what a law says of it.
 
 A `Problem` is one experiment of this package. A question may be about a model that no experiment
-here has: then it is known by the parameters that are trained, and laws of capacity answer.
+here has. Then only the number of trained parameters is known, and laws of capacity answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from recallscope.problem import Problem
 
 
 class Limit(StrEnum):
-    """What keeps recall from being higher."""
+    """What limits recall."""
 
     CAPACITY = "capacity"
     EXPOSURES = "exposures"
@@ -66,7 +66,7 @@ class Question:
 
 
 PRECISIONS = ("float32", "bfloat16", "float16")
-"""Of weights that are not quantised."""
+"""Precisions of weights that are not quantised."""
 
 
 class Ends(NamedTuple):
@@ -83,8 +83,8 @@ class Capacity:
 
     Attributes:
         recall: the fraction of facts that are recalled, with a 90 % interval.
-        facts: how many facts the model could hold, from the fewest to the most.
-        limit: what keeps recall from being higher.
+        facts: how many facts the model could store, from the fewest to the most.
+        limit: what limits recall.
         extrapolated: what of the question is unlike what the law was tested at, in words.
         said: what the law says, as a sentence.
     """

@@ -5,8 +5,8 @@ gives the right label a signal and every label noise. All functions give the var
 label's logit in units of the signal of a fact seen as often as the average. Each is a theorem as a
 function: arguments broadcast, and the equation it stands for is in docs/theory.md.
 
-Wherever noise comes from, it reaches a label in two ways: through the label's own stored item and
-through the overlap of its output with all others, V/d times as much. Hence the factor 1 + V/d.
+All noise reaches a label in two ways. One is the label's own stored item; the other is the overlap
+of its output with all others, V/d times as much. Hence the factor 1 + V/d.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from recallscope.theory.problem_arrays import Array, ProblemArrays
 
 
 def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:
-    """Superposition: V associations share d² numbers. Equation (14).
+    """Superposition: V associations are stored in d² numbers. Equation (14).
 
-    (1 + V/N) (1 + V/d) / d, times the squared share of the kernel's signal that is linear (`gain`,
-    1 for attention alone). It stays in the population, N = ∞.
+    (1 + V/N) (1 + V/d) / d, times the squared fraction of the kernel's signal that is linear
+    (`gain`, 1 for attention alone). It stays in the population, N = ∞.
 
     >>> interference(512, 8192, 64).round(4)
     np.float64(0.1494)
@@ -61,10 +61,10 @@ def gradient_noise(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 
 
 
 def mean_bias(vocab: Any, samples: Any, dim: Any, ratio: Any) -> Array:
-    """What all reads share, times the label imbalance: `ratio`² (1 + V/d) V/N. Equation (17).
+    """The common part of reads, times the label imbalance: `ratio`² (1 + V/d) V/N. Equation (17).
 
-    `ratio` is the part of a read common to all tokens over the signal: 1 when the trigger is in the
-    values of attention alone, κ̄/S for an MLP.
+    `ratio` is the part of a read common to all tokens, over the signal. It is 1 when the trigger is
+    in the values of attention alone, κ̄/S for an MLP.
 
     >>> mean_bias(512, 8192, 64, 1.0)
     np.float64(0.5625)
@@ -102,7 +102,7 @@ class Readout(NamedTuple):
     item_variance: Array  # of the kernel of two tokens
     bias: Array  # the coherent part of a read, over the signal
     bare_bias: Array  # the same of what is stored without having locked, over `bias`
-    slope: Array  # the share of an overlap of two tokens that the kernel keeps, over the signal
+    slope: Array  # the fraction of an overlap of two tokens that the kernel keeps, over the signal
     token_variance: Array  # of the signal over the tokens asked for, relative
     third: Array  # cumulants of the kernel of two tokens
     fourth: Array
@@ -111,7 +111,7 @@ class Readout(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """How much of the facts is stored: a fact's strength is the share of its samples that locked.
+    """How much of each fact is stored: its strength is the fraction of its samples that locked.
 
     The moments are over all facts of an instance, averaged over instances as often as they lock.
     """
@@ -134,13 +134,13 @@ class Storage(NamedTuple):
 
 
 class ReadNoise(NamedTuple):
-    """The noise of one read: what all labels have of it, and what each has of its own."""
+    """The noise of one read: a part that is common to all labels, and one for each label."""
 
     c2: Array  # E c² of what labels have in the memory
-    imbalance: Array  # of what all reads share
+    imbalance: Array  # of the common part of all reads
     common: Array  # through all others' outputs
     own: Array  # through the label's own stored item
-    within: Array  # of `own`, what every sample draws again
+    within: Array  # the part of `own` that every sample draws again
     lean: Array  # the dimensions in which the logits of labels seem to be drawn
     across: Array  # of wrong labels
     spread: Array  # what the length of the read adds for the right one
@@ -166,7 +166,7 @@ def total(terms: dict[str, Array]) -> Array:
 
 
 def recall_readout(s: ProblemArrays) -> Readout:
-    """The third step's memory, every sample having been read at its mark."""
+    """The third step's memory, if every sample is read at its trigger."""
     plain, marked = _plain_items(s), _marked_items(s)
     items = {name: np.where(s.marked, marked[name], plain[name]) for name in plain}
     bias = items["bias"]
@@ -212,14 +212,14 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
     overlap4 = 3 * overlap2 / (s.effective_dim + 2)
     mean = a[..., 0] ** 2 + a[..., 2] ** 2 * overlap2 + a[..., 4] ** 2 * overlap4
     signal = c["square"] - mean
-    # a_3² ρ³ goes along with a_1² ρ, as ρ⁴ has a mean; a_2² ρ² bends the kernel.
+    # a_3² ρ³ joins a_1² ρ, as ρ⁴ has a mean; a_2² ρ² makes the kernel nonlinear.
     linear = (a[..., 1] ** 4 + 6 * (a[..., 1] * a[..., 3]) ** 2 / (s.dim + 2)) / s.dim
     curved = a[..., 2] ** 4 * (overlap4 - overlap2**2)
     lengths = np.where(s.gaussian, a[..., 0] ** 2 * a[..., 2] ** 2 / s.dim, 0)
     mlp = c["square"] * (c["square"] - a[..., 0] ** 2)
     variance = np.where(s.orthogonal, 0, linear + curved + lengths) + mlp / s.width
     share = np.divide(mlp / s.width, variance, out=np.zeros_like(variance), where=variance > 0)
-    # A token whose features are long has more signal, and as much more noise.
+    # A token with long features has more signal, and as much more noise.
     token = (
         c["signal_variance"] / signal**2
         - share * c["signal_with_norm"] / (signal * c["square"])
@@ -261,7 +261,7 @@ def _marked_items(s: ProblemArrays) -> dict[str, Array]:
     linear = (c["overlap_slope"] ** 2 + by_trigger**2) / s.dim
     curved = 2 * c["overlap_curvature"] ** 2 / s.dim**2
     curved = curved + np.where(s.gaussian, 2 * c["length_slope"] ** 2 / s.dim, 0)
-    # Lengths as for attention alone, whose signal goes with the square and noise with the length.
+    # Lengths as for attention alone: signal is proportional to the square, noise to the length.
     token = c["signal_variance"] / s.width / signal**2 + np.where(s.gaussian, 2.5 / s.dim, 0)
     nothing = np.zeros_like(s.vocab)
     return {
@@ -280,7 +280,7 @@ class Means(NamedTuple):
     """The mean of a sequence's values, which uniform attention reads. Equation (19)."""
 
     square: Array  # its squared length r²
-    shared: Array  # the squared length that all sequences share
+    shared: Array  # the squared length of the common part of all sequences
     moments: hermite.Features  # of the activation at r
 
 
@@ -326,14 +326,14 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
     linear = (slope / (L * signal)) ** 2
     curved = (curve / (2 * L**2)) ** 2 * 2 / d**2
     curved = curved + np.where(s.gaussian, (length_slope / L**2) ** 2 * 2 / d, 0)
-    # Of the features' variance, one part is due to which token was marked, and one is shared by all
-    # sequences; the rest is due to distractors.
+    # One part of the features' variance is due to which token was marked, and one is common to all
+    # sequences. The rest is due to distractors.
     marked_square = 1 / (L**2 * h.square)
     between = sum(stored[..., j] ** 2 * marked_square**j for j in range(1, 7))
     base = h.shared / h.square
     shared = sum(stored[..., j] ** 2 * base**j for j in range(1, 7))
     within = np.maximum(h.moments.square - stored[..., 0] ** 2 - shared - between, 0)
-    bent_noise = 0.5 * (curve * others / (L**2 * d)) ** 2 + length_slope**2 * np.where(
+    curve_noise = 0.5 * (curve * others / (L**2 * d)) ** 2 + length_slope**2 * np.where(
         s.gaussian, 2 / (L**2 * d), 2 * others / (L**3 * d)
     )
     # The mean of V tokens overlaps each by 1/V on average, and by 1/√(V d) more or less.
@@ -350,7 +350,7 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
             "interference": interference(V, N, d, gain=linear),
             "kernel_interference": kernel_interference(V, N, d, curved / signal**2),
             "gradient_noise": gradient_noise(V, N, d, L, gain=linear)
-            + spread * bent_noise / signal**2 * V / N,
+            + spread * curve_noise / signal**2 * V / N,
             "mlp_noise": mlp_noise(V, N, d, m, c["square"] * between / signal**2)
             + spread * c["square"] * within / m / signal**2 * V / N,
             "mean_bias": mean_bias(V, N, d, np.sqrt(bias**2 + loose)),

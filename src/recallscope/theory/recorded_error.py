@@ -1,6 +1,6 @@
 """How far off a law was at the problems nearest to one, and the interval that follows from it.
 
-Errors are compared in units of √(p (1 − p)), p the predicted accuracy: predictions near 0 or 1
+Errors are compared in units of √(p (1 − p)), p the predicted accuracy. Predictions near 0 or 1
 cannot be far off, and would make those between look better than they are.
 """
 
@@ -25,7 +25,7 @@ _LEAST = 0.02  # in the unit of errors, at predictions of 0 and 1
 
 
 class RecordedError(NamedTuple):
-    """What predicted minus measured comes to here, by the nearest problems that were measured.
+    """Predicted minus measured accuracy near a problem, from the nearest measured problems.
 
     The error of the measurement itself is part of all three. 90 % are within `most`.
     """

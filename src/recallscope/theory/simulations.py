@@ -19,7 +19,7 @@ def recorded_error(
 ) -> RecordedError | None:
     """The error of a closed form near a problem, as simulations have shown it.
 
-    Near are problems of the same kind of model whose sizes, and whose predicted accuracy, are.
+    Near problems have the same kind of model, and similar sizes and predicted accuracies.
 
     >>> found = recorded_error(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> found.problems, found.mean < 0.02

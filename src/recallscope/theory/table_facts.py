@@ -1,9 +1,9 @@
-"""How many facts a memory holds whose keys and labels are rows of a table of embeddings.
+"""How many facts a memory stores, if keys and labels are rows of an embedding matrix.
 
-Attention looks at the mark, and every fact is seen equally often: what is left are rows that
-overlap. One gradient step stores each fact as the product of its two rows, so that overlaps decide:
-some such memories are made of the rows, and read. Training to the end undoes most of what overlaps
-do, and dimensions decide, as in docs/end-of-training.md.
+Attention is at the trigger, and every fact is seen equally often: only overlaps of rows are left.
+One gradient step stores each fact as the product of its two rows, so overlaps decide. Some such
+memories are made of the rows, and read. Training to the end undoes most of what overlaps do, and
+dimensions decide, as in docs/end-of-training.md.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 SHARES = (0.5, 0.9, 0.99)
 _FEWEST, _MOST_ROWS = 2, 32768
 _READS, _AT_ONCE = {2**16: 8192, 2**19: 4096, 2**24: 1024, math.inf: 512}, 256
-"""Reads of memories whose rows have fewer numbers than so many: of large ones fewer have to do."""
+"""The number of reads, by the most numbers in the rows: large memories get fewer reads."""
 
 _MOST_MEMORIES = 512  # of one size
-_FINE = 1.25  # how much larger each memory that may be looked at is than the one before
-_SAME = 1.01  # numbers of facts that need not be told apart
-_AROUND = 1.6  # times the edge, or less by as much
+_FINE = 1.25  # the factor between the sizes of memories that may be tried
+_SAME = 1.01  # the factor between numbers of facts that count as the same
+_AROUND = 1.6  # times the capacity threshold, or less by as much
 _TURNS = 8
 _TURNS_OF_LENGTHS = 4
 
 
 def one_step_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
-    """How many facts, between rows chosen at random, one gradient step stores so that a share of
-    them is recalled; infinite where even all rows, or 32,768 of them, are.
+    """How many facts, between random rows, one gradient step may store, by the recalled fraction.
+
+    Infinite where this fraction is recalled even of facts about all rows, or about 32,768 of them.
 
     >>> rows = np.random.default_rng(0).standard_normal((2, 1024, 32))
     >>> found = one_step_facts(*rows)
@@ -59,7 +60,7 @@ def _steps(most: int) -> int:
 
 
 def _crossing(sizes: Sequence[int], recall: Callable[[int], float], share: float) -> float:
-    """Where recall, which falls with the number of facts, comes to a share."""
+    """Where recall, which falls with the number of facts, reaches a value."""
     low, high = 0, len(sizes) - 1
     if recall(high) > share:
         return math.inf
@@ -73,7 +74,7 @@ def _crossing(sizes: Sequence[int], recall: Callable[[int], float], share: float
 
 
 def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
-    """The share recalled by some memories of so many facts, as they would be: nothing is left out.
+    """The fraction recalled by some memories of so many facts, worked out without approximation.
 
     Every fact adds the product of its two rows, and without samples nothing else is random.
     """
@@ -93,9 +94,9 @@ def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
 
 @lru_cache
 def most_trained(inputs: float, outputs: float, share: float) -> float:
-    """How many facts the minimum of the loss of a memory of so many dimensions holds.
+    """How many facts the minimum of the loss of a memory of so many dimensions stores.
 
-    They are looked for near the edge, at which recall falls from all to a fraction.
+    They are looked for near the capacity threshold, at which recall falls from all to a fraction.
 
     >>> round(most_trained(32, 32, 0.99))
     179
@@ -125,7 +126,7 @@ def trained_facts(
     if lengths is None:
         return held
     most, cost = max(held.values()), 1.0
-    for _ in range(_TURNS_OF_LENGTHS):  # fewer labels, of which fewer are much longer
+    for _ in range(_TURNS_OF_LENGTHS):  # with fewer labels, fewer are much longer
         cost = cost_of_lengths(lengths, max(most / cost, outputs + 2), outputs)
     return {share: facts / cost for share, facts in held.items()}
 

@@ -1,9 +1,9 @@
-"""The second step on a table of embeddings: the law of the attention vector.
+"""The second step on an embedding matrix: the law of the attention vector.
 
 Scores are in units of 1/(V L²), as for random embeddings; docs/tables.md derives each term. The
 vector is τ t + β: what the trigger gained, and what tokens pull attention towards. Given the table,
 both are a mean and Gaussian noise. The imbalance of labels, D = Σ q over the batch, is one vector
-that many terms share, so it is drawn first.
+in many terms, so it is drawn first.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _MANY_PAIRS = 1e6  # a Poisson number of so many is a Gaussian one
 class AttentionLaw(NamedTuple):
     """Means and covariances of the attention vector, given a table, N and L.
 
-    `pairs` is how many pairs of samples share a label, as if all facts weighed the same.
-    `pull` is the token part per unit of |D|²/N, `lengths` what unequal lengths add to it, `marked`
-    and `distractors` the standard deviations of what labels that are too frequent draw in, per unit
-    of √(DᵀBD/N). Each token draws to itself by chance: `scattered` are these variances,
-    `along_mean` those per unit of DᵀBD/N, and `crowded` times A³ is what samples' own distractors
-    add to the covariance.
+    `pairs` is how many pairs of samples have the same label, as if all facts weighed the same.
+    `pull` is the token part per unit of |D|²/N, and `lengths` what unequal lengths add to it.
+    `marked` and `distractors` are the standard deviations of what too frequent labels draw in, per
+    unit of √(DᵀBD/N). Each token also draws attention by chance: `scattered` are these variances,
+    and `along_mean` those per unit of DᵀBD/N. Distractors of the same sample add `crowded` times A³
+    to the covariance.
     """
 
     signal: float
@@ -119,7 +119,7 @@ def attention_draws(
     tokens = tokens + by_outputs * normal(table.tokens, np.sqrt(law.along_mean))
     count = np.ones(draws)
     if law.pairs < _MANY_PAIRS:
-        # Only another sample of its label tells a sample which of its tokens is marked.
+        # Only another sample of the same label shows which token of a sample is marked.
         count = random.poisson(law.pairs, draws) / max(law.pairs, 1e-300)
     signal = law.signal * count + length * ((keep * marked - distractors / length) @ table.mean)
     signal = signal + math.sqrt(law.signal_variance) * random.standard_normal(draws)

@@ -1,7 +1,7 @@
-"""What theory needs to know of a table of embeddings: means, spectra and lengths.
+"""What theory needs to know of an embedding matrix: means, spectra and lengths.
 
-Rows that are centred have the mean of all rows taken away. Everything is made of d×d matrices and
-one pass over the rows; how often each row is asked for may join later as weights of these means.
+Centred rows are rows minus the mean of all. Everything is made of d×d matrices and one pass over
+the rows.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Numbers = Float[np.ndarray, " V"]
 
 @dataclass(frozen=True, kw_only=True)
 class TableMoments:
-    """Of token rows z and output rows u: z̃ and q are what is left of them without their means.
+    """Moments of token rows z and output rows u; z̃ and q are these rows minus their means.
 
-    Matrices are worked out when they are first asked for: to read a memory takes none.
+    Matrices are worked out when they are first asked for: reading a memory takes none.
 
     Attributes:
         tokens: the rows z̃.

@@ -1,4 +1,4 @@
-"""What gets in the way on a table of embeddings, term by term: variances of scores and logits.
+"""The noises on an embedding matrix, term by term: variances of scores and logits.
 
 Scores of attention are in units of 1/(V L²), logits of the memory in those of a fact's mean count.
 `recallscope check` measures each term; docs/tables.md derives them.
@@ -20,7 +20,7 @@ def lock_terms(
 ) -> tuple[float, dict[str, float]]:
     """The trigger's mean score, and variances of a token's, on average over tokens.
 
-    `trigger_noise` is the variance of the trigger's own score, which all tokens share.
+    `trigger_noise` is the variance of the trigger's score, common to all tokens.
 
     >>> from recallscope.theory.table_moments import table_moments
     >>> rows = np.random.default_rng(0).standard_normal((2, 256, 32)) / 32**0.5

@@ -1,4 +1,4 @@
-"""What theory says of three steps on a given table of embeddings."""
+"""What theory says of three steps on a given embedding matrix."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def drawn_as_tables(problem: Problem) -> bool:
 
 
 def no_table_form(problem: Problem) -> str | None:
-    """Why theory says nothing of a problem on a table of embeddings; None if it does."""
+    """Why theory says nothing of a problem on an embedding matrix; None if it does."""
     if problem.regime != "limit":
-        return "no closed form for finite steps on a table of embeddings; leave regime out"
+        return "no closed form for finite steps on an embedding matrix; leave regime out"
     if reason := no_form_for_parts(problem):
         return reason
     if problem.width is not None:
-        return "no closed form for an MLP on a table of embeddings; leave width out"
+        return "no closed form for an MLP on an embedding matrix; leave width out"
     if problem.trigger_in_values:
-        return "no closed form for a trigger in the values on a table of embeddings"
+        return "no closed form for a trigger in the values on an embedding matrix"
     return None
 
 
@@ -82,9 +82,9 @@ def predict_table(
     tables: Sequence[Callable[[], Embeddings]],
     progress: ProgressCallback = lambda done, total: None,
 ) -> Answer:
-    """Lock, recall and one-step accuracy on a table of embeddings; the mean of several tables.
+    """Lock, recall and one-step accuracy on an embedding matrix; the mean of several matrices.
 
-    Tables are made in turn, so that one is in memory at a time.
+    They are made in turn: one is in memory at a time.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = lambda count: rng.standard_normal((count, 48)) / 48**0.5

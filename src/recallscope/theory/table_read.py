@@ -1,9 +1,9 @@
-"""How often a memory on a table of embeddings answers right.
+"""How often a memory on an embedding matrix answers right.
 
-A memory holds Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
+A memory is Σ w_y q_y zᵀ. Asked for a token, it gives every label the sum of all facts' overlaps
 with it; which fact has which label is a random permutation. Overlaps of real tables are too uneven
-for a Gaussian, so a few reads of each memory are worked out: the rivals' scores as they are, and
-how often the right fact was seen, which decides, by Poisson's law.
+for a Gaussian, so a few reads of each memory are worked out. The rivals' scores are taken as they
+are. How often the right fact was seen decides, and follows Poisson's law.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LARGE = 1e15
 class Fact(NamedTuple):
     """What the right facts of some reads weigh: n·own + besides.
 
-    n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is the
-    share itself.
+    n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is
+    `share` itself.
     """
 
     own: Reads
@@ -66,7 +66,7 @@ def read_memory(
     reads: int,
     random: np.random.Generator,
 ) -> float:
-    """Recall of the third step: the share of tests that lock and are answered right.
+    """Recall of the third step: the fraction of tests that lock and are answered right.
 
     `found` and `read` are how often tokens are read where they are marked, and where they are not.
     """
@@ -112,7 +112,7 @@ def read_gradient(
 def _seen(
     random: np.random.Generator, per_fact: float, shares: Shares, reads: int
 ) -> Float[np.ndarray, "V reads"]:
-    """How often a share of each fact's samples was seen; in the population, the share itself."""
+    """How often some of each fact's samples were seen; in the population, their fraction."""
     every = np.broadcast_to(shares[:, None], (len(shares), reads))
     return every if math.isinf(per_fact) else random.poisson(per_fact * every).astype(float)
 
@@ -127,7 +127,7 @@ def _right(
     """How often the right label has the highest score.
 
     Its label q wins over q' if the right fact's weight times (q·q − q·q') is more than what all
-    else gives q' beyond q: so the weight has to be between two numbers.
+    else gives q' beyond q. So the weight has to be between two numbers.
     """
     columns = np.arange(len(asked))
     stored = stored.copy()
@@ -146,8 +146,8 @@ def _right(
             (np.where(gain > 0, needed, -np.inf).max(axis=0) - fact.besides) / fact.own,
             (np.where(gain < 0, needed, np.inf).min(axis=0) - fact.besides) / fact.own,
         )
-    # A fact that weighs less the more it was seen turns the two about; that no weight will do, with
-    # the first above the second, stays so.
+    # If a fact weighs less the more it was seen, the two are swapped. If the first is above the
+    # second, no weight is enough, and that stays so.
     least, most = (np.where(fact.own > 0, *both) for both in (ends, ends[::-1]))
     if math.isinf(fact.per_fact):
         return float(np.mean((least < fact.share) & (most > fact.share)))

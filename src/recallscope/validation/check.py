@@ -30,7 +30,7 @@ SLOPE_TOLERANCE = 0.25
 """A wrong exponent is wrong by at least one half."""
 
 NEGLIGIBLE = 0.02
-"""A noise of less than this share of its stage is shown but not judged."""
+"""A noise of less than this fraction of its stage is shown but not judged."""
 
 
 _ROUNDING = 1e-12
@@ -107,7 +107,7 @@ class CheckReport(Result):
 
 
 Progress = Callable[[int, int], None] | None
-"""Called with (instances measured, instances in all), if there is somebody to tell."""
+"""Called with (instances measured, instances in all), if given."""
 
 
 def check(problem: Problem, seeds: int = 16, progress: Progress = None) -> CheckReport:
@@ -132,18 +132,18 @@ def measure_around(problem: Problem, seeds: int = 16, progress: Progress = None)
 
 
 def check_sizes(problem: Problem) -> None:
-    """Raise for a problem that is too small to tell noises apart, or too large to hold."""
+    """Raise for a problem that is too small to separate noises, or too large for memory."""
     smallest = {"vocab": 16, "samples": problem.vocab, "dim": 4, "length": 2}
     for name, size in smallest.items():
         if getattr(problem, name) < size:
             raise ProblemError(
                 f"the check needs {name} of at least {size}, not {getattr(problem, name):g}: "
-                "smaller instances have too few facts to tell noises apart"
+                "smaller instances have too few facts to separate noises"
             )
     numbers = _largest_array(problem)
     if not numbers <= LARGEST_ARRAY:
         raise ProblemError(
-            f"the check would hold {numbers:.2g} numbers at once and stops at "
+            f"the check needs {numbers:.2g} numbers at once, more than "
             f"{LARGEST_ARRAY:.0e}; choose a smaller problem"
         )
 
@@ -228,7 +228,7 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
         for stage in ("one_step", "recall")
         for name, variance in named[stage].items()
     }
-    # Monte Carlo of one step cannot tell these two apart.
+    # Monte Carlo of one step cannot separate these two.
     terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
     scores = found.locking
     terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
@@ -253,7 +253,7 @@ def _largest_array(problem: Problem) -> float:
 
 
 def _shares(terms: Mapping[Term, float]) -> dict[Term, float]:
-    """Of each noise in the noise of its stage, and of each part of a signal in all of it."""
+    """The fraction of each noise in its stage, and of each part of a signal in the signal."""
     parts = ("signal", "memorisation")
 
     def whole(stage: str, of_signal: bool) -> float:

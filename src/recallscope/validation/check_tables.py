@@ -1,7 +1,7 @@
-"""The check for tables of embeddings: every term of their theory compared with Monte Carlo.
+"""The check for embedding matrices: every term of their theory compared with Monte Carlo.
 
-For a family, tables are drawn and each size is halved and doubled; given arrays have one vocabulary
-and one dimension, so that samples and length are left.
+For a family, tables are drawn and each size is halved and doubled. Given arrays have one vocabulary
+and one dimension: samples and length are left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def check_tables(
 def measure_tables_around(
     problem: Problem, embeddings: Embeddings | None, seeds: int = 16, progress: Progress = None
 ) -> check.Measured:
-    """Monte Carlo of a problem and of those around it, each seed with a table of its own."""
+    """Monte Carlo of a problem and of those around it, each seed with another table."""
     if reason := no_table_form(problem):
         raise ProblemError(reason)
     check.check_sizes(problem)

@@ -8,8 +8,8 @@ They are compared with the lower bound of `theory.lower_bound`, which none may b
 - message passing: the matched filter again and again, each time with what the other tokens are
   thought to have added taken away.
 
-The first two answer either with the best label of each token or, since π is a permutation, with
-the best assignment of labels to tokens; the last does the latter.
+The first two answer either with the best label of each token or, since π is a permutation, with the
+best assignment of labels to tokens. The last does the latter.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _FEWEST_SEQUENCES = 2**14
 _MOST_PASSES = 60
 _SETTLED = 1e-3  # of a permutation matrix's norm
 _BALANCING_ROUNDS = 3
-_NOUGHT = 1e-10  # of the largest singular value: rounding
+_ZERO = 1e-10  # of the largest singular value: rounding
 
 
 def decoder_accuracy(
     problem: Problem, seed: int = 0, decoders: Sequence[str] = DECODERS
 ) -> dict[str, float]:
-    """The share of tokens whose label each decoder finds, in the instance of one seed.
+    """The fraction of labels that each decoder finds, in the instance of one seed.
 
     >>> found = decoder_accuracy(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
     >>> found["hebbian argmax"] < found["whitened argmax"] < found["message passing"]
@@ -102,7 +102,7 @@ def decode(
 
 
 def best_assignment(scores: Float[Tensor, "V V"]) -> Int64[Tensor, " V"]:
-    """The permutation of highest total score, tokens being rows.
+    """The permutation of highest total score, with tokens as rows.
 
     >>> best_assignment(torch.tensor([[3.0, 2.0], [2.0, 0.0]])).tolist()
     [1, 0]
@@ -115,8 +115,8 @@ def feature_signals(instance: Instance, threads: Threads) -> Float[Tensor, " dir
     """The signal-to-noise of one sample in each direction of the features, largest first.
 
     1/(L−1) in all of them for attention alone, which is the most there can be. With an MLP the
-    noise is estimated from fresh sequences; inverting an estimate makes the signal come out a
-    little too strong, and a bound drawn from it a little too low.
+    noise is estimated from fresh sequences. The inverse of an estimate makes the signal a little
+    too strong, and a bound that uses it a little too low.
 
     >>> instance = Instance.make(Problem(vocab=64, samples=1, dim=8, length=5), seed=0)
     >>> with Threads() as threads:
@@ -134,13 +134,12 @@ def feature_signals(instance: Instance, threads: Threads) -> Float[Tensor, " dir
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """The gradient in coordinates whose noise is independent and of equal variance.
+    """The gradient in coordinates with independent noise of equal variance.
 
-    What is seen is gains · A^T P B plus noise, P being the permutation as a matrix of tokens by
+    The decoder sees gains · A^T P B plus noise, with the permutation P as a matrix of tokens by
     labels, and A and B orthonormal. A pair (v, y) adds (E[f | v] − E f) q_y^T / V to the gradient,
-    f being the features of a sequence. Labels occur as often as a Poisson law has it and the
-    decoder cannot see how often, so the noise has the covariance E[f f^T] ⊗ Q^T Q / (N V): a
-    second moment about 0.
+    with f the features of a sequence. Counts of labels follow a Poisson law and the decoder does
+    not see them. So the noise has the covariance E[f f^T] ⊗ Q^T Q / (N V), a second moment about 0.
     """
 
     tokens: Float[Tensor, "V k"]
@@ -176,10 +175,10 @@ def _hebbian_scores(instance: Instance, gradient: Memory) -> Float[Tensor, "V V"
 def _message_passing_scores(reading: _Reading) -> Float[Tensor, "V V"]:
     """Orthogonal approximate message passing for a permutation seen in few dimensions.
 
-    Each pass estimates P by a linear filter of what the last estimate leaves unexplained, scaled
-    to pass P itself unchanged, and then by its posterior mean as if the filter's error were
-    Gaussian. What of the posterior mean merely repeats the filter's output is taken out, or the
-    errors of successive passes would add up.
+    Each pass first estimates P by a linear filter of what the last estimate leaves unexplained,
+    scaled to pass P itself unchanged. Then it takes the posterior mean as if the filter's error
+    were Gaussian. What of the posterior mean merely repeats the filter's output is taken out, or
+    the errors of successive passes would add up.
     """
     vocab, power = len(reading.tokens), reading.gains**2
     estimate = reading.scores.new_zeros(vocab, vocab)
@@ -246,7 +245,7 @@ def _moments_of_tile(instance: Instance, tile: Tile) -> Float[Tensor, "m+1 m"]:
 def _inverse_root(covariance: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
     """The symmetric pseudo-inverse of the square root."""
     sizes, axes = torch.linalg.eigh(covariance)
-    kept = sizes > _NOUGHT * sizes.max()
+    kept = sizes > _ZERO * sizes.max()
     root: Tensor = axes[:, kept] / sizes[kept].sqrt() @ axes[:, kept].T
     return root
 
@@ -256,5 +255,5 @@ def _thin_svd(
 ) -> tuple[Float[Tensor, "V k"], Float[Tensor, " k"], Float[Tensor, "m k"]]:
     """The singular vectors and values that are not zero."""
     left, sizes, right = torch.linalg.svd(matrix, full_matrices=False)
-    kept = sizes > _NOUGHT * sizes.max()
+    kept = sizes > _ZERO * sizes.max()
     return left[:, kept], sizes[kept], right[kept].T

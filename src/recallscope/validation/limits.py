@@ -64,7 +64,7 @@ def limits(problem: Problem, seed: int) -> dict[str, float]:
 
 
 def limiting(recall: Mapping[str, float]) -> str:
-    """The noise whose removal helps most, from recall as it is and after each change.
+    """The noise that costs most recall, from recall as it is and after each change.
 
     >>> recall = {"as_it_is": 0.3, "wider": 0.35, "more_dimensions": 0.32, "unlimited_data": 0.6}
     >>> limiting(recall | {"no_distractors": 0.31, "centred": 0.5})

@@ -1,4 +1,4 @@
-"""What claims need beside a run: measures of one problem at one seed, each by its name.
+"""What claims need in addition to a run: measures of one problem at one seed, each by its name.
 
 A measure returns plain numbers by name, which become the metrics of a record.
 """
@@ -16,7 +16,7 @@ NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 
 
 def noises(problem: Problem, seed: int) -> dict[str, float]:
-    """The three noises that the paper names, in the first gradient, each measured on its own.
+    """The three noises that the paper names, in the first gradient, each measured separately.
 
     >>> found = noises(Problem(vocab=64, samples=256, dim=16, length=4, width=32), seed=0)
     >>> sorted(found) == sorted(NOISES)
@@ -29,7 +29,7 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
 
 
 def decoders(problem: Problem, seed: int) -> dict[str, float]:
-    """The share of tokens whose label each decoder tells from the first gradient."""
+    """The fraction of labels that each decoder finds in the first gradient."""
     from recallscope.validation.decoders import decoder_accuracy
 
     return decoder_accuracy(problem, seed)

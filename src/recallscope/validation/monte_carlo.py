@@ -1,14 +1,14 @@
-"""Monte Carlo: each noise of the theory measured on its own, on the same problem.
+"""Monte Carlo: each noise of the theory measured separately, on the same problem.
 
 A closed form and its simulation take the same problem and give the same variance. The simulation
-draws an instance, computes logits and scores densely from their definitions, and takes the noises
-apart by drawing again only what one noise comes from:
+draws an instance, and computes logits and scores densely from their definitions. It separates the
+noises by drawing again only what one noise comes from:
 
 - distractors drawn twice for the same marked tokens: what differs is gradient noise;
 - hidden weights drawn twice: what differs is MLP noise, what stays is the infinitely wide MLP;
 - the overlaps of tokens, their mean and the trigger: noises along these are found by regression.
 
-Nothing here shares code with the engines or the theory, but for embeddings, task and activations.
+Only embeddings, task and activations are code of the engines or the theory.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Term = tuple[str, str]
 def measure(problem: Problem, seed: int) -> dict[Term, float]:
     """The variance of each noise in one instance, in units of the squared signal of its stage.
 
-    Locking is in units of 1/(V L²) instead and has beside it the signal, the squared score of the
-    trigger, and with the trigger in the values memorisation, which is the rest of the signal.
+    Locking is in units of 1/(V L²) instead and has the signal too, the squared score of the
+    trigger. With the trigger in the values it also has memorisation, the rest of the signal.
 
     >>> found = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
     >>> found["recall", "sampling"] > 0
@@ -124,7 +124,7 @@ def _product(a: Float[Tensor, "V V"], b: Float[Tensor, "V V"]) -> float:
 
 
 def _of_recall(draws: list[_Draw]) -> dict[Term, float]:
-    """The third step when every sample is read at its mark: label counts are all that matters."""
+    """The third step when every sample is read at its trigger: only label counts matter."""
     one, two = draws[0], draws[2]
     gram = one.outputs @ one.centred.T
     items = [_items(draw) for draw in (one, two)]
@@ -132,7 +132,7 @@ def _of_recall(draws: list[_Draw]) -> dict[Term, float]:
     counts = one.counts
 
     def logits(kernel: Float[Tensor, "V V"]) -> Float[Tensor, "V V"]:
-        """Of every label (rows) for every token asked (columns), its own item left out."""
+        """Logits of every label (rows) for every token asked (columns), without its own item."""
         stored = kernel * counts[:, None]
         return gram @ (stored - torch.diag(stored.diagonal()))
 

@@ -1,10 +1,10 @@
-"""Monte Carlo of what gets in the way on a table of embeddings, each term on its own.
+"""Monte Carlo of the noises on an embedding matrix, term by term.
 
 Batches are drawn and the second step's scores worked out as they are defined. The score of a token
-is linear in the sums of tokens that samples read: the part of these that is the mean vector gives
-one term, and of the rest what stays from batch to batch another, what changes a third. In the same
-way the logits of a memory fall into what the mean vector does to them and the rest; the latter are
-compared with those of rows in random directions.
+is linear in the sums of tokens that samples read. The part of these that is the mean vector gives
+one term. Of the rest, what stays from batch to batch gives another term, and what changes a third.
+The logits of a memory likewise have a part due to the mean vector. The rest is compared with that
+of rows in random directions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _of_lock(
     rows = tokens - mean
     gained, pulled, by_mean = [], [], []
     for _ in range(_BATCHES):
-        sequences = random.integers(len(rows), size=(length, samples))  # the mark is first
+        sequences = random.integers(len(rows), size=(length, samples))  # the first is marked
         labels = outputs[random.permutation(len(rows))[sequences[0]]]
         total = np.zeros((samples, rows.shape[1]))
         for place in sequences:
@@ -87,7 +87,7 @@ def _step(rows: Rows, sequences: np.ndarray, back: Rows) -> tuple[float, Vector]
 
 
 def _between(products: Float[np.ndarray, "batches batches"]) -> float:
-    """The mean product of two different batches: the square of what they share."""
+    """The mean product of two different batches: the square of their common part."""
     count = len(products)
     return float((products.sum() - np.trace(products)) / (count * (count - 1)))
 
@@ -127,7 +127,7 @@ def _of_recall(tokens: Rows, outputs: Rows, samples: int, random: Generator) -> 
 def _logits(
     rows: Rows, outputs: Rows, counts: np.ndarray, label: np.ndarray, reads: Rows
 ) -> Float[np.ndarray, "V reads"]:
-    """Of every label, for each read, by a memory that has seen facts so often."""
+    """Logits of every label, for each read, by a memory that has seen facts so often."""
     memory = outputs[label].T @ (counts[:, None] * rows)
     logits: np.ndarray = outputs @ (memory @ reads.T)
     return logits

@@ -1,8 +1,8 @@
-"""Bits that a model knows of the answers, for each parameter that was trained.
+"""Bits of the answers that a model has stored, per trained parameter.
 
-It is facts · max(0, bits of an answer − loss) / parameters, where the loss is the mean cross
-entropy in bits over a test of every fact. Of biographies this is the second term of what Allen-Zhu
-and Li count, N log2(S0/e^p2): names are given, not generated, so what they take is no part of it.
+It is facts · max(0, bits of an answer − loss) / parameters. The loss is the mean cross entropy in
+bits over a test of every fact. For biographies this is the second term of what Allen-Zhu and Li
+count, N log2(S0/e^p2). Names are given, not generated, so their bits are not counted.
 """
 
 from __future__ import annotations

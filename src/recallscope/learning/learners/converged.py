@@ -38,8 +38,8 @@ def _check(problem: Problem) -> None:
         )
     if math.isinf(problem.samples) and not find_part("task", problem.task).equal_facts:
         raise ProblemError(
-            "with samples=inf the learner converged takes every fact equally often, but the task "
-            f"{problem.task} does not say that it is so; give a number of samples, or make the "
+            "with samples=inf the learner converged needs a task with equally frequent facts, "
+            f"which {problem.task} does not declare; give a number of samples, or make the "
             "task with equal_facts=True if its samples are those of a permutation"
         )
 
@@ -57,7 +57,7 @@ PART = Learner(
         "attention": Field(
             default="mark",
             choices=_WHERE,
-            help="Where it looks: at the mark, as three steps left it, or as training by Adam did.",
+            help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
         )
     },
     check=_check,

@@ -1,4 +1,4 @@
-"""The samples of each step: all of them, a part in an order of its own, or new ones every time."""
+"""The samples of each step: all of them, a part in a random order, or new ones every time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Batches:
     """The samples of runs of one problem, step by step: a pure function of problem and seed.
 
-    `whole` says whether each step is given all of them. `window` is how many steps are given as
-    many samples as there are, or of fresh ones as many as a look has: a loss of fewer may be luck.
+    `whole` says whether each step is given all of them. `window` is the number of steps that
+    together take as many samples as there are. For fresh samples they take as many as an evaluation
+    has: a loss of fewer may be luck.
     """
 
     def __init__(self, setups: Sequence[Setup]) -> None:

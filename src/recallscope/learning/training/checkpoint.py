@@ -37,7 +37,7 @@ def save(training: Training, path: Path) -> None:
         "curve": run.curve,
     }
     with written_next_to(path, "checkpoint") as part:
-        # A copy of each: safetensors refuses tensors that share memory, as two views of one do.
+        # A copy of each: safetensors refuses tensors with common memory, such as two views of one.
         copies = {
             name: each.detach().clone(memory_format=torch.contiguous_format)
             for name, each in tensors.items()

@@ -1,4 +1,4 @@
-"""The minimum of the loss over the value matrix, where that is all that is left to learn."""
+"""The minimum of the loss over the value matrix, where only this matrix learns."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from recallscope.models.arrays import Features, Memory, Numbers, PerSample, Tabl
 
 _ROWS_AT_ONCE = 1024
 _MOST_LOOKS = 5000
-_FLAT = {torch.float32: 5e-4, torch.float64: 1e-6}  # shares of the gradient at zero
+_FLAT = {torch.float32: 5e-4, torch.float64: 1e-6}  # fractions of the gradient at zero
 _HALF = math.log(2)
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What was found, and how one knows that it is the end.
+    """What was found, and what certifies that it is the end.
 
     Attributes:
         V: the value matrix.
         loss: there, the mean over samples.
-        slope: the norm of the gradient there, as a share of that at zero.
-        separable: whether every label that was stored has more than half of the mass, so that it is
+        slope: the norm of the gradient there, as a fraction of that at zero.
+        separable: whether every label that was stored has more than half of the mass, and so is
             the answer. The loss has no minimum then: it falls to zero as V grows, and the answers
             stay.
-        certified: whether this is the end: all that was stored is separable, or the gradient is
-            zero, to the precision of its numbers.
+        certified: whether this is the end. Either all that was stored is separable, or the gradient
+            is zero, to the precision of its numbers.
         looks: how often loss and gradient were computed.
     """
 
@@ -50,10 +50,10 @@ class _Certified(Exception):  # noqa: N818  # no error: the way out of the minim
 def minimum(features: Features, label: Numbers, weight: PerSample, outputs: Table) -> Minimum:
     """Minimise Σ weight (log Σ_y exp(u_y·V f) − u_label·V f) over V by L-BFGS.
 
-    The loss is convex in V, so that the end of training does not depend on how it is reached; its
+    The loss is convex in V, so the end of training does not depend on how it is reached. Its
     certificate is a gradient of zero, or that all labels are right by then. Logits are made block
     by block: memory is that of the features and of V. Where float32 is too coarse to come to the
-    end, float64 goes on.
+    end, float64 continues.
 
     >>> minimum(torch.eye(3), torch.arange(3), torch.ones(3), torch.eye(3)).separable
     True
@@ -88,7 +88,7 @@ class _Loss:
         self._found: Minimum | None = None
 
     def descended(self, start: np.ndarray) -> Minimum:
-        """Where descent from a point ends."""
+        """Where L-BFGS from a point ends."""
         limits: dict[str, float] = {"maxiter": _MOST_LOOKS, "maxfun": _MOST_LOOKS, "maxcor": 20}
         limits |= {"ftol": 0.0, "gtol": 0.0}  # it ends where it is certified
         try:

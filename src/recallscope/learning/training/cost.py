@@ -1,4 +1,4 @@
-"""What a training takes, and which are so small that several are done at once."""
+"""The cost of a training, and which ones are so small that several run at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def one_at_a_time(problem: Problem) -> int:
 def training_cost(
     problem: Problem, engine: str, dtype: str, test_samples: int, *, at_once: int = 1
 ) -> Cost:
-    """Of all steps that a problem allows, and of looking at them along the way."""
+    """The cost of all steps that a problem allows, and of evaluations along the way."""
     from recallscope.learning.cost import Cost
 
     V, d, L, m = problem.vocab, problem.dim, problem.length, problem.hidden
@@ -75,7 +75,7 @@ def training_cost(
 
 
 def convex_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
-    """Of the minimum over the value matrix; where it is not certain, of as long as it may take."""
+    """The cost of the minimum over the value matrix; the highest possible one if uncertain."""
     from recallscope.learning.cost import Cost
 
     V, d, L, m = problem.vocab, problem.dim, problem.length, problem.hidden

@@ -1,4 +1,4 @@
-"""The end of training where attention is given: what it reads is stored as well as can be."""
+"""The end of training where attention is given: the best value matrix for what it reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SAMPLES_AT_ONCE = 2**16
 
 
 class _Stored(NamedTuple):
-    """What the value matrix is asked to hold, and how often each of it occurs."""
+    """What the value matrix is to store, and how often each item occurs."""
 
     reads: Float[Tensor, "n d"]
     label: Int64[Tensor, " n"]
@@ -110,7 +110,7 @@ def _counted(
 
 
 def _soft_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
-    """Attention as Adam leaves it, which reads a mixture of its own in every sample."""
+    """Attention as Adam leaves it, which reads another mixture in every sample."""
     problem = setup.problem.replace(learner="adam")
     training = Training([dataclasses.replace(setup, problem=problem)], adam, adam_rate(problem))
     (outcome,) = training.run()

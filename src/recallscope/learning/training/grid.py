@@ -1,4 +1,4 @@
-"""When a training is looked at: at every step at first, then ever further apart."""
+"""When a training is evaluated: at every step at first, then ever further apart."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from recallscope.problem import Problem
 
 _PER_OCTAVE = 3
 LOOK_SAMPLES = 1024
-"""Fresh samples that a training of the paper's model is looked at with."""
-_OF_A_MODULE = 256  # whose looks would cost as much as its steps
+"""Fresh samples on which a training of the paper's model is evaluated."""
+_OF_A_MODULE = 256  # evaluations would cost as much as its steps
 
 
 def look_samples(problem: Problem) -> int:
-    """How many fresh samples a training is looked at with.
+    """On how many fresh samples a training is evaluated.
 
     >>> look_samples(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
     256

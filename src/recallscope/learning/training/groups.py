@@ -1,4 +1,4 @@
-"""Which weights an optimiser is given, in groups: what decays, what does not, matrices apart."""
+"""The weights of an optimiser, in groups: with decay, without decay, and matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Group = dict[str, Any]
 """As optimisers of torch take it: `params`, and options for these alone."""
 
 REST_OF_RATE = 0.05
-"""The rate of AdamW for what is no matrix, as a share of that of a spectral step."""
+"""The rate of AdamW for all but matrices, as a fraction of that of a spectral step."""
 
 
 def usual_groups(module: nn.Module) -> list[Group]:
@@ -47,7 +47,7 @@ def embedding_tables(module: nn.Module) -> list[nn.Parameter]:
 
 
 def matrices_and_rest(groups: list[Group]) -> tuple[list[Group], list[Group]]:
-    """Groups for an optimiser of matrices, and groups of all else, as of what does not decay."""
+    """Groups for an optimiser of matrices, and groups of all other weights."""
     parts: tuple[list[Group], list[Group]] = ([], [])
     for group in groups:
         decays = group.get("weight_decay") != 0.0

@@ -34,8 +34,8 @@ def trained_by(
     Args:
         optimiser: from what learns, the learning rate and the problem to a `torch.optim.Optimizer`.
         rate: the learning rate for problems that give none.
-        fields: what it adds to problems beside the fields of every training.
-        by_weight: whether it treats each weight by itself, so that tiny runs can be trained in one
+        fields: what it adds to problems in addition to the fields of every training.
+        by_weight: whether it treats each weight by itself. Tiny runs can then be trained in one
             tensor; an optimiser of matrices does not.
     """
     at_once = runs_at_once if by_weight else one_at_a_time

@@ -1,4 +1,4 @@
-"""Training: steps of an optimiser, looked at along the way, until it converges or must stop."""
+"""Training: steps of an optimiser, with evaluations, until it converges or must stop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MakeOptimiser = Callable[[Any, float, Problem], Any]
 
 ROWS_AT_ONCE = 2048
 _LEARNT = 0.01  # a loss below it: nothing more will change
-_FLAT = 3e-4  # the gradient, as a share of the largest there was
+_FLAT = 3e-4  # the gradient, as a fraction of the largest there was
 _RISEN, _AT_LEAST = 1.2, 0.05  # the last loss: this multiple of the lowest there was, and more
 _WARM_UP = 0.1  # of the steps
 _SECONDS_BETWEEN_SAVES = 5.0
@@ -55,7 +55,7 @@ class _Run:
             self.setup.watch({name: values[-1] for name, values in self.curve.items()})
 
     def how_it_ends(self, loss: float, slope: float, sure: bool, last: bool) -> Ended | None:
-        """How the run ends here, or None if it goes on or has ended before.
+        """How the run ends here, or None if it continues or has ended before.
 
         It converges only by a loss of enough samples to be `sure`.
         """
@@ -102,8 +102,8 @@ class _Run:
 class Training:
     """Runs of one problem on their way; each is as it would be alone, to the bit.
 
-    A group of fewer than `at_once` is filled up with copies of its last run, which nobody looks at:
-    alone or in company, a run is computed in operations of one shape, which round alike.
+    A group of fewer than `at_once` is filled up with copies of its last run, and their results are
+    dropped. A run is always computed in operations of one shape, which round alike.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Training:
         self._tests = self.batches.drawn(0, look_samples(self.problem), "test")
 
     def run(self) -> list[Outcome | OverflowError]:
-        """Train to the end of every run; one that breaks is told of in its place."""
+        """Train to the end of every run; one that breaks has its error in its place."""
         progress, checkpoint = self.runs[0].setup.progress, self.runs[0].setup.checkpoint
         if checkpoint is not None and checkpoint.exists():
             resume(self, checkpoint)
@@ -132,7 +132,7 @@ class Training:
         while True:
             self.optimiser.zero_grad()
             losses = self._descend()
-            # Of a part of the samples, a mean over steps: one batch may be lucky.
+            # With batches of a part of the samples, a mean over steps: one batch may be lucky.
             self.loss += (losses - self.loss) / min(self.step + 1, self.batches.window)
             self._look()
             if all(run.over for run in self.runs):
@@ -230,7 +230,7 @@ class Training:
 
 
 def share_of_rate(problem: Problem, step: int) -> float:
-    """The learning rate at a step, as a share of the one that was given."""
+    """The learning rate at a step, as a fraction of the one that was given."""
     # The schedulers of torch multiply from step to step, and round to other bits (1e-15).
     share, steps = 1.0, float(problem["steps"])
     if problem["schedule"] == "cosine":

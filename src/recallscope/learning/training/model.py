@@ -26,9 +26,9 @@ _FROZEN = ("tokens", "outputs", "trigger", "trigger_value", "end", "hidden_weigh
 class TrainedTransformer(nn.Module):
     """`Transformer` for one or more runs of one problem, each with its instance and its weights.
 
-    How high the attention to a token is does not depend on its place: a score for each token of
-    the vocabulary is enough, and a weighted sum of rows of the table reads the sequence. Everything
-    has a first dimension for the runs, but the weights of one run alone, which are matrices.
+    The attention score of a token does not depend on its place. One score for each token of the
+    vocabulary is enough, and a weighted sum of rows of the table reads the sequence. Everything has
+    a first dimension for the runs, but the weights of one run alone, which are matrices.
 
     >>> from recallscope.problem import Problem
     >>> problem = Problem(vocab=64, samples=100, dim=16, length=4)
@@ -168,8 +168,8 @@ def cross_entropy(
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy of the logits `hidden @ outputs.T`, which never exist all at once.
 
-    The gradient is known as soon as the loss is, so that each block of logits is made once and
-    stays in the cache. It reaches `hidden` alone: the outputs are frozen.
+    The gradient is known as soon as the loss is: each block of logits is made once and stays in
+    the cache. It reaches `hidden` alone, as the outputs are frozen.
 
     >>> hidden = torch.zeros(5, 3, requires_grad=True)
     >>> round(cross_entropy(hidden, torch.ones(10, 3), torch.arange(5)).item(), 4)  # log 10

@@ -1,8 +1,8 @@
 """What the training of a module takes, by a short probe: a few steps on few samples, timed.
 
-A step takes some time for each sample and some for itself; two sizes of a batch tell them apart.
-Memory is counted, not measured: weights with what an optimiser keeps of them, and the tensors that
-autograd saves for each sample.
+A step takes some time for each sample and a constant time; two batch sizes separate them. Memory is
+counted, not measured: weights with what an optimiser keeps of them, and the tensors that autograd
+saves for each sample.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _INTERPRETER = 350 * 2**20
 class _Probe(NamedTuple):
     step: float  # seconds
     sample: float
-    look: float  # of a sample that is only looked at
+    look: float  # of a sample that is only evaluated
     saved: float  # bytes for each sample
 
 
 def module_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
-    """Of all steps that a problem allows; unknown if the module cannot be probed."""
+    """The cost of all steps that a problem allows; unknown if the module cannot be probed."""
     number = 4 if dtype == "float32" else 8
     rows, steps = rows_of_step(problem), problem["steps"]
     held = 0 if getattr(problem, "fresh", False) else 8 * problem.samples * (problem.length + 2)

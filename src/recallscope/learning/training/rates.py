@@ -1,9 +1,9 @@
 """Learning rates for those who give none: they converge at the sizes where the laws were measured.
 
 Logits are u · V f, with outputs u of length one and features f of the marked token. A step of
-descent is stable while it is below 2 over the largest curvature of the loss, which is that of the
-features times that of the outputs. Optimisers that set the size of a step themselves are given what
-moves the logits of one fact by a fraction of one.
+gradient descent is stable below 2 over the largest curvature of the loss. That is the curvature of
+the features times that of the outputs. Optimisers that set the size of a step themselves get a rate
+that moves the logits of one fact by a fraction of one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import math
 from recallscope.problem import Problem
 from recallscope.theory.hermite import features
 
-_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
+_GRADIENT_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
 
 
 def descent_rate(problem: Problem) -> float:
-    """A quarter of the largest stable step of descent, at zero and with attention on the mark.
+    """A quarter of the largest stable step, at zero and with attention on the trigger.
 
     >>> round(descent_rate(Problem(vocab=512, samples=1, dim=64, length=8)))
     610
@@ -28,7 +28,7 @@ def descent_rate(problem: Problem) -> float:
     else:
         mean, slope = _moments(problem)[:2]
         reads = problem.width * (mean**2 + edge * slope**2)
-    return _DESCENT / (edge * reads)
+    return _GRADIENT_DESCENT / (edge * reads)
 
 
 def adam_rate(problem: Problem) -> float:
@@ -41,7 +41,7 @@ def adam_rate(problem: Problem) -> float:
 
 
 def spectral_rate(problem: Problem) -> float:
-    """For steps whose singular values are all alike.
+    """For steps with equal singular values.
 
     >>> round(spectral_rate(Problem(vocab=512, samples=1, dim=64, length=8)), 3)
     0.4
@@ -57,7 +57,7 @@ def _length(problem: Problem) -> float:
 
 
 def _moments(problem: Problem) -> tuple[float, float, float]:
-    """Of one hidden unit: its mean, its slope and its mean square, over tokens."""
+    """The mean, the slope and the mean square of one hidden unit, over tokens."""
     assert problem.activation is not None
     at = features(problem.activation, math.sqrt(1 + problem.trigger_in_values))
     return float(at.coefficients[0]), float(at.coefficients[1]), float(at.square)

@@ -151,7 +151,7 @@ def _start(setup: Setup, V: Tensor, W: Tensor) -> None:
 def _saturate(instance: Instance, W: Tensor) -> None:
     """The second of three steps, so large that the scores of tokens vary by what is asked for.
 
-    The first is infinitely small beside it: only its direction matters, and V stays as it was.
+    The first is infinitely smaller: only its direction matters, and V stays as it was.
     """
     alpha = early_attention(instance)
     spread = (instance.tokens @ alpha).std()

@@ -18,23 +18,23 @@ from recallscope.tasks.random import Role, generator
 
 
 def _from_zero(help: str, high: float, default: float = 0.0, monotone: int | None = -1) -> Field:
-    """A number from 0, which may be it."""
+    """A number from 0 on, 0 included."""
     return Field(default=default, low=0.0, high=high, monotone=monotone, scale="linear", help=help)
 
 
 _FIELDS = {
     "common_mean": _from_zero("Length of a mean of all rows.", 100.0),
-    "spectrum": _from_zero("Directions have variances that fall as this power.", 8.0),
+    "spectrum": _from_zero("The exponent with which variances of directions fall.", 8.0),
     "rank": Field(default=0, low=0, help="How many directions rows lie in; 0 for all."),
     "clusters": Field(default=0, low=0, high=65536, help="How many clusters; 0 for none."),
-    "cluster_share": _from_zero("Of the squared length, what a cluster shares.", 0.999, 0.5, None),
+    "cluster_share": _from_zero("The cluster's fraction of squared length.", 0.999, 0.5, None),
     "length_spread": _from_zero("Standard deviation of the logarithm of lengths.", 2.0),
     "tied": _from_zero("Correlation of outputs with inputs; 1: the same.", 1.0, monotone=None),
 }
 
 
 def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
-    """A table, but for its common mean."""
+    """A table without its common mean."""
     vocab, dim = problem.vocab, problem.dim
     rank = problem["rank"] or dim
     random = generator(seed, role, vocab, dim)
@@ -54,7 +54,7 @@ def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
 
 
 def _direction(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "1 d"]:
-    """Of the common mean: from a block of random numbers that rows do not use."""
+    """The direction of the common mean, from a block of random numbers that rows do not use."""
     random = generator(seed, role, problem.vocab, problem.dim, block=1)
     return sphere_rows(random, 1, problem.dim, problem)
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
 
 _FIELDS = {
-    "layers": Field(default=2, low=1, high=1000, help="Of attention, each with an MLP."),
-    "heads": Field(default=1, low=1, high=1000, help="Of attention in a layer; they divide dim."),
+    "layers": Field(default=2, low=1, high=1000, help="Attention layers, each with an MLP."),
+    "heads": Field(
+        default=1, low=1, high=1000, help="Attention heads of a layer; a divisor of dim."
+    ),
     "mlp_ratio": Field(
         default=4.0, low=0.0, high=64.0, help="The width of an MLP in multiples of dim; 0 for none."
     ),

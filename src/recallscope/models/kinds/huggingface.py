@@ -1,8 +1,8 @@
 """Any causal language model of transformers, from its configuration: the one file that imports it.
 
-Sizes that a problem has are not read twice: the vocabulary is what the task needs, and a hidden
-size in the configuration must be `dim`; without one, `dim` is it. Code that comes with a checkpoint
-is never run, and nothing is downloaded.
+Sizes of a problem are not read twice. The vocabulary is what the task needs. A hidden size in the
+configuration must be `dim`; without one, `dim` is taken. Code that comes with a checkpoint is never
+run, and nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _CONFIG = Field(
     default="",
     long="json",
-    help="The configuration of the model, a file or JSON: model_type, and what is not as usual. "
-    "Its vocabulary is what the task needs, its hidden size is dim.",
+    help="The configuration of the model, a file or JSON: model_type, and values other than its "
+    "defaults. Its vocabulary is what the task needs, its hidden size is dim.",
 )
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _MOST_CONFIG = 2**20
@@ -48,7 +48,7 @@ def _build(setup: Setup) -> nn.Module:
         model = _stock(problem, getattr(torch, setup.dtype), load)
     reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
     trained = with_low_rank(model, problem, "all-linear")
-    if reads_last:  # the others are for nobody
+    if reads_last:  # others are not used
         trained.register_forward_pre_hook(_last_alone, with_kwargs=True)
     return trained
 
@@ -111,7 +111,7 @@ def _config(problem: Problem) -> Any:
     tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
     try:
         config = made(**rest, **tokens, vocab_size=ids, hidden_size=problem.dim, use_cache=False)
-    except Exception as error:  # each architecture checks its own values, in its own way
+    except Exception as error:  # each architecture raises other errors for its values
         raise ProblemError(f"config: {type(error).__name__}: {str(error)[:200]}") from None
     places = getattr(config, "max_position_embeddings", None)
     if places is not None and places < problem.length + 2:

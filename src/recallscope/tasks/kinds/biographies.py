@@ -1,9 +1,9 @@
 """Biographies: people with names of three tokens, and eight attributes to be recalled of each.
 
 These are the people of Allen-Zhu and Li (bioS, arXiv 2404.05405), with as many names and values:
-47.6 bits for a person. Ours differs in that there are no sentences: a sequence is a name and a
-question, a value is one token, and values are independent of each other. Names are distinct, and
-each part of them is about equally frequent.
+47.6 bits for a person. Here there are no sentences. A sequence is a name and a question, a value is
+one token, and values are independent of each other. Names are distinct, and each part of them is
+about equally frequent.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Biographies:
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1; 'each' asks for every fact in turn."""
         fact, _ = drawn_facts(self.seed, (self.vocab,), self.facts, 0, start, stop, split)
-        # Multiplied by what has no divisor in common with it, no two indices meet modulo a number.
+        # Indices modulo a number stay different when multiplied by a factor coprime to it.
         name = (self.first_name + _STRIDE * (fact // _QUESTIONS)) % _NAMES
         ids = np.stack((*np.unravel_index(name, _PARTS), fact % _QUESTIONS), axis=1) + _BEGIN
         return self.facts.examples(ids, self.value_of[fact], fact)

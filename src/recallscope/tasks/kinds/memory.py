@@ -1,7 +1,7 @@
 """Facts alone: one token to a sequence, its image to be answered.
 
-This is the associative memory of published results, linear or with an MLP: attention has nothing to
-find, and no fact is met more often than another.
+This is the associative memory of published results, linear or with an MLP. Attention has nothing to
+find, and all facts occur equally often.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Random sequences, each with a random label: pairs to be stored, and nothing else to be learnt.
 
 This is the setting of Song and Ye: a fact is a whole sequence, not one token. Sequences are drawn
-one by one and may coincide, with different labels. At most a hundredth as many facts as there are
-sequences are allowed, so at most about 1 % of facts have the sequence of another. Ours differs in
-that labels are tokens of the same vocabulary, and in that tests ask for the same facts in turn.
+one by one and may coincide, with different labels. There may be at most a hundredth as many facts
+as sequences, so at most about 1 % of facts have the sequence of another. Ours differs in that
+labels are tokens of the same vocabulary, and in that tests ask for the same facts in turn.
 """
 
 from __future__ import annotations

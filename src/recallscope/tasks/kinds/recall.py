@@ -20,9 +20,9 @@ _TRIGGER = Field(
     default="auto",
     choices=("auto", "vector", "token", "marked-id"),
     added_as="auto",
-    help="What marks a token: a vector that is added to it, a token before it, or a second id of "
-    "its own; auto for a vector if the model can add one, else a token. One layer cannot learn a "
-    "token: it does not see which one comes next.",
+    help="What marks a token: an added vector, a token before it, or a second id; auto for a "
+    "vector if the model can add one, else a token. One layer cannot learn a token: it does not "
+    "see which one comes next.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Subjects and relations: a subject's answer to each relation, among tokens that say nothing.
+"""Subjects and relations: a subject's answer to each relation, among noise tokens.
 
 This is the factual recall of Nichani, Lee and Bietti (arXiv 2412.06538). A sequence has a subject
 and a relation at random places, noise elsewhere, and an end; no two relations share an answer. Ours
@@ -26,7 +26,7 @@ from recallscope.tasks.random import Role, below, generator
 _FIELDS = {
     "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
     "answers": Field(default=8, low=2, help="How many answers each relation has."),
-    "noise_tokens": Field(default=64, low=1, help="How many tokens there are that say nothing."),
+    "noise_tokens": Field(default=64, low=1, help="How many noise tokens there are."),
     **FREQUENCIES,
 }
 

@@ -2,8 +2,8 @@
 
 Their setting: GPT-2 with rotary positions, all parameters trained from scratch, invented
 biographies, each seen so often. Between the two, bits are interpolated by an exponent of exposures.
-Below 100 nothing is published: bits in proportion to exposures are the value, the exponent goes on
-as the high end, and the low end is none.
+Below 100 nothing is published. The value is bits in proportion to exposures, the high end
+extrapolates the exponent, and the low end is 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _said(question: Question) -> str:
 PART = published_law(
     _bits,
     priority=36,
-    largest=math.inf,  # what is publicly said of it names no number
+    largest=math.inf,  # public sources give no number
     origin="Allen-Zhu and Li, arXiv 2404.05405: GPT-2 from scratch on invented biographies.",
     said=_said,
 )

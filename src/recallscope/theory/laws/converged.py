@@ -51,7 +51,7 @@ def _error_of_memory(
 
 
 def _capacity(question: Question) -> Capacity | str:
-    """One memory over frozen embeddings, whose facts and answers may differ in number."""
+    """One memory over frozen embeddings; it may have more facts than answers, or fewer."""
     if question.method != "memory" or question.context > 1:
         return "it is about one memory over frozen embeddings, and facts without a context"
     if question.rank is not None:

@@ -1,7 +1,7 @@
 """Nichani, Lee and Bietti, 0.15 facts for each parameter (arXiv 2412.06538).
 
 Their setting: transformers of one layer, 800 to 100,000 parameters, all trained until nothing more
-is learnt; facts are pairs of subject and relation, answers differ by relation.
+is learnt. Facts are pairs of subject and relation, answers differ by relation.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from recallscope.theory.recorded_error import error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
 
 CONSTANTS = (3.01, 5.14, 72.1, 1.75, 0.549)
-"""Bits for each parameter at half recall, and how sharply; exposures at half recall, how sharply,
-and with which power of the load they grow."""
+"""Bits per parameter at half recall, and the steepness there. Exposures at half recall, the
+steepness, and the exponent of the load with which they grow."""
 TABLE = "small_transformers.csv"
 _GOOD = 0.99
 _TO_THE_END = 1e4  # exposures

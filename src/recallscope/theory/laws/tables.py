@@ -1,4 +1,4 @@
-"""Three gradient steps on a given table of embeddings, or on those that a family draws."""
+"""Three gradient steps on a given embedding matrix, or on those that a family draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recallscope.theory.recorded_error import RecordedError, error_near, recorde
 from recallscope.theory.table_facts import one_step_facts
 
 TABLES = 16  # of a family, over which its predictions are averaged
-_NEEDS_ARRAYS = "no closed form for arrays of your own"
+_NEEDS_ARRAYS = "no closed form for your arrays"
 _FARTHEST: dict[str, tuple[float, float]] = {
     "vocab": (4, 16_384),
     "dim": (4, 4096),
@@ -59,7 +59,7 @@ def _seconds(problem: Problem) -> float:
 
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
-    """The sizes whose tables can be drawn, and fit into memory."""
+    """The sizes at which tables can be drawn, and fit into memory."""
     least, most = _FARTHEST.get(size, (-math.inf, float(LARGEST_SIZE)))
     if size == "samples":
         most = _MOST_PER_FACT * problem.vocab
@@ -109,8 +109,8 @@ PART = Law(
     about="predicted for these embeddings",
     origin="Worked out from the tables, nothing fitted.",
     explain=lambda problem, answer: (
-        "Variances in units of the squared signal. Mean vector: what the mean of all rows costs, "
-        "which centring would save; spectrum: what uneven directions cost beyond random ones of "
+        "Variances in units of the squared signal. Mean vector: the cost of the mean of all rows, "
+        "which centring would save. Spectrum: the cost of uneven directions beyond random ones of "
         f"the same {problem.dim} dimensions."
     ),
 )

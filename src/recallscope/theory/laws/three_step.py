@@ -67,7 +67,7 @@ def _bottleneck(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, s
     return dominant(s, found, budget(s, found), accuracy)
 
 
-# The leading terms of each noise, as powers of V, N, d, L, m: docs/theory.md derives them.
+# The leading terms of each noise, as exponents of V, N, d, L, m; docs/theory.md derives them.
 _POWERS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
     ("lock", "gradient_noise"): (
         (2, -2, -4, 3, 0),
@@ -87,7 +87,7 @@ _POWERS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
 
 
 def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, float]:
-    """The powers that the slopes come closest to; if to none, the slopes to the nearest half."""
+    """The exponents that the slopes are closest to; if none is close, slopes to nearest halves."""
     here = np.array([slopes[name] for name in SIZES])
     every = np.array(_POWERS[stage, term], dtype=float)
     powers = every[np.argmin(np.abs(every - here).max(axis=1))]
