@@ -220,7 +220,9 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
     if any(length < 0 for length in shape):
-        raise ProblemError(f"embedding array {name!r} claims an impossible shape, {shape}")
+        raise ProblemError(
+            f"embedding array {name!r} claims the shape {shape}, which is impossible"
+        )
     size = dtype.itemsize * math.prod(shape)
     if size > archive.getinfo(f"{name}.npy").file_size:
         raise ProblemError(f"embedding array {name!r} claims {size} bytes but the file holds fewer")
