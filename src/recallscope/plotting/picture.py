@@ -25,12 +25,16 @@ from recallscope.results.panels import Kind, Panel, Picture, Series
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
+_STACKED = 1.7  # the height of panels that stand one below the other
 _NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and what of it lies beside its axes
 _HEADING_LINE, _LINE = 0.16, 0.14  # inches, of a title and of all other text
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
 _ARROWS, _LOST = 0.025, 0.09  # from the edge: heads of arrows, and points that lie beyond it
-_WIDTHS = {Kind.THEORY: 1.3, Kind.REFERENCE: 0.8}  # of lines
+_LINES: dict[Kind, dict[str, Any]] = {
+    Kind.THEORY: {"linewidth": 1.3},
+    Kind.REFERENCE: {"linewidth": 1, "linestyle": "--"},
+}
 
 
 def picture_figure(
@@ -45,16 +49,18 @@ def picture_figure(
     columns = 2 if len(panels) == 4 else min(max(len(panels), 1), 3)
     width = width or max(_PANEL[0] * columns, 3.4)
     columns = min(columns, max(1, int(width / _NARROWEST)))
-    below = wrap(picture.caption if caption else "", int(LETTERS_PER_INCH * width))
-    heading = wrap(title, int(0.75 * LETTERS_PER_INCH * width))
+    words = picture.caption.replace(" %", "\u00a0%") if caption else ""
+    below = wrap(words, int(LETTERS_PER_INCH * width))
+    heading = wrap(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width / columns - _MARGIN))
+    height = _STACKED if columns == 1 < len(panels) else _PANEL[1]
     heights = [
-        max(measure(panel, letters) for panel in panels[start : start + columns])
+        least + max(measure(panel, letters) for panel in panels[start : start + columns])
         for start in range(0, len(panels), columns)
-        for measure in (_panel_height, _legend_height)
+        for least, measure in ((height, _title_height), (0, _legend_height))
     ]
-    words = 0.1 + _HEADING_LINE * len(heading) + _LINE * len(below)
-    figure = new_figure(width, words + sum(heights) + 0.1)
+    text = 0.1 + _HEADING_LINE * len(heading) + _LINE * len(below)
+    figure = new_figure(width, text + sum(heights) + 0.1)
     figure.suptitle(_plain("\n".join(heading)), fontsize=9)
     figure.supxlabel(_plain("\n".join(below)), fontsize=7, x=0.02, ha="left")
     if panels:
@@ -94,7 +100,8 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         axes.set_xlim(_limits(x, x, x, panel.log_x))
         measured = [each for each in placed if each.series.kind is Kind.MEASURED]
         sizes = {size for each in measured for size in each.x.tolist()}
-        set_ticks(axes.xaxis, sorted(size for size in sizes if size.is_integer()), _base(sizes))
+        round_ones = {size for size in sizes if size.is_integer() or size == float(f"{size:.1g}")}
+        set_ticks(axes.xaxis, sorted(round_ones), _base(sizes))
     if placed:
         log_y = panel.log_y and bool(np.any(y > 0))
         axes.set_yscale("log" if log_y else "linear")
@@ -133,7 +140,7 @@ class _Placed:
         if self.series.kind is Kind.MEASURED:
             return look(number)
         colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
-        return {"color": colour, "linewidth": _WIDTHS[self.series.kind]}
+        return {"color": colour, **_LINES[self.series.kind]}
 
 
 def _names(panel: Panel) -> list[str]:
@@ -259,10 +266,10 @@ def _legend_columns(panel: Panel, letters: int) -> int:
     return max(1, min(3, letters // (longest + 5)))
 
 
-def _panel_height(panel: Panel, letters: int) -> float:
-    """Of a panel whose axes have the same room however long its titles are."""
+def _title_height(panel: Panel, letters: int) -> float:
+    """What titles of more than a line add: axes have the same room whatever stands over them."""
     lines = sum(len(wrap(title, letters)) for title in (panel.title, panel.x))
-    return _PANEL[1] + _LINE * max(lines - 2, 0)
+    return _LINE * max(lines - 2, 0)
 
 
 def _legend_height(panel: Panel, letters: int) -> float:
