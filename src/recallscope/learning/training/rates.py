@@ -13,22 +13,27 @@ import math
 from recallscope.problem import Problem
 from recallscope.theory.hermite import features
 
-_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
+_ADAM, _MUON = 0.02, 0.05
 
 
 def gradient_descent_rate(problem: Problem) -> float:
-    """A quarter of the largest stable step of descent, at zero and with attention on the mark.
+    """A quarter of the largest stable step.
 
     >>> round(gradient_descent_rate(Problem(vocab=512, samples=1, dim=64, length=8)))
     610
     """
+    return largest_stable_step(problem) / 4
+
+
+def largest_stable_step(problem: Problem) -> float:
+    """Of descent, at zero and with attention on the mark: 2 over the curvature."""
     edge = (1 + math.sqrt(problem.dim / problem.vocab)) ** 2 / problem.dim
     if problem.width is None:
         reads = edge + problem.trigger_in_values
     else:
         mean, slope = _moments(problem)[:2]
         reads = problem.width * (mean**2 + edge * slope**2)
-    return _DESCENT / (edge * reads)
+    return 2 / (edge * reads)
 
 
 def adam_rate(problem: Problem) -> float:
