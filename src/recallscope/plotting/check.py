@@ -38,8 +38,8 @@ def check_figure(
         caption: whether the figure carries its caption.
     """
     rows = [len(noises) for noises in _by_stage(report)]
-    figure = new_figure(width or 4.6, 0.45 * len(rows) + 0.33 * sum(rows))
-    axes = figure.subplots(len(rows), squeeze=False, height_ratios=[1 + each for each in rows])
+    figure = new_figure(width or 4.6, 0.65 * len(rows) + 0.33 * sum(rows))
+    axes = figure.subplots(len(rows), squeeze=False, height_ratios=rows)
     _draw(list(axes[:, 0]), report)
     explain(figure, _handles(report), check_caption(report) if caption else "")
     return figure
