@@ -140,6 +140,8 @@ class _Placed:
         if self.series.kind is Kind.MEASURED:
             return look(number)
         colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
+        if len(self.y) == 1:  # a line of one point would not be seen
+            return {"color": colour, "marker": "*", "linestyle": ""}
         return {"color": colour, **_LINES[self.series.kind]}
 
 
@@ -244,8 +246,7 @@ def _draw_points(axes: Axes, points: _Placed) -> None:
 
 
 def _draw_line(axes: Axes, line: _Placed) -> None:
-    alone = "_" if len(line.y) == 1 else ""  # a line of one point would not be seen
-    axes.plot(line.x, line.y, marker=alone, zorder=2, **line.look)
+    axes.plot(line.x, line.y, zorder=2, **line.look)
     if np.any(line.low < line.y) or np.any(line.high > line.y):
         colour = line.look["color"]
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
@@ -297,6 +298,5 @@ def _explain(axes: Axes, panel: Panel, letters: int) -> None:
 
 
 def _handles(panel: Panel, letters: int) -> list[Line2D]:
-    return [
-        handle(_plain(fill(each.series.label, letters)), **each.look) for each in _all_placed(panel)
-    ]
+    named = [each for each in _all_placed(panel) if each.series.label]
+    return [handle(_plain(fill(each.series.label, letters)), **each.look) for each in named]
