@@ -140,6 +140,11 @@ def draw(found: list[PhaseDiagram]) -> None:
     for axes, diagram in zip(figure.axes, data, strict=False):
         axes.set_title(f"sequences of {diagram['problem']['length']} tokens", fontsize=7.5)
     figure.suptitle(TITLE, fontsize=9)
+    legend = figure.legends[0]  # of which the last names the crosses
+    handles, texts = legend.legend_handles[:-1], legend.get_texts()[:-1]
+    legend.remove()
+    labels = [text.get_text() for text in texts]
+    figure.legend(handles, labels, loc="outside lower center", fontsize=7, frameon=False)
     save(figure, DOCS / "phase-diagram-plain.png")
 
 

@@ -103,7 +103,7 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
     sentences += dict.fromkeys(
         f"{why[0].upper()}{why[1:]}." for diagram in diagrams if (why := diagram.get("no_boundary"))
     )
-    if predicted and _has_crosses(diagrams):
+    if predicted:
         by_chance = "" if _tolerance(predicted[0]) else ", as one in twenty is by chance"
         sentences.append(f"Crosses: {_off(predicted[0])} of the cell's mean{by_chance}.")
     if failed:
@@ -220,10 +220,6 @@ def _draw_disagreements(axes: Axes, diagram: Mapping[str, Any]) -> None:
         axes.plot(*places, "x", color=colour, markersize=size, markeredgewidth=0.7)
 
 
-def _has_crosses(diagrams: Sequence[Mapping[str, Any]]) -> bool:
-    return any(cell["disagrees"] for diagram in diagrams for cell in diagram["cells"])
-
-
 def _plane(diagram: Mapping[str, Any], name: str) -> Table:
     """A number of each cell, NaN where there is none."""
     return layout.columns(diagram["cells"], name).reshape(_shape(diagram))
@@ -290,7 +286,7 @@ def _handles(diagrams: Sequence[Mapping[str, Any]]) -> list[Line2D]:
         stroke = [withStroke(linewidth=2, foreground="0.6")]
         border = "border between noises that dominate"
         handles.append(handle(border, color=_REGIONS, linewidth=1, path_effects=stroke))
-    if predicted and _has_crosses(diagrams):
+    if predicted:
         handles.append(handle(_off(predicted[0]), color="black", marker="x", linestyle=""))
     return handles
 
