@@ -128,9 +128,8 @@ class TrainingCurve(Result):
             f"The learning rate was {self.record.metric('rate_used'):.3g}. Shares of "
             f"{looked_at} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
-        title = f"Recall ends at {rows[-1]['recall']:.2f}"
-        if early is not None:
-            title += f"; three large steps would give {early.recall_accuracy:.2f}"
+        three = f"; three large steps would give {early.recall_accuracy:.2f}" if early else ""
+        title = f"Recall ends at {rows[-1]['recall']:.2f}{three}"
         return Drawing("picture", Picture(caption=caption, panels=panels, title=title))
 
 

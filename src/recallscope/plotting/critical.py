@@ -13,12 +13,7 @@ from matplotlib.figure import Figure
 
 from recallscope.plotting.layout import columns, explain, needed, small_legend
 from recallscope.plotting.style import COLOURS, finish, new_figure
-from recallscope.results.labels import (
-    accuracy_label,
-    axis_label,
-    describe_common_fields,
-    letter,
-)
+from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
 
 def critical_figure(
@@ -92,21 +87,19 @@ def _found(found: Mapping[str, Any]) -> str:
 
 
 def _result(found: Mapping[str, Any]) -> str:
-    value, low, high = found["value"], found["low"], found["high"]
-    if value is None:
-        return "Not found"
+    if found["value"] is None:
+        return "not found"
+    interval = f"{found['value']} ({_end(found['low'])} to {_end(found['high'])})"
     predicted = "" if found["theory"] is None else f"; predicted: {found['theory']}"
     reached = f"{accuracy_label(found['accuracy'])} {found['target']:g}"
-    interval = f"{value} ({_end(low)} to {_end(high)})"
-    return f"{letter(found['quantity'])} for {reached}: {interval}{predicted}"
+    return f"{reached} at {interval} {found['quantity']}{predicted}"
 
 
 def _zoom(near: Axes, whole: Axes, found: Mapping[str, Any]) -> None:
     """Look at sizes within a factor of two of the crossing, and mark them among all."""
-    value = found["value"]
-    if value is None:
+    if found["value"] is None:
         return
-    first, last = value / 2, value * 2
+    first, last = found["value"] / 2, found["value"] * 2
     target, rows = found["target"], [*found["curve"], *(found.get("theory_curve") or [])]
     seen = [abs(row["accuracy"] - target) for row in rows if first <= row["size"] <= last]
     reach = max([0.05, *(1.5 * off for off in seen)])

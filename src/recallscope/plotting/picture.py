@@ -31,10 +31,7 @@ _HEADING_LINE, _LINE = 0.16, 0.14  # inches, of a title and of all other text
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
 _ARROWS, _LOST = 0.025, 0.09  # from the edge: heads of arrows, and points that lie beyond it
-_LINES: dict[Kind, dict[str, Any]] = {
-    Kind.THEORY: {"linewidth": 1.3},
-    Kind.REFERENCE: {"linewidth": 1, "linestyle": "--"},
-}
+_LINES = {Kind.THEORY: (1.3, "-"), Kind.REFERENCE: (1, "--")}  # widths and styles
 
 
 def picture_figure(
@@ -142,7 +139,8 @@ class _Placed:
         colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
         if len(self.y) == 1:  # a line of one point would not be seen
             return {"color": colour, "marker": "*", "linestyle": ""}
-        return {"color": colour, **_LINES[self.series.kind]}
+        width, style = _LINES[self.series.kind]
+        return {"color": colour, "linewidth": width, "linestyle": style}
 
 
 def _names(panel: Panel) -> list[str]:

@@ -49,7 +49,7 @@ def theory_line(
 class Panel:
     """One pair of axes."""
 
-    title: str
+    title: str = ""
     x: str
     y: str
     series: Sequence[Series]

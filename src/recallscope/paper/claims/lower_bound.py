@@ -17,12 +17,12 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, mean_over, shown
 from recallscope.paper.predictions import judged
-from recallscope.paper.series import measured_series
+from recallscope.paper.series import measured_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record
 from recallscope.results.labels import LETTERS
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -114,6 +114,8 @@ def analyse(evidence: Evidence) -> Finding:
             for name in _SIZES
         },
     )
+    length = max(each.problem.length for each in every)
+    half = [each for each in decoded["half the facts"] if each.problem.length == length]
     names = sorted({each.decoder for of_it in best.values() for each in of_it})
     return Finding(
         judgements=judgements,
@@ -139,29 +141,10 @@ def analyse(evidence: Evidence) -> Finding:
             caption="N* + V over the bound's, for half the facts, at the longest sequences. "
             "The bound takes the gradient's noise for Gaussian. It does not apply to three steps, "
             "which use two further gradients. Bars are 95 %.",
-            panels=[
-                Panel(
-                    title="",
-                    x="d²/(V ln V), space for facts",
-                    y="samples/lower bound",
-                    log_x=True,
-                    log_y=True,
-                    series=_series_of(_longest(decoded["half the facts"])),
-                )
-            ],
+            panels=[over_dimensions("", _series_of(half), "samples/bound", "space, d²/(V ln V)")],
         ),
         rows=[each.row() for each in every],
     )
-
-
-def _longest(decoded: Sequence[Decoded]) -> list[Decoded]:
-    """Those at the longest sequences of each vocabulary."""
-    return [
-        each
-        for here in grouped_by(decoded, attrgetter("problem.vocab")).values()
-        for each in here
-        if each.problem.length == max(other.problem.length for other in here)
-    ]
 
 
 def _reach(decoded: Sequence[Decoded], name: str) -> str:
@@ -218,5 +201,5 @@ def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
 
 def _space(decoded: Decoded) -> float:
     """Parameters for each that the capacity threshold asks for, but for a constant."""
-    vocab = decoded.problem.vocab
-    return decoded.problem.dim**2 / (vocab * math.log(vocab))
+    p = decoded.problem
+    return p.dim**2 / (p.vocab * math.log(p.vocab))

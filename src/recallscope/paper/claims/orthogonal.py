@@ -13,8 +13,6 @@ from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions
 from recallscope.results.panels import Picture
 
-_BLACK = 6  # its place among the colours
-
 
 def analyse(evidence: Evidence) -> Finding:
     random = evidence.searches("random-long")
@@ -68,7 +66,7 @@ def analyse(evidence: Evidence) -> Finding:
                             critical_series(f"random, L = {length}", here)
                             for length, here in grouped([*random, *equal], "length").items()
                         ),
-                        critical_series("orthogonal, every L", orthogonal, _BLACK),
+                        critical_series("orthogonal, every L", orthogonal, 6),  # black
                     ],
                 )
             ],

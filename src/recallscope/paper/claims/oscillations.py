@@ -34,9 +34,9 @@ class LossCurve(NamedTuple):
 
 def analyse(evidence: Evidence) -> Finding:
     found: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
-    stable: dict[int, float] = {}
+    edge: dict[int, float] = {}
     for record in evidence.runs("oscillating"):
-        stable[record.problem.dim] = largest_stable_step(record.problem)
+        edge[record.problem.dim] = largest_stable_step(record.problem)
         here = found[record.problem.dim][record.problem["learning_rate"]]
         if record.status is Status.OK:
             here.append(_training(record))
@@ -83,16 +83,12 @@ def analyse(evidence: Evidence) -> Finding:
             "the curvature.",
             panels=[
                 Panel(
-                    title="",
                     x="step",
                     y="loss",
                     log_x=True,
                     log_y=True,
                     series=[
-                        _curve(
-                            f"d = {dim}, steps of {rate:g} ({rate / stable[dim]:.2g} × stable)",
-                            runs,
-                        )
+                        _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
                         for dim, rates in found.items()
                         for rate, runs in rates.items()
                     ],

@@ -28,7 +28,10 @@ def analyse(evidence: Evidence) -> Finding:
     smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
     left = powers(rows, "dim", "length", "vocab")
-    names = [_sizes(search) for search in searches]
+    by_length = {
+        f"L = {length}": [(_sizes(each), _over_bound(each, 0.95)) for each in here]
+        for length, here in grouped(searches, "length").items()
+    }
     return Finding(
         judgements=judged(
             "tight",
@@ -57,19 +60,14 @@ def analyse(evidence: Evidence) -> Finding:
             "readers of the first gradient. Bars are 95 %.",
             panels=[
                 Panel(
-                    title="",
                     x="tokens V, dimensions d",
                     y="N* of three steps/bound",
                     log_y=True,
                     series=[
-                        *(
-                            measured_series(
-                                f"L = {length}",
-                                [(_sizes(each), _over_bound(each, 0.95)) for each in here],
-                            )
-                            for length, here in grouped(searches, "length").items()
+                        *(measured_series(*each) for each in by_length.items()),
+                        Series(
+                            "bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)
                         ),
-                        Series("our bound", Kind.REFERENCE, names, [1.0] * len(names)),
                     ],
                 )
             ],
