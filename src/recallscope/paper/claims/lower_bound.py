@@ -136,11 +136,12 @@ def analyse(evidence: Evidence) -> Finding:
         "V is added to both sizes, as in the bound's formula; without it, exponents differ where N "
         "is near V.",
         picture=Picture(
-            title=f"No decoder needs less than {lowest.mean:.1f} times our bound, the best at most "
-            f"{farthest.mean:.1f} times",
-            caption="N* + V over the bound's, for half the facts, at the longest sequences. "
-            "The bound takes the gradient's noise for Gaussian. It does not apply to three steps, "
-            "which use two further gradients. Bars are 95 %.",
+            title=f"No decoder needs less than {lowest.mean:.3g} times our bound, the best at "
+            f"most {farthest.mean:.3g} times",
+            caption="N* + V over the bound's, for half the facts, at the longest sequences; the "
+            "title is over all lengths and both fractions of the facts. The bound takes the "
+            "gradient's noise for Gaussian. It does not apply to three steps, which use two "
+            "further gradients. Bars are 95 %.",
             panels=[over_dimensions("", _series_of(half), "samples/bound", "space, d²/(V ln V)")],
         ),
         rows=[each.row() for each in every],
