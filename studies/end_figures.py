@@ -28,9 +28,9 @@ def table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def draw(name: str, picture: Picture) -> None:
+def draw(name: str, picture: Picture, width: float = 6.75) -> None:
     """Save a picture for the page, which has its caption."""
-    save(picture_figure(picture, "", width=6.75, caption=False), DOCS / name)
+    save(picture_figure(picture, "", width=width, caption=False), DOCS / name)
 
 
 def with_bars(label: str, points: list[tuple[float, float, float, float]]) -> Series:
@@ -238,21 +238,24 @@ def saturation_picture() -> None:
     ends = [saturation.SATURATIONS[0], saturation.SATURATIONS[-1]]
     panels = [
         Panel(
-            title="later steps",
+            title="what later steps add",
             x="saturation s",
-            y="lock gained later",
+            y="lock gained",
             series=[*gains, Series(label="none", kind=Kind.REFERENCE, x=ends, y=[0, 0])],
             log_x=True,
         ),
         Panel(
-            title="first steps",
+            title="what the first steps predict",
             x="saturation s",
             y="AUC of early cosine",
             series=[*areas, Series(label="chance", kind=Kind.REFERENCE, x=ends, y=[0.5, 0.5])],
             log_x=True,
         ),
     ]
-    draw("end-saturation.png", Picture(caption="", panels=panels))
+    most = max(point.gain[0] for point in every)
+    last = max(point.gain[0] for point in every if point.saturation == ends[1])
+    title = f"Later steps add up to {most:.2f} to lock, at s={ends[1]:g} at most {last:.2f}"
+    draw("end-saturation.png", Picture(caption="", panels=panels, title=title), width=3.25)
 
 
 if __name__ == "__main__":

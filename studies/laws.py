@@ -18,18 +18,20 @@ import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from recallscope import run
 from recallscope.common.csv_files import read_csv, write_csv
+from recallscope.plotting.layout import explain, handle
 from recallscope.plotting.style import (
     COLOURS,
     MARKERS,
     label_size_axes,
     log_bars,
+    look,
     new_figure,
     save,
     style_axes,
@@ -53,7 +55,7 @@ from law_searches import (
 RESULTS = Path(__file__).with_name("laws.csv")
 RUNS = Path(__file__).with_name("laws-runs.csv")
 DOCS = Path(__file__).parents[1] / "docs"
-_SIGNS = ("●", "■", "▲")  # of the scales, as the markers of the figure
+AXES = ("vocab", "dim", "length")
 
 
 def searched(number: int) -> list[dict[str, Any]]:
@@ -162,46 +164,41 @@ def report(rows: list[dict[str, Any]]) -> str:
 
 
 def draw_laws(rows: list[dict[str, Any]]) -> None:
-    """Each law a row, each axis a column, each scale a colour."""
-    figure = new_figure(7.2, 8.4)
-    panels = figure.subplots(3, 3)
-    titles: dict[Any, list[str]] = {}
+    """Each law a row, each axis a column, each scale a colour, all over the base problem's."""
+    figure = new_figure(3.25, 3.9)
+    panels = figure.subplots(3, 3, sharex=True, sharey=True)
+    ratios = []
     for each in along_axes(rows):
-        row, column = list(LAWS).index(each.law), ("vocab", "dim", "length").index(each.axis)
-        axes = panels[min(row, 2), column]  # no law of the third row goes by L
-        colour, marker = COLOURS[each.scale], MARKERS[each.scale]
-        size = [row[each.axis] for row in each.rows]
+        # No law of the third row goes by L.
+        axes = panels[min(list(LAWS).index(each.law), 2), AXES.index(each.axis)]
+        size = np.array([row[each.axis] for row in each.rows]) / each.rows[2][each.axis]
         value, bars = _with_bars(each.rows)
-        axes.errorbar(
-            size, value, yerr=bars, fmt=marker, color=colour, markersize=3.5, linewidth=0.8
-        )
-        axes.plot(size, each.theory, color=colour, linewidth=1, linestyle="--")
-        _dress(axes, each.axis, f"N* of {each.law}")
-        power = each.measured
-        far = LAWS[each.law].far[each.axis]
-        titles.setdefault(axes, [f"{LETTERS[each.axis]}: measured (95 %); theory; far {far:g}"])
-        titles[axes].append(
-            f"{_SIGNS[each.scale]} {power.value:.2f} ({power.low:.2f} to {power.high:.2f}); "
-            f"{each.predicted:.2f}"
-        )
-    for axes, lines in titles.items():
-        axes.set_title("\n".join(lines), fontsize=6.5)
-    runs = sum(row["evaluations"] for row in rows if row["law"] in LAWS)
-    scales = "; ".join(
-        f"{name} "
-        + ", ".join(
-            f"{sign} " + " ".join(f"{LETTERS[k]}={base[k]}" for k in ("vocab", "dim", "length"))
-            for sign, base in zip(_SIGNS, law.bases, strict=True)
-        )
-        for name, law in LAWS.items()
+        base, theory = each.theory[2], np.array(each.theory)
+        ratios += (value / theory).tolist()
+        points = {**look(each.scale), "markersize": 3, "elinewidth": 0.8}
+        axes.errorbar(size, value / base, yerr=bars / base, **points)
+        axes.plot(size, theory / base, "--", color=COLOURS[each.scale], linewidth=0.9)
+        axes.set_title(f"{each.law}\nalong {LETTERS[each.axis]}", fontsize=7)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        style_axes(axes)
+        for axis, ticks in ((axes.xaxis, (0.5, 1, 2)), (axes.yaxis, (0.3, 1, 3))):
+            axis.set_major_locator(FixedLocator(ticks))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_locator(NullLocator())
+    scales = ("smallest", "middle", "largest")
+    handles = [
+        *(handle(f"{name} problem", **look(place)) for place, name in enumerate(scales)),
+        handle("closed form", color="0.4", linestyle="--"),
+    ]
+    panels[2, 1].set_xlabel("V, d or L over the base problem's", fontsize=8)
+    panels[1, 0].set_ylabel("N* over the base problem's closed form", fontsize=8)
+    explain(figure, handles, "")
+    figure.suptitle(
+        f"N* is {min(ratios):.2f} to {max(ratios):.2f} times the closed form\n"
+        "along V, d and L, with nothing fitted",
+        fontsize=9,
     )
-    caption = (
-        "Exponents of the batch size N* at which accuracy crosses 0.5, against V, d and L, the "
-        f"other sizes as in the base problem. Points: measured, with 95 % intervals, {runs} runs "
-        "of 4096 tests in all. Dashed: closed forms, nothing fitted. Attention alone, sphere "
-        f"embeddings. Base problems: {scales}."
-    )
-    figure.suptitle(fill(caption, 130), fontsize=6.5)
     save(figure, DOCS / "laws.png")
 
 

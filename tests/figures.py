@@ -180,6 +180,9 @@ NARROW = [40.0, 41.0, 42.0, 43.0]
 KINDS = {
     "critical": FigureKind(critical, "critical", searched()),
     "critical of a narrow range": FigureKind(critical, "critical", searched((1000, 1010, 1030))),
+    "critical without a crossing": FigureKind(
+        critical, "critical", searched(value=None, low=None, high=None, reason="beyond the range")
+    ),
     "scaling": FigureKind(scaling, "scaling", law()),
     "scaling of narrow ranges": FigureKind(scaling, "scaling", law((60, 64), (100, 101, 103))),
     "ablation": FigureKind(ablation, "ablation", compared()),

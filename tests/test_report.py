@@ -218,6 +218,7 @@ def test_names_stand_side_by_side_and_lines_become_steps():
         ([90.5, 700], ["100", "200", "500"]),
         ([48, 68, 96], ["48", "68", "96"]),
         ([0.97, 1.02], ["0.98", "1", "1.02"]),
+        ([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"]),
     ],
 )
 def test_ticks_of_log_axes_are_plain_numbers(values, labels):

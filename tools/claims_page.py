@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.formatting import format_duration, format_number, format_range
-from recallscope.executors.serial import Serial
 from recallscope.paper.bundle import bundled_evidence, manifest
 from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.drawings import Drawings
-from recallscope.paper.figures import write_figure
 from recallscope.paper.predictions import known_before
 from recallscope.paper.registry import CLAIMS, finding
 from recallscope.paper.verdict import LEVEL, Verdict, tally
+from recallscope.plotting.picture import picture_figure
+from recallscope.plotting.style import save
 
 DOCS = Path(__file__).parents[1] / "docs"
 OVERVIEW, METHOD = "claims.md", "claims/method.md"
@@ -32,6 +31,7 @@ _SMOKE, _SHORT = "3 min 11 s on two cores, with other work alongside", "not time
 _FULL = "80 min on two cores with much other work alongside"
 """Times on the wall, as they were read."""
 
+_COLUMN = 3.25  # inches, of a figure: one column of a paper, and read on a phone
 _SOURCES = ("abstract", "reading notes", "digest", "review", "news summary")
 
 _DECIDES = {
@@ -182,7 +182,7 @@ def _page(claim: Claim, found: Finding) -> str:
 
 *Source:* {claim.source}
 
-{caveat}[![{claim.title}]({claim.name}.png)]({claim.name}.png)
+{caveat}[![{_figure_title(claim, found)}]({claim.name}.png)]({claim.name}.png)
 
 ## Question
 
@@ -218,6 +218,11 @@ def _page(claim: Claim, found: Finding) -> str:
 """
 
 
+def _figure_title(claim: Claim, found: Finding) -> str:
+    """The result, if the figure states one."""
+    return found.picture.title or claim.title
+
+
 def findings() -> list[tuple[Claim, Finding]]:
     """What the runs of the bundle say of every statement."""
     evidence = bundled_evidence()
@@ -233,9 +238,9 @@ def main() -> None:
     for path in folder.iterdir():
         if f"claims/{path.name}" not in written.keys() | figures():
             path.unlink()
-    drawn = Drawings(Serial())
     for claim, each in found:
-        write_figure(drawn, claim, each, folder, kinds=("png",))
+        figure = picture_figure(each.picture, _figure_title(claim, each), width=_COLUMN)
+        save(figure, folder / f"{claim.name}.png")
     for name, text in written.items():
         (DOCS / name).write_text(text, encoding="utf-8")
 

@@ -79,8 +79,11 @@ ALLOWED = {
     ("CHANGELOG.md", "| `World`"): "the same",
     ("CHANGELOG.md", "| `Audit`'s `told`"): "the same",
     ("CHANGELOG.md", "| a law's `chance`"): "the same",
+    ("src/recallscope/learning/training/options.py", "The share of"): "the same as below",
+    ("docs/commands.md", "The share of"): "the same",
     **{
-        (file, "descent_rate"): "part of the hashes of learners that were made from ours"
+        (file, part): "part of the hashes of learners that were made from ours"
+        for part in ("descent_rate", "_DESCENT")
         for file in (
             "src/recallscope/learning/training/optimisers.py",
             "src/recallscope/learning/training/rates.py",

@@ -108,9 +108,12 @@ class TrainingCurve(Result):
             ]
             if early is not None:
                 value = float(getattr(early, f"{predicted}_accuracy"))
-                text = f"{names[predicted]} after three steps, closed form"
+                text = f"three large steps, closed form: {names[predicted]}"
                 ends = [steps[0], steps[-1]]
-                series.append(Series(text, Kind.THEORY, ends, [value, value], colour=0))
+                series += [
+                    Series(text, Kind.THEORY, [3.0], [value], colour=6),
+                    Series("", Kind.REFERENCE, ends, [value, value]),
+                ]
             return Panel(title=title, x="step", y="fraction", series=series, log_x=True)
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, 0)
@@ -125,7 +128,9 @@ class TrainingCurve(Result):
             f"The learning rate was {self.record.metric('rate_used'):.3g}. Fractions of "
             f"{looked_at} fresh samples, bars: 95 % intervals. Step 0 is drawn at 0.5."
         )
-        return Drawing("picture", Picture(caption=caption, panels=panels))
+        three = f"; three large steps would give {early.recall_accuracy:.2f}" if early else ""
+        title = f"Recall ends at {rows[-1]['recall']:.2f}{three}"
+        return Drawing("picture", Picture(caption=caption, panels=panels, title=title))
 
 
 def _series(

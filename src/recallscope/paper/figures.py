@@ -17,7 +17,8 @@ def ask_for_figure(
     drawn: Drawings, claim: Claim, finding: Finding, kinds: Sequence[str] = FOR_PRINT
 ) -> None:
     """Request the figure in some formats."""
-    drawn.ask((claim.name, *kinds), PictureJob(finding.picture, claim.title, tuple(kinds)))
+    title = finding.picture.title or claim.title
+    drawn.ask((claim.name, *kinds), PictureJob(finding.picture, title, tuple(kinds)))
 
 
 def write_figure(

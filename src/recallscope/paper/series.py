@@ -44,9 +44,11 @@ def measured_series(
     return Series(label, Kind.MEASURED, x, y, low, high, colour)
 
 
-def over_dimensions(title: str, series: Sequence[Series], y: str = "N*, samples") -> Panel:
-    """Critical sizes over the dimension, both on logarithmic axes."""
-    return Panel(title=title, x="d, dimensions", y=y, log_x=True, log_y=True, series=series)
+def over_dimensions(
+    title: str, series: Sequence[Series], y: str = "N*, samples", x: str = "d, dimensions"
+) -> Panel:
+    """Critical sizes over the dimension or what goes with it, both on logarithmic axes."""
+    return Panel(title=title, x=x, y=y, log_x=True, log_y=True, series=series)
 
 
 def compared_with_theory(

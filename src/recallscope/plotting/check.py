@@ -1,30 +1,30 @@
-"""The picture of a check: every noise, measured and predicted, along every size."""
+"""The picture of a check: every noise as measured over as predicted, along every size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
 
 from recallscope.common.grouping import grouped_by
-from recallscope.plotting.layout import explain, handle, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, look, style_axes
+from recallscope.plotting.layout import explain, handle, needed, small_legend
+from recallscope.plotting.style import look, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
 
 _STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
+_LEVEL = 1.5  # by which factor a level may be off
+_WIDEST = 2.6  # the ratio at the end of the axis
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
 
 
 def check_figure(
     report: Mapping[str, Any], *, width: float | None = None, caption: bool = True
 ) -> Figure:
-    """One panel for each noise: points with standard errors are measured, lines are predicted.
+    """A panel for each stage and a row for each noise: points are measured over predicted.
 
     Args:
         report: as `CheckReport.to_dict` or `recallscope check --json` gives it, with
@@ -37,16 +37,17 @@ def check_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    figure, axes = panel_grid(check_panels(report), width or 6.75, 1.6, narrowest=1.6)
-    _draw(axes, report)
-    figure.supylabel("variance or signal", fontsize=8)
+    rows = [len(noises) for noises in _by_stage(report)]
+    figure = new_figure(width or 4.6, 0.65 * len(rows) + 0.33 * sum(rows))
+    axes = figure.subplots(len(rows), squeeze=False, height_ratios=rows)
+    _draw(list(axes[:, 0]), report)
     explain(figure, _handles(report), check_caption(report) if caption else "")
     return figure
 
 
 def check_panels(report: Mapping[str, Any]) -> int:
-    """How many axes `draw_check` needs: one for each noise of each stage."""
-    return len(_by_noise(report))
+    """How many axes `draw_check` needs: one for each stage."""
+    return len(_by_stage(report))
 
 
 def draw_check(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
@@ -61,20 +62,24 @@ def check_caption(report: Mapping[str, Any]) -> str:
     model = "attention alone" if p["width"] is None else f"{p['activation']} MLP, m={p['width']}"
     mark = ", trigger in values" if p["trigger_in_values"] else ""
     failed = ", ".join(f"{noise['stage']} {noise['term']}" for noise in report["failed"])
-    verdict = f"failed: {failed}" if failed else "passed"
+    verdict = f"failed for {failed}" if failed else "passed"
     return (
-        f"Check of V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, {model}, "
-        f"{p['embedding']}{mark}: {verdict}. Each panel is one noise, as one size at a time is "
-        f"changed from half to twice the problem's. Points: mean over {report['seeds']} instances "
-        "with standard error. Lines: closed forms, nothing fitted. Variances in units of the "
-        "squared signal; of locking, all in units of 1/(V L²)."
+        f"Check {verdict}: V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, "
+        f"{model}, {p['embedding']}{mark}. Variances over those of closed forms, nothing fitted. "
+        "One size at a time goes from half (hollow) to twice (filled) the problem's. Means over "
+        f"{report['seeds']} instances, bars: standard errors. Grey: within a factor {_LEVEL:g}. "
+        "Arrows: beyond the axis."
     )
 
 
-def _by_noise(report: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
-    """The comparisons of each panel, in the order of the stages."""
-    panels = grouped_by(report["comparisons"], lambda each: (each["stage"], each["term"]))
-    return sorted(panels.values(), key=lambda panel: list(_STAGES).index(panel[0]["stage"]))
+def _by_stage(report: Mapping[str, Any]) -> list[list[list[Mapping[str, Any]]]]:
+    """The comparisons of each noise of each stage, in the order of the stages."""
+    stages = grouped_by(report["comparisons"], lambda each: each["stage"])
+    return [
+        list(grouped_by(stages[stage], lambda each: each["term"]).values())
+        for stage in _STAGES
+        if stage in stages
+    ]
 
 
 def _sizes(report: Mapping[str, Any]) -> list[str]:
@@ -82,40 +87,45 @@ def _sizes(report: Mapping[str, Any]) -> list[str]:
 
 
 def _handles(report: Mapping[str, Any]) -> list[Line2D]:
-    return [
-        handle(f"{size} changed", **look(place) | {"linestyle": "-"})
-        for place, size in enumerate(_sizes(report))
-    ]
+    return [handle(f"{size} changed", **look(place)) for place, size in enumerate(_sizes(report))]
 
 
 def _draw(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
     sizes = _sizes(report)
-    for each, comparisons in zip(axes, _by_noise(report), strict=True):
-        _draw_noise(each, comparisons, sizes)
+    for each, noises in zip(axes, _by_stage(report), strict=True):
+        for row, comparisons in enumerate(noises):
+            each.axhline(row - 0.5, color="0.8", linewidth=0.5)
+            for comparison in comparisons:
+                place = sizes.index(comparison["size"])
+                _draw_ratios(each, comparison, row + 0.15 * (place - (len(sizes) - 1) / 2), place)
+        each.axvspan(1 / _LEVEL, _LEVEL, color="0.9", zorder=0)
+        each.axvline(1, color="0.4", linewidth=0.8, zorder=1)
+        each.set(xscale="log", xlim=(1 / _WIDEST, _WIDEST), ylim=(len(noises) - 0.5, -0.5))
+        set_ticks(each.xaxis, [0.5, 1, 2])
+        each.set_yticks(range(len(noises)), map(_name, noises))
+        each.set_xlabel("measured/predicted", fontsize=7.5)
+        each.set_title(_STAGES[noises[0][0]["stage"]], fontsize=7.5)
+        style_axes(each)
+        each.grid(False, axis="y")
 
 
-def _draw_noise(axes: Axes, comparisons: Sequence[Mapping[str, Any]], sizes: Sequence[str]) -> None:
-    for comparison in comparisons:
-        place = sizes.index(comparison["size"])
-        values = np.array(comparison["values"])
-        x = values / values[len(values) // 2]
-        axes.plot(x, comparison["predicted"], color=COLOURS[place], linewidth=1)
-        measured, errors = np.array(comparison["measured"]), np.array(comparison["errors"])
-        shown = measured > 0  # an estimate of next to nothing may come out below it
-        # Bars that would reach below zero end a decade down.
-        down = np.minimum(errors, 0.9 * np.maximum(measured, 0))
-        bars = np.array([down, errors])[:, shown]
-        apart = x[shown] * 1.02 ** (place - 2)  # sizes side by side, not on top of each other
-        small = look(place) | {"markersize": 3, "elinewidth": 0.8}
-        axes.errorbar(apart, measured[shown], yerr=bars, **small)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks([0.5, 1, 2], ["½", "1", "2"])
-    axes.xaxis.set_minor_locator(NullLocator())
-    set_ticks(axes.yaxis)
-    worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
-    stage = _STAGES[comparisons[0]["stage"]]
-    name = comparisons[0]["term"].replace("_", " ")
-    colour = COLOURS[1] if worst == "fail" else "black"
-    axes.set_title(fill(f"{stage}: {name}", 20) + f"\n{worst}", fontsize=7, color=colour)
-    style_axes(axes)
+def _draw_ratios(axes: Axes, comparison: Mapping[str, Any], height: float, place: int) -> None:
+    predicted = np.array(comparison["predicted"])
+    ratio, error = (np.array(comparison[name]) / predicted for name in ("measured", "errors"))
+    colour, marker = look(place)["color"], look(place)["marker"]
+    alpha = 0.3 if comparison["verdict"] == "negligible" else 1
+    for at, (mean, sd) in enumerate(zip(ratio, error, strict=True)):
+        fill = "white" if at < len(ratio) // 2 else colour
+        if 1 / _WIDEST < mean < _WIDEST:
+            kind = marker
+            # A bar that would reach below zero ends at the axis.
+            ends = [max(mean - sd, 1e-3), mean + sd]
+            axes.plot(ends, [height] * 2, color=colour, linewidth=0.8, alpha=alpha)
+        else:  # an estimate of next to nothing may come out below it
+            kind, mean = (">", 0.97 * _WIDEST) if mean > 1 else ("<", 1.03 / _WIDEST)
+        axes.plot(mean, height, kind, color=colour, alpha=alpha, mfc=fill, markersize=3)
+
+
+def _name(comparisons: Sequence[Mapping[str, Any]]) -> str:
+    worst = min((each["verdict"] for each in comparisons), key=_VERDICTS.index)
+    return f"{comparisons[0]['term'].replace('_', ' ')}\n{worst}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recallscope.plotting.layout import columns, explain, needed, panel_grid, small_legend
-from recallscope.plotting.style import COLOURS, finish
+from recallscope.plotting.layout import columns, explain, needed, small_legend
+from recallscope.plotting.style import COLOURS, finish, new_figure
 from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
 
 
 def critical_figure(
     found: Mapping[str, Any], *, width: float | None = None, caption: bool = True
 ) -> Figure:
-    """Means with intervals at every size that was run, the crossing, and what theory says.
+    """Means with intervals near the crossing, below it over all sizes, and what theory says.
 
     Args:
         found: as `CriticalSize.figure_data` or `recallscope critical --json` gives it, with
@@ -34,8 +35,12 @@ def critical_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    figure, (axes,) = panel_grid(critical_panels(found), width or 4.6, 2.6, narrowest=2)
-    handles = _draw(axes, found)
+    figure = new_figure(width or 4.6, 3.6)
+    near, whole = figure.subplots(2, height_ratios=[2.2, 1])
+    handles = _draw(near, found)
+    _draw(whole, found)
+    _zoom(near, whole, found)
+    near.set_title(fill(_result(found), 46), fontsize=8)
     explain(figure, handles, critical_caption(found) if caption else "")
     return figure
 
@@ -81,6 +86,28 @@ def _found(found: Mapping[str, Any]) -> str:
     return f"Band: 95 % interval of the {line}."
 
 
+def _result(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return "not found"
+    interval = f"{found['value']} ({_end(found['low'])} to {_end(found['high'])})"
+    predicted = "" if found["theory"] is None else f"; predicted: {found['theory']}"
+    reached = f"{accuracy_label(found['accuracy'])} {found['target']:g}"
+    return f"{reached} at {interval} {found['quantity']}{predicted}"
+
+
+def _zoom(near: Axes, whole: Axes, found: Mapping[str, Any]) -> None:
+    """Look at sizes within a factor of two of the crossing, and mark them among all."""
+    if found["value"] is None:
+        return
+    first, last = found["value"] / 2, found["value"] * 2
+    target, rows = found["target"], [*found["curve"], *(found.get("theory_curve") or [])]
+    seen = [abs(row["accuracy"] - target) for row in rows if first <= row["size"] <= last]
+    reach = max([0.05, *(1.5 * off for off in seen)])
+    near.set_xlim(first, last)
+    near.set_ylim(target - reach, target + reach)
+    whole.axvspan(first, last, color="0.9", zorder=0)
+
+
 def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
     """Returns what the legend is to name."""
     value, low, high = found["value"], found["low"], found["high"]
@@ -88,8 +115,7 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
     if low is not None and high is not None:
         axes.axvspan(low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
     if value is not None:
-        label = f"critical: {value} ({_end(low)} to {_end(high)})"
-        axes.axvline(value, color=COLOURS[1], linewidth=1.2, label=label)
+        axes.axvline(value, color=COLOURS[1], linewidth=1.2, label="critical size")
     if curve:
         size, mean, runs = columns(curve, "size", "accuracy", "runs")
         bars = np.abs(columns(curve, "low", "high") - mean)
@@ -104,9 +130,8 @@ def _draw(axes: Axes, found: Mapping[str, Any]) -> list[Artist]:
         )
         axes.scatter(size, mean, 6 + 6 * runs, COLOURS[0], zorder=3, label="measured mean")
     if theory_curve:
-        predicted = "none" if found["theory"] is None else str(found["theory"])
         line = columns(theory_curve, "size", "accuracy")
-        axes.plot(*line, "--", color="black", linewidth=1, label=f"predicted: {predicted}")
+        axes.plot(*line, "--", color="black", linewidth=1, label="predicted")
     target = found["target"]
     axes.axhline(target, color="0.4", linewidth=0.6, label=f"target: {target:g}")
     axes.set_xscale("log")

@@ -25,12 +25,13 @@ from recallscope.results.panels import Kind, Panel, Picture, Series
 
 _GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
+_STACKED = 1.7  # the height of panels that stand one below the other
 _NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and of its part outside the axes
 _HEADING_LINE, _LINE = 0.16, 0.14  # inches, of a title and of all other text
 _HALF_STEP = 0.4  # of a line at one name
 _SPREAD = 0.5  # of the markers at one name
 _ARROWS, _LOST = 0.025, 0.09  # from the end of the axis: heads of arrows, and points beyond it
-_WIDTHS = {Kind.THEORY: 1.3, Kind.REFERENCE: 0.8}  # of lines
+_LINES = {Kind.THEORY: (1.3, "-"), Kind.REFERENCE: (1, "--")}  # widths and styles
 
 
 def picture_figure(
@@ -45,16 +46,18 @@ def picture_figure(
     columns = 2 if len(panels) == 4 else min(max(len(panels), 1), 3)
     width = width or max(_PANEL[0] * columns, 3.4)
     columns = min(columns, max(1, int(width / _NARROWEST)))
-    below = wrap(picture.caption if caption else "", int(LETTERS_PER_INCH * width))
-    heading = wrap(title, int(0.75 * LETTERS_PER_INCH * width))
+    words = picture.caption.replace(" %", "\u00a0%") if caption else ""
+    below = wrap(words, int(LETTERS_PER_INCH * width))
+    heading = wrap(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width / columns - _MARGIN))
+    height = _STACKED if columns == 1 < len(panels) else _PANEL[1]
     heights = [
-        max(measure(panel, letters) for panel in panels[start : start + columns])
+        least + max(measure(panel, letters) for panel in panels[start : start + columns])
         for start in range(0, len(panels), columns)
-        for measure in (_panel_height, _legend_height)
+        for least, measure in ((height, _title_height), (0, _legend_height))
     ]
-    words = 0.1 + _HEADING_LINE * len(heading) + _LINE * len(below)
-    figure = new_figure(width, words + sum(heights) + 0.1)
+    text = 0.1 + _HEADING_LINE * len(heading) + _LINE * len(below)
+    figure = new_figure(width, text + sum(heights) + 0.1)
     figure.suptitle(_plain("\n".join(heading)), fontsize=9)
     figure.supxlabel(_plain("\n".join(below)), fontsize=7, x=0.02, ha="left")
     if panels:
@@ -94,7 +97,8 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         axes.set_xlim(_limits(x, x, x, panel.log_x))
         measured = [each for each in placed if each.series.kind is Kind.MEASURED]
         sizes = {size for each in measured for size in each.x.tolist()}
-        set_ticks(axes.xaxis, sorted(size for size in sizes if size.is_integer()), _base(sizes))
+        round_ones = {size for size in sizes if size.is_integer() or size == float(f"{size:.1g}")}
+        set_ticks(axes.xaxis, sorted(round_ones), _base(sizes))
     if placed:
         log_y = panel.log_y and bool(np.any(y > 0))
         axes.set_yscale("log" if log_y else "linear")
@@ -133,7 +137,10 @@ class _Placed:
         if self.series.kind is Kind.MEASURED:
             return look(number)
         colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
-        return {"color": colour, "linewidth": _WIDTHS[self.series.kind]}
+        if len(self.y) == 1:  # a line of one point would not be seen
+            return {"color": colour, "marker": "*", "linestyle": ""}
+        width, style = _LINES[self.series.kind]
+        return {"color": colour, "linewidth": width, "linestyle": style}
 
 
 def _names(panel: Panel) -> list[str]:
@@ -237,8 +244,7 @@ def _draw_points(axes: Axes, points: _Placed) -> None:
 
 
 def _draw_line(axes: Axes, line: _Placed) -> None:
-    alone = "_" if len(line.y) == 1 else ""  # a line of one point would not be seen
-    axes.plot(line.x, line.y, marker=alone, zorder=2, **line.look)
+    axes.plot(line.x, line.y, zorder=2, **line.look)
     if np.any(line.low < line.y) or np.any(line.high > line.y):
         colour = line.look["color"]
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
@@ -259,10 +265,10 @@ def _legend_columns(panel: Panel, letters: int) -> int:
     return max(1, min(3, letters // (longest + 5)))
 
 
-def _panel_height(panel: Panel, letters: int) -> float:
-    """The height of a panel; its axes have the same size for any length of titles."""
+def _title_height(panel: Panel, letters: int) -> float:
+    """What titles of more than a line add: axes keep their size."""
     lines = sum(len(wrap(title, letters)) for title in (panel.title, panel.x))
-    return _PANEL[1] + _LINE * max(lines - 2, 0)
+    return _LINE * max(lines - 2, 0)
 
 
 def _legend_height(panel: Panel, letters: int) -> float:
@@ -290,6 +296,5 @@ def _explain(axes: Axes, panel: Panel, letters: int) -> None:
 
 
 def _handles(panel: Panel, letters: int) -> list[Line2D]:
-    return [
-        handle(_plain(fill(each.series.label, letters)), **each.look) for each in _all_placed(panel)
-    ]
+    named = [each for each in _all_placed(panel) if each.series.label]
+    return [handle(_plain(fill(each.series.label, letters)), **each.look) for each in named]

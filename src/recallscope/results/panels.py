@@ -12,7 +12,7 @@ class Kind(StrEnum):
 
     MEASURED = "measured"  # markers with bars
     THEORY = "theory"  # a line of closed forms, nothing fitted
-    REFERENCE = "reference"  # a thin grey line: a claim's law, a bound, chance
+    REFERENCE = "reference"  # a thin dashed grey line: a claim's law, a bound, chance
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def theory_line(
 class Panel:
     """One pair of axes."""
 
-    title: str
+    title: str = ""
     x: str
     y: str
     series: Sequence[Series]
@@ -63,3 +63,5 @@ class Picture:
 
     caption: str
     panels: Sequence[Panel] = field(default_factory=tuple)
+    title: str = ""
+    """The result in a line or two."""

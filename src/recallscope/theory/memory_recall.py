@@ -10,6 +10,7 @@ spread, and together they use up all parameters.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from scipy.special import (  # type: ignore[import-untyped]
     wrightomega,
 )
 
+from recallscope.common.shapes import Float
 from recallscope.theory.few_samples import poisson
 from recallscope.theory.memory_edge import edge
 
@@ -35,7 +37,7 @@ _MOST_CLASSES = 4
 _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
 _NEAR = 3  # fitted: the exponent of parameters over their number at the capacity threshold
 _FULL = 0.99  # of the threshold of independent scores: the equations are solved up to here
-_FEW, _FAR, _APART = 0.05, 0.8, 0.05
+_SPREAD, _STIFFNESS = (-6.0, 6.0), np.array([-12.0, 16.0])  # logarithms that are searched
 _SOLVED = 1e-6  # what may be left of the logarithms of both equations
 
 
@@ -76,6 +78,23 @@ def facts_seen(vocab: int, samples: float) -> Facts:
     return Facts(vocab * number, times)
 
 
+class TrainedMemory(NamedTuple):
+    """A trained memory: with which probability it stores all facts, and how it fails otherwise.
+
+    `signal` is that of a fact seen once, in standard deviations of the scores of wrong labels.
+    """
+
+    vocab: int
+    stores_all: float
+    signal: float
+
+    def recall(self, times: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Of facts that were seen so often."""
+        right = ndtr(_LABEL + self.signal * times[:, None]) ** (self.vocab - 1) @ _LABEL_WEIGHT
+        found: Float[np.ndarray, " n"] = self.stores_all + (1 - self.stores_all) * right
+        return found
+
+
 def memory_recall(
     vocab: int, parameters: float, facts: Facts, dim: float, blur: float = 1.0
 ) -> float:
@@ -88,55 +107,58 @@ def memory_recall(
     >>> [round(memory_recall(1024, dim**2, every, dim), 2) for dim in (60, 80, 96)]
     [0.1, 0.31, 1.0]
     """
-    seen = float(facts.number.sum())
-    full = edge(vocab, seen, dim)
+    found = trained_memory(vocab, parameters, facts, dim, blur)
+    return float(facts.number @ found.recall(facts.times) / facts.number.sum())
+
+
+def trained_memory(
+    vocab: int, parameters: float, facts: Facts, dim: float, blur: float = 1.0
+) -> TrainedMemory:
+    """The same for facts seen more or less often; its signal may be NaN."""
+    full = edge(vocab, float(facts.number.sum()), dim)
     held = full._replace(spread=blur * full.spread).share_that_hold(parameters)
     if held > 0.99:
-        return held
+        return TrainedMemory(vocab, held, 0.0)
     # The capacity threshold is below that of independent scores, which matters near it.
     share = min(parameters / full.parameters, 1)
     below = parameters + share**_NEAR * (full.independent - full.parameters)
-    recalled = _unfinished(vocab, min(below / full.independent, _FULL), facts)
-    return held + (1 - held) * recalled
+    return TrainedMemory(vocab, held, _signal(vocab, min(below / full.independent, _FULL), facts))
 
 
-def _unfinished(vocab: int, share: float, facts: Facts) -> float:
-    """Of the facts seen, where the loss has a minimum: at a fraction of the capacity threshold.
+def _signal(vocab: int, share: float, facts: Facts) -> float:
+    """Stiffness over spread where the loss has a minimum: at a fraction of the threshold.
 
-    Nearer to the threshold both numbers are larger, and the equations steeper. They are solved from
-    further below it on, and those far below it from nearer on.
+    Both equations grow with the stiffness and fall with the spread, so if the solver does not find
+    the point from where it starts, one bisection within another does.
     """
-    from scipy.optimize import root  # type: ignore[import-untyped]
+    from scipy.optimize import brentq, root  # type: ignore[import-untyped]
 
-    rivals, seen = _rivals(vocab), float(facts.number.sum())
+    rivals, number, times = _rivals(vocab), facts.number, facts.times
+    parameters = share * float(number.sum()) * rivals.pool
 
-    def equations(point: np.ndarray, parameters: float) -> list[float]:
+    @np.errstate(all="ignore")  # a step too far has no logarithm, and is taken back
+    def left(point: Sequence[float]) -> Float[np.ndarray, " 2"]:
         spread, stiffness = np.exp(point)
-        noise = used = 0.0
-        for number, times in zip(*facts, strict=True):
-            slope, taken = rivals.slope_and_taken(spread, stiffness * times)
-            noise += number * (stiffness * times) ** 2 * slope
-            used += number * taken
-        with np.errstate(all="ignore"):  # a step too far has no logarithm, and is taken back
-            left = np.log([noise / parameters, used / parameters])
-        return [float(left[0] - 2 * point[0]), float(left[1])]
+        slope, taken = rivals.slope_and_taken(spread, stiffness * times)
+        noise = number @ ((stiffness * times) ** 2 * slope)
+        found: Float[np.ndarray, " 2"] = np.log([noise / parameters, number @ taken / parameters])
+        return found - [2 * point[0], 0]
 
-    first = min(max(share, _FEW), _FAR)
-    point = np.array([1.0, 2.0]) * first - [0, math.log(float(facts.times.mean()))]
-    if share < first:  # both fall with it, in proportion
-        steps = np.geomspace(first, share, 1 + math.ceil(math.log2(first / share)))
-    else:
-        steps = np.linspace(first, share, 1 + math.ceil((share - first) / _APART))
-    for each in steps:
-        found = root(equations, point, args=(each * seen * rivals.pool,))
-        # The solver may call a point a success that does not solve the equations: test it.
-        if not np.abs(found.fun).max() < _SOLVED:
+    def stiffness(spread: float) -> float:
+        return float(brentq(lambda each: left((spread, each))[1], *(usual + _STIFFNESS)))
+
+    # How often a fact is seen that is just stored, if those seen most often are.
+    often = np.argsort(-times)
+    last = np.searchsorted(np.cumsum(number[often]), share * number.sum())
+    usual = -math.log(times[often][min(int(last), len(times) - 1)])
+    point = root(left, [share, 2 * share + usual]).x
+    if not np.abs(left(point)).max() < _SOLVED:
+        try:
+            spread = brentq(lambda each: left((each, stiffness(each)))[0], *_SPREAD)
+        except ValueError:  # no change of sign
             return math.nan
-        point = found.x
-    spread, stiffness = np.exp(point)
-    signal = stiffness / spread * facts.times
-    right = ndtr(_LABEL + signal[:, None]) ** (vocab - 1) @ _LABEL_WEIGHT
-    return float(facts.number @ right / facts.number.sum())
+        point = np.array([spread, stiffness(spread)])
+    return float(np.exp(point[1] - point[0])) if np.abs(left(point)).max() < _SOLVED else math.nan
 
 
 def rival_draws(top: int = _TOP) -> np.ndarray:
@@ -178,34 +200,45 @@ class _Rivals:
         squares = [(level - own) ** 2, *(each**2 for each in above)]
         return float(self._sum(squares).mean())
 
-    def slope_and_taken(self, spread: float, pull: float) -> tuple[float, float]:
-        """The mean square of a fact's slope over all labels, and the parameters that it takes.
+    def slope_and_taken(
+        self, spread: float, pulls: Float[np.ndarray, " n"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """The mean square of facts' slopes over all labels, and the parameters that each takes.
 
         Scores z are those of the fact left out, z₀, and what it adds: z = z₀ + pull (1[label] − p),
         p their softmax. At a given log-partition each p is found by itself, as pull·p is Wright's
         ω. Newton's rule then finds the partition at which all p add up to one.
         """
+        pull = pulls[:, None, None]
         scores = [spread * self.own[:, None] + pull, spread * self.top, spread * self.rest]
-        shifted = [each + math.log(pull) for each in scores]
+        shifted = [each + np.log(pull) for each in scores]
         peak = np.maximum(scores[0], scores[1][:, :1])
         partition = peak + np.log(self._sum([np.exp(each - peak) for each in scores]))
+        low, high = partition - pull, partition
         for _ in range(_MOST_STEPS):
             p = [wrightomega(each - partition) / pull for each in shifted]
             soft = [each / (1 + pull * each) for each in p]
             total = self._sum(p)
+            low, high = (
+                np.where(total > 1, partition, low),
+                np.where(total > 1, high, partition),
+            )
             step = np.log(total) * total / self._sum(soft)
+            # Newton's rule may go back and forth: a step beyond what is known is halved.
+            beyond = (partition + step < low) | (partition + step > high)
+            step = np.where(beyond, (low + high) / 2 - partition, step)
             partition = partition + step
             if np.abs(step).max() < 1e-8:
                 break
         slope = self._sum([each**2 for each in p]) + 1 - 2 * p[0]
         # tr (I − ∂z/∂z₀), as diag(1 + pull·p) − pull·p pᵀ is inverted by hand.
         taken = pull * (self._sum(soft) - self._sum([each**2 for each in soft]) / self._sum(soft))
-        return float(slope.mean()), float(taken.mean())
+        return slope.mean(axis=(1, 2)), taken.mean(axis=(1, 2))
 
     def _sum(self, parts: list[np.ndarray]) -> np.ndarray:
         own, top, rest = parts
         return (
-            own + top.sum(axis=1, keepdims=True) + (self.number * rest).sum(axis=1, keepdims=True)
+            own + top.sum(axis=-1, keepdims=True) + (self.number * rest).sum(axis=-1, keepdims=True)
         )
 
 

@@ -10,7 +10,7 @@ from recallscope.problem import Problem, ProblemError
 
 SCHEDULES = ("constant", "cosine", "warmup")
 _DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
-_MOMENTUM = "The fraction of the last step's direction that the next keeps; 0 for none."
+_MOMENTUM = "The share of the last step's direction that the next keeps; 0 for none."
 
 LEARNING_RATE = Field(
     default=0.0, low=0.0, help="The size of each step; 0 for one that is chosen from the sizes."
@@ -31,7 +31,7 @@ COMMON = {
     "schedule": Field(
         default="constant",
         choices=SCHEDULES,
-        help="The learning rate is constant, cosine (falls to 0) or warmup (rises over a tenth).",
+        help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
     ),
     "weight_decay": Field(default=0.0, low=0.0, help=_DECAY),
     "warmup": Field(
@@ -39,7 +39,7 @@ COMMON = {
         low=0.0,
         high=1.0,
         added_as=0.0,
-        help="The fraction of all steps over which the learning rate rises, before any schedule.",
+        help="The share of all steps over which the learning rate rises, before any schedule.",
     ),
     "clip": Field(
         default=0.0,
@@ -64,8 +64,8 @@ COMMON = {
     "saturation": Field(
         default=0.0,
         low=0.0,
-        help="Begin with the first two of three steps, the second so large that token scores have "
-        "this standard deviation; 0 to begin at the start.",
+        help="Begin with the first two of three steps, the second so large that scores of tokens "
+        "have this standard deviation; 0 to begin at the start.",
     ),
 }
 """The fields of every optimiser."""
@@ -86,8 +86,8 @@ def check(problem: Problem) -> None:
     """Raise if a problem cannot be trained as it says."""
     if math.isinf(problem.samples):
         raise ProblemError(
-            f"the learner {problem.learner} needs a finite number of samples, not inf; "
-            "give samples, and fresh=true for new ones at every step"
+            f"the learner {problem.learner} is given samples one by one and needs a number of them,"
+            " not inf; give samples, and fresh=true for new ones at every step"
         )
     check_mark(problem)
     if not find_part("model", problem.model).batched:

@@ -13,7 +13,7 @@ import math
 from recallscope.problem import Problem
 from recallscope.theory.hermite import features
 
-_GRADIENT_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
+_DESCENT, _ADAM, _MUON = 0.5, 0.02, 0.05
 
 
 def descent_rate(problem: Problem) -> float:
@@ -28,7 +28,12 @@ def descent_rate(problem: Problem) -> float:
     else:
         mean, slope = _moments(problem)[:2]
         reads = problem.width * (mean**2 + edge * slope**2)
-    return _GRADIENT_DESCENT / (edge * reads)
+    return _DESCENT / (edge * reads)
+
+
+def largest_stable_step(problem: Problem) -> float:
+    """2 over the curvature of the loss."""
+    return 4 * descent_rate(problem)
 
 
 def adam_rate(problem: Problem) -> float:

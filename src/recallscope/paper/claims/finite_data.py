@@ -59,7 +59,7 @@ def analyse(evidence: Evidence) -> Finding:
         picture=Picture(
             caption="Facts of which half are recalled after three steps, from a finite training "
             "set and from the population (N = ∞), and one over the other. Lines are closed forms "
-            "with nothing fitted. Bars are 95 % (left) and 99.5 % (right).",
+            "with nothing fitted. Bars are 95 % (first) and 99.5 % (second).",
             panels=[
                 compared_with_theory(
                     f"facts stored, L = {shortest}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import extreme, factor, mean_over, shown
+from recallscope.paper.intervals import extreme, mean_over, shown
 from recallscope.paper.predictions import judged
 from recallscope.paper.series import measured_series, over_dimensions
 from recallscope.paper.verdict import LEVEL
@@ -114,6 +114,8 @@ def analyse(evidence: Evidence) -> Finding:
             for name in _SIZES
         },
     )
+    length = max(each.problem.length for each in every)
+    half = [each for each in decoded["half the facts"] if each.problem.length == length]
     names = sorted({each.decoder for of_it in best.values() for each in of_it})
     return Finding(
         judgements=judgements,
@@ -134,24 +136,16 @@ def analyse(evidence: Evidence) -> Finding:
         "V is added to both sizes, as in the bound's formula; without it, exponents differ where N "
         "is near V.",
         picture=Picture(
-            caption="Training-set sizes at which each decoder of the first gradient finds half the "
-            "facts, and our lower bound for all of them, at the longest sequences. The three-step "
-            "learner uses two further gradients, so the bound does not apply to it. The bound "
-            "takes the gradient's noise for Gaussian. Bars are 95 %.",
-            panels=[
-                over_dimensions(f"V = {vocab}", _series_of(_of_vocab(decoded, vocab)))
-                for vocab in sorted({each.problem.vocab for each in every})
-            ],
+            title=f"No decoder needs less than {lowest.mean:.3g} times our bound, the best at "
+            f"most {farthest.mean:.3g} times",
+            caption="N* + V over the bound's, for half the facts, at the longest sequences; the "
+            "title is over all lengths and both fractions of the facts. The bound takes the "
+            "gradient's noise for Gaussian. It does not apply to three steps, which use two "
+            "further gradients. Bars are 95 %.",
+            panels=[over_dimensions("", _series_of(half), "samples/bound", "space, d²/(V ln V)")],
         ),
         rows=[each.row() for each in every],
     )
-
-
-def _of_vocab(decoded: Mapping[str, Sequence[Decoded]], vocab: int) -> list[Decoded]:
-    """Half the facts at the longest sequences."""
-    here = [each for each in decoded["half the facts"] if each.problem.vocab == vocab]
-    longest = max(each.problem.length for each in here)
-    return [each for each in here if each.problem.length == longest]
 
 
 def _reach(decoded: Sequence[Decoded], name: str) -> str:
@@ -196,15 +190,17 @@ def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
 
 def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
     """One series for each decoder, and the bound."""
-    by_decoder = grouped_by(decoded, attrgetter("decoder"))
-    first = sorted(next(iter(by_decoder.values())), key=lambda each: each.problem.dim)
-    dims, bounds = [each.problem.dim for each in first], [each.bound for each in first]
+    space = sorted(map(_space, decoded))
     return [
         *(
-            measured_series(
-                name, [(each.problem.dim, factor(each.log_samples(0.95))) for each in here], place
-            )
-            for place, (name, here) in enumerate(by_decoder.items())
+            measured_series(name, [(_space(each), each.over_bound(0.95)) for each in here])
+            for name, here in grouped_by(decoded, attrgetter("decoder")).items()
         ),
-        Series("lower bound", Kind.REFERENCE, dims, bounds),
+        Series("lower bound", Kind.REFERENCE, [space[0], space[-1]], [1.0, 1.0]),
     ]
+
+
+def _space(decoded: Decoded) -> float:
+    """Parameters for each that the capacity threshold asks for, but for a constant."""
+    p = decoded.problem
+    return p.dim**2 / (p.vocab * math.log(p.vocab))

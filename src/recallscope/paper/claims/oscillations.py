@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recallscope.learning.training.rates import largest_stable_step
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import drawn_again, mean_over, shown
@@ -33,7 +34,9 @@ class LossCurve(NamedTuple):
 
 def analyse(evidence: Evidence) -> Finding:
     found: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
+    edge: dict[int, float] = {}
     for record in evidence.runs("oscillating"):
+        edge[record.problem.dim] = largest_stable_step(record.problem)
         here = found[record.problem.dim][record.problem["learning_rate"]]
         if record.status is Status.OK:
             here.append(_training(record))
@@ -73,19 +76,23 @@ def analyse(evidence: Evidence) -> Finding:
         "minimum is at finite weights and has a curvature that large steps overshoot. Where they "
         "can, there is none.",
         picture=Picture(
-            caption="The loss of the first seed along training, by gradient descent on both "
-            "matrices. The step is that of gradient descent; logits and scores are scaled "
-            "by the root of d.",
+            title=f"Steps that oscillate at d = {at_few} only learn faster at d = {at_many}, "
+            "where all facts fit",
+            caption="Loss of gradient descent on both matrices: means and ranges over "
+            f"{len(few[large])} seeds. Stable: the largest step that is so at the start, 2 over "
+            "the curvature.",
             panels=[
                 Panel(
-                    title=f"d = {dim}",
                     x="step",
                     y="loss",
                     log_x=True,
                     log_y=True,
-                    series=[_curve(f"steps of {rate:g}", runs) for rate, runs in rates.items()],
+                    series=[
+                        _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
+                        for dim, rates in found.items()
+                        for rate, runs in rates.items()
+                    ],
                 )
-                for dim, rates in found.items()
             ],
         ),
         rows=[
@@ -128,6 +135,10 @@ def _over(first: Sequence[LossCurve], second: Sequence[LossCurve]) -> Interval:
 
 
 def _curve(label: str, runs: Sequence[LossCurve]) -> Series:
+    """The mean over seeds and its range; one that has converged keeps its last loss."""
     if not runs:
         return measured_series(label, [])
-    return Series(label, Kind.MEASURED, runs[0].steps[1:], runs[0].losses[1:])
+    steps = max((run.steps[1:] for run in runs), key=len)
+    losses = np.array([np.interp(steps, run.steps, run.losses) for run in runs])
+    ends = (losses.min(axis=0).tolist(), losses.max(axis=0).tolist())
+    return Series(label, Kind.MEASURED, steps, losses.mean(axis=0).tolist(), *ends)

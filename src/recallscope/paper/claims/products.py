@@ -75,8 +75,8 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         reply=_reply(known),
         picture=Picture(
-            caption="Left: the sample-size threshold over d, for the shortest and the longest of "
-            "the long sequences; lines are closed forms with nothing fitted. Right: facts stored "
+            caption="First: the sample-size threshold over d, for the shortest and the longest of "
+            "the long sequences; lines are closed forms with nothing fitted. Second: facts stored "
             "over N/L. Several points of a colour above one another have the same N/L and "
             "different L: the closer they lie, the less L matters but through N/L. Bars are 95 %.",
             panels=panels,

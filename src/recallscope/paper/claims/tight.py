@@ -6,16 +6,17 @@ import math
 from functools import cache
 from typing import Any
 
+from recallscope.common.formatting import format_range
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.intervals import extreme, factor, moved, shown
 from recallscope.paper.predictions import judged
-from recallscope.paper.series import critical_series, over_dimensions
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
-from recallscope.results.panels import Kind, Picture, Series
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -27,8 +28,10 @@ def analyse(evidence: Evidence) -> Finding:
     smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
     left = powers(rows, "dim", "length", "vocab")
-    longest = grouped(searches, "length")
-    longest_ones = longest[max(longest)]
+    by_length = {
+        f"L = {length}": [(_sizes(each), _over_bound(each, 0.95)) for each in here]
+        for length, here in grouped(searches, "length").items()
+    }
     return Finding(
         judgements=judged(
             "tight",
@@ -51,14 +54,22 @@ def analyse(evidence: Evidence) -> Finding:
         f"Coverage, a bound for every learner, is at {_coverage(searches)} of "
         "what three steps need.",
         picture=Picture(
-            caption="Training-set sizes at which three steps recall half the facts, and our lower "
-            "bound for readers of the first gradient, at the longest sequences. Bars are 95 %.",
+            title=f"Three steps need {format_range(smallest.mean, largest.mean, 2)} of the samples "
+            "of our bound, which is for one gradient",
+            caption="Samples at which three steps recall half the facts, over our lower bound for "
+            "readers of the first gradient. Bars are 95 %.",
             panels=[
-                over_dimensions(
-                    f"V = {vocab}",
-                    [critical_series("three steps", here), _bound_series(here)],
+                Panel(
+                    x="tokens V, dimensions d",
+                    y="N* of three steps/bound",
+                    log_y=True,
+                    series=[
+                        *(measured_series(*each) for each in by_length.items()),
+                        Series(
+                            "bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)
+                        ),
+                    ],
                 )
-                for vocab, here in grouped(longest_ones, "vocab").items()
             ],
         ),
         rows=rows,
@@ -96,6 +107,5 @@ def _coverage(searches: list[CriticalSearch]) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "an unknown fraction"
 
 
-def _bound_series(searches: list[CriticalSearch]) -> Series:
-    dims = [float(search.problem.dim) for search in searches]
-    return Series("lower bound", Kind.REFERENCE, dims, [_bound(search) for search in searches])
+def _sizes(search: CriticalSearch) -> str:
+    return f"{search.problem.vocab}, {search.problem.dim}"

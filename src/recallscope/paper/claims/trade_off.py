@@ -70,8 +70,8 @@ def analyse(evidence: Evidence) -> Finding:
         f"facts per parameter fall by a factor {_fall(measured)}, while parameters grow by "
         f"{_growth(measured)}. V ln V/d² stays at {shown(constant)}.",
         picture=Picture(
-            caption="Left: facts of which half are recalled from the population (N = ∞), per "
-            "number of the d² in the value matrix. Right: samples that the same facts need. "
+            caption="First: facts of which half are recalled from the population (N = ∞), per "
+            "number of the d² in the value matrix. Second: samples that the same facts need. "
             "Bars are 95 %, lines closed forms.",
             panels=[
                 over_dimensions(
