@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from recallscope.parts.naming import find_part
@@ -27,8 +27,10 @@ _UNSOLVED = (
 )
 
 
-def refusal(problem: Problem, **plain: object) -> str | None:
+def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str | None:
     """Why no law of training is about a problem: options that are not as they were measured.
+
+    Those that are `free` may have any value.
 
     >>> refusal(Problem(vocab=512, samples=2048, dim=64, length=8, learner="adam", steps=10))
     'no law of training at steps 10'
@@ -38,7 +40,11 @@ def refusal(problem: Problem, **plain: object) -> str | None:
     for kind in ("learner", "task"):
         fields = find_part(kind, getattr(problem, kind)).fields
         plain |= {name: field.default for name, field in fields.items()}
-    found = [name for name, value in plain.items() if getattr(problem, name) != value]
+    found = [
+        name
+        for name, value in plain.items()
+        if name not in free and getattr(problem, name) != value
+    ]
     if problem.activation not in (None, *_INDEPENDENT):
         found.append("activation")
     other = [f"{name} {getattr(problem, name)}" for name in found]
@@ -93,6 +99,12 @@ def _answer(problem: Problem) -> Answer:
         return Answer(reason=_UNSOLVED)
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
     intervals = {}
+    if end.kept is not None:
+        quantities |= {
+            "recall_per_fact": end.kept.per_fact,
+            "half_recall_frequency": end.kept.half_frequency,
+            "facts_kept": end.kept.kept,
+        }
     if end.trigger_snr is not None:
         quantities["trigger_snr"] = end.trigger_snr
     if end.ceiling is not None:
@@ -124,6 +136,12 @@ def explain_end(problem: Problem, answer: Answer) -> str:
         f"At the end of training recall is the product of the factors. The memory has {parameters} "
         f"parameters, {full} than the {edge:.0f} that store every fact that attention finds."
     )
+    if (kept := answer.quantities.get("facts_kept")) is not None:
+        said += (
+            f" {kept:,.0f} facts are recalled more often than not: those with a frequency of at "
+            f"least {answer.quantities['half_recall_frequency']:.3g}. Counted once each, "
+            f"{answer.quantities['recall_per_fact']:.3f} of all facts are recalled."
+        )
     snr = answer.quantities.get("trigger_snr", math.inf)
     if snr <= CLEAR and not _measured(problem):
         said += (

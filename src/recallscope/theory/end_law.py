@@ -14,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
+from recallscope.common.shapes import Float
 from recallscope.parts.naming import PART_DEFAULTS, find_part
 from recallscope.problem import Problem
+from recallscope.tasks.frequencies import frequencies_of
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.readout import means
+from recallscope.theory.unequal_facts import Kept, kept_facts
 
 FOUND = {"gd": (3.7, 0.75, 0.45), "adam": (2.2, 0.95, 1.5), "muon": (2.2, 0.95, 1.5)}
 """Fitted (studies/end_law.py): how often attention finds the trigger, as a logistic function.
@@ -52,6 +55,7 @@ class End(NamedTuple):
     edge: Edge
     trigger_snr: float | None
     ceiling: float | None
+    kept: Kept | None = None  # where facts are seen unequally often
 
     @property
     def recall(self) -> float:
@@ -79,6 +83,8 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
     >>> round(end.facts_seen, 2), round(end.recall, 2)
     (0.98, 0.98)
     """
+    if (probability := frequencies_of(problem, problem.vocab)) is not None:
+        return _unequal_end(problem, probability)
     facts = _facts(problem)
     seen = float(facts.number.sum())
     # More keys than facts, or outputs than labels but one, are of no use.
@@ -112,6 +118,23 @@ def end_of_training(problem: Problem, measured: bool = True) -> End:
         edge=edge(problem.vocab, lock * seen, outputs),
         trigger_snr=snr,
         ceiling=ceiling,
+    )
+
+
+def _unequal_end(problem: Problem, probability: Float[np.ndarray, " facts"]) -> End:
+    """The same for facts of unequal frequency, with attention that is given."""
+    outputs = min(problem.dim, problem.vocab - 1)
+    facts = -np.expm1(-problem.samples * probability).sum()
+    kept = kept_facts(probability, problem.samples, problem.vocab, problem.hidden, outputs)
+    return End(
+        lock=1.0,
+        facts_seen=kept.seen if kept else math.nan,
+        memory=kept.recall / kept.seen if kept else math.nan,
+        parameters=min(problem.hidden, math.ceil(facts)) * outputs,
+        edge=edge(problem.vocab, float(facts), outputs),
+        trigger_snr=None,
+        ceiling=None,
+        kept=kept,
     )
 
 

@@ -151,7 +151,7 @@ def _signal(vocab: int, share: float, facts: Facts) -> float:
     often = np.argsort(-times)
     last = np.searchsorted(np.cumsum(number[often]), share * number.sum())
     usual = -math.log(times[often][min(int(last), len(times) - 1)])
-    point = root(left, [share, 2 * share + usual]).x
+    point = root(left, [share, 2 * share + usual], options={"xtol": 1e-7}).x
     if not np.abs(left(point)).max() < _SOLVED:
         try:
             spread = brentq(lambda each: left((each, stiffness(each)))[0], *_SPREAD)
@@ -215,6 +215,14 @@ class _Rivals:
         peak = np.maximum(scores[0], scores[1][:, :1])
         partition = peak + np.log(self._sum([np.exp(each - peak) for each in scores]))
         low, high = partition - pull, partition
+        # If the label has nearly all of it, what the others have is the label's rise over the pull.
+        own, top = scores[0] - pull, scores[1][:, :1]
+        others = top + np.log(
+            self._sum([np.zeros_like(top), *(np.exp(each - top) for each in scores[1:])])
+        )
+        rise = np.maximum(others - own + np.log(pull), 1.0)
+        rise = np.maximum(others - own + np.log(pull / rise), 1.0)
+        partition = np.clip(others + np.log(pull / rise), low, high)
         for _ in range(_MOST_STEPS):
             p = [wrightomega(each - partition) / pull for each in shifted]
             soft = [each / (1 + pull * each) for each in p]

