@@ -4,6 +4,7 @@
     python studies/frequencies.py draw preregistered   # 20 others: predictions, to be committed
     python studies/frequencies.py run open|preregistered
     python studies/frequencies.py report
+    python studies/frequencies.py table                # src/recallscope/theory/unequal_facts.csv
     python studies/frequencies.py figure               # docs/frequencies.png
 
 The problems: V of 64 to 512, memories of 3 % to 110 % of the capacity threshold, infinitely many
@@ -182,6 +183,20 @@ def report() -> None:
             )
 
 
+def table() -> None:
+    rows = []
+    for study in COUNT:
+        for row in read(HERE / f"frequencies-{study}-runs.csv"):
+            vocab, samples = int(row["vocab"]), float(row["samples"])
+            probability = frequencies_of(problem_of(row), vocab)
+            seen = vocab * float(probability @ -np.expm1(-samples * probability))
+            sizes = {"vocab": vocab, "facts": round(seen, 1), "dim": row["dim"]}
+            sizes |= {"width": row["dim"], "seeds": SEEDS}
+            both = {"recall": row["measured"], "predicted": row["predicted"]}
+            rows.append({"kind": "linear", **sizes, **both})
+    write(HERE.parent / "src/recallscope/theory/unequal_facts.csv", rows)
+
+
 if __name__ == "__main__":
     command, *rest = sys.argv[1:] or ["report"]
-    {"draw": draw, "run": run_all, "report": report}[command](*rest)
+    {"draw": draw, "run": run_all, "report": report, "table": table}[command](*rest)

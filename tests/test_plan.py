@@ -10,7 +10,7 @@ from recallscope import ProblemError, plan
 from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.page import plan_page
-from recallscope.planning.sentences import first_line
+from recallscope.planning.sentences import details, first_line
 from recallscope.planning.shape import ModelShape, shape_from_config
 from recallscope.theory.law import Law
 from recallscope.theory.question import Capacity, Ends, Limit, Question
@@ -164,8 +164,7 @@ def test_fewer_answers_leave_space_for_more_facts():
     [
         ({"method": "edit"}, "edits"),
         ({"precision": "int4", "method": "full"}, "quantised"),
-        ({"frequencies": "zipf", "method": "full"}, "zipf"),
-        ({"frequencies": "zipf", "context": 4}, "zipf"),
+        ({"frequencies": "zipf", "context": 4}, "unequal frequencies"),
         ({"method": "memory", "rank": 4}, "rank"),
         ({"answers": 5, "context": 4}, "answers"),
         ({"optimiser": "sgd", "context": 4}, "sgd"),
@@ -201,7 +200,7 @@ def test_a_law_of_a_plugin_answers_without_a_change(monkeypatch):
     """Laws are used because they are registered."""
 
     def capacity(question: Question) -> Capacity | str:
-        if question.frequencies != "zipf":
+        if not question.zipf_exponent:
             return "it is about Zipf frequencies"
         half = Ends(0.5, 0.4, 0.6)
         return Capacity(recall=half, facts=half, limit=Limit.CAPACITY, said="half")
@@ -272,6 +271,34 @@ def test_a_browser_shows_the_page_and_asks_for_nothing(config, tmp_path, scheme)
             assert tab.complaints == []
             assert tab.requests == [page.as_uri()]
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("model", "law"),
+    [
+        ({"method": "memory", "d_model": 64}, "converged"),
+        ({"method": "pretrain", "d_model": 8, "layers": 1, "vocab": 64}, "small-transformers"),
+        ({"method": "lora", "d_model": 64, "layers": 2, "rank": 1}, "allen-zhu-li"),
+    ],
+)
+def test_the_rarest_of_unequal_facts_are_lost(model, law):
+    """The more unequal they are, the more of what is asked is stored; the facts are named."""
+    given = {"facts": 20_000, "exposures": 1000, "progress": False, **model}
+    alike = plan(**given)
+    found = [plan(frequencies="zipf", zipf_exponent=each, **given) for each in (0.01, 1.0, 1.5)]
+    assert all(law in [each.law for each in one.laws] for one in found)
+    recalls = [each.recall.value for each in found]
+    assert alike.recall.value == pytest.approx(recalls[0], abs=0.03)
+    assert recalls[0] < recalls[1] < recalls[2]
+    assert found[1].recall.low <= recalls[1] <= found[1].recall.high
+    said = " ".join(details(found[1]))
+    assert f"which make up {100 * (1 - recalls[1]):.2g} % of what is asked" in said
+    assert "rarest" not in " ".join(details(alike))
+
+
+def test_an_exponent_needs_frequencies():
+    with pytest.raises(ProblemError, match="zipf_exponent goes with frequencies zipf"):
+        plan(method="memory", d_model=64, facts=100, exposures=9, zipf_exponent=1.0)
 
 
 def test_facts_far_beyond_capacity_are_at_chance():

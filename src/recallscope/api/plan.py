@@ -41,6 +41,7 @@ def plan(
     facts: int | None = None,
     answers: int | None = None,
     frequencies: str = "uniform",
+    zipf_exponent: float | None = None,
     exposures: float | None = None,
     tokens: float | None = None,
     context: int | None = None,
@@ -67,7 +68,8 @@ def plan(
         target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
         facts: how many.
         answers: how many different answers a fact may have; as many as facts if not given.
-        frequencies: uniform, or zipf.
+        frequencies: uniform, or zipf: fact number k is seen as often as k^-zipf_exponent.
+        zipf_exponent: of Zipf's law; 1 if not given.
         exposures: how often training shows each fact.
         tokens: of training in all, instead of exposures; needs a context.
         context: tokens of one text with a fact.
@@ -101,6 +103,11 @@ def plan(
         if exposures is not None or facts is None or context == 1:
             raise ProblemError("tokens go with facts and a context above 1, and without exposures")
         exposures = max(_positive("tokens", tokens) / (facts * context), 1e-6)
+    exponent = 0.0
+    if frequencies == "zipf":
+        exponent = 1.0 if zipf_exponent is None else _positive("zipf_exponent", zipf_exponent)
+    elif zipf_exponent is not None:
+        raise ProblemError("zipf_exponent goes with frequencies zipf, not uniform")
     inputs = Inputs(
         method=method,
         shape=shape,
@@ -110,7 +117,7 @@ def plan(
         modules=_modules(target_modules, shape, method),
         answers=_whole("answers", answers, least=2),
         context=context,
-        frequencies=frequencies,
+        zipf_exponent=exponent,
         learner=optimiser,
     )
     if rank is not None and method not in ("lora", "memory", "edit"):

@@ -227,6 +227,7 @@ _PLAN = {
     "facts": _text("COUNT", "Facts to learn."),
     "answers": _text("COUNT", "Different answers; as many as facts if not given."),
     "frequencies": _name(("uniform", "zipf"), "uniform", "; how often facts are seen."),
+    "zipf_exponent": _text("A", "Fact number k is seen as often as k^-A; 1 if not given."),
     "exposures": _text("COUNT", "How often each fact is seen: epochs, if once in each."),
     "tokens": _text("COUNT", "Tokens of training in all, instead of exposures."),
     "context": _text("COUNT", "Tokens of one text with a fact; 1 if not given."),

@@ -32,7 +32,7 @@ class Inputs:
     modules: tuple[str, ...] = ()
     answers: int | None = None
     context: int = 1
-    frequencies: str = "uniform"
+    zipf_exponent: float = 0.0
     learner: str = "adam"
 
     def changed(self, name: str, value: float) -> Inputs:
@@ -60,7 +60,7 @@ class Inputs:
             exposures=exposures,
             trained=self.trained,
             context=self.context,
-            frequencies=self.frequencies,
+            zipf_exponent=self.zipf_exponent,
             precision=self.shape.precision,
             dim=self.shape.dim,
             width=self.shape.mlp if alone else self.shape.width,
@@ -93,7 +93,7 @@ class Inputs:
 
     def _problem(self, facts: int, exposures: float) -> Problem | None:
         """The experiment of this package that it is: one attention layer, frozen embeddings."""
-        plain = self.frequencies == "uniform" and self.shape.precision in PRECISIONS
+        plain = not self.zipf_exponent and self.shape.precision in PRECISIONS
         alike = self.answers in (None, facts) and self.rank is None
         if self.context == 1 or not (plain and alike):
             return None
@@ -124,10 +124,10 @@ def missing_law(inputs: Inputs) -> tuple[str, str]:
             "Allen-Zhu and Li report no loss by int8, and 0.7 bits per parameter with int4",
             "the same model before it is quantised: --precision bfloat16",
         )
-    if inputs.frequencies != "uniform":
+    if inputs.zipf_exponent:
         return (
-            f"recallscope has no law of {inputs.frequencies} frequencies yet",
-            "the same facts, all seen equally often: --frequencies uniform",
+            "recallscope has no law of unequal frequencies with a context yet",
+            "the same facts without a context: leave out --context",
         )
     if inputs.rank is not None:
         return "recallscope has no law of rank yet", "the whole matrix: leave out --rank"

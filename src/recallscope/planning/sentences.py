@@ -74,6 +74,13 @@ def details(found: Plan) -> list[str]:
     if facts.value < float("inf"):
         what = "adapter" if inputs.method == "lora" else "model"
         said.append(f"The {what} could store about {_count(facts)} such facts.")
+        if inputs.zipf_exponent and facts.value < question.facts:
+            lost = 1 - facts.value / question.facts
+            said.append(
+                f"The rarest facts are lost: those from about rank {_short(facts.value)} on, "
+                f"{100 * lost:.0f} % of all, which make up {100 * (1 - found.recall.value):.2g} % "
+                "of what is asked."
+            )
     limit = LIMITS[found.limit or Limit.NONE]
     if found.limit is Limit.NONE and found.recall.low < _ALL:
         limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."

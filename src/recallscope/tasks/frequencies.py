@@ -11,6 +11,8 @@ from recallscope.parts.field import Field
 from recallscope.parts.long_values import json_of
 from recallscope.problem import Problem, ProblemError
 
+_MANY = 10**5
+
 FREQUENCIES = {
     "frequencies": Field(
         default="uniform",
@@ -75,6 +77,26 @@ def zipf(facts: int, exponent: float) -> Float[np.ndarray, " facts"]:
     weights = np.arange(1, facts + 1, dtype=float) ** -exponent
     found: Float[np.ndarray, " facts"] = weights / weights.sum()
     return found
+
+
+def frequent_fraction(most: float, facts: int, exponent: float) -> float:
+    """How much of all samples the most frequent facts make up, by Zipf's law.
+
+    >>> round(frequent_fraction(2, 4, 1.0), 2)
+    0.72
+    """
+    return min(_harmonic(min(most, facts), exponent) / _harmonic(facts, exponent), 1.0)
+
+
+def _harmonic(number: float, exponent: float) -> float:
+    """The sum of k^-exponent up to a number, which may be broken; of many, by an integral."""
+    whole = min(int(number), _MANY)
+    found = float((np.arange(1, whole + 1, dtype=float) ** -exponent).sum())
+    if number > _MANY:
+        ends = np.log([_MANY + 0.5, number + 0.5])
+        rest = 1 - exponent
+        return found + float(np.diff(ends if abs(rest) < 1e-9 else np.exp(rest * ends) / rest)[0])
+    return found + (number - whole) * float((whole + 1) ** -exponent)
 
 
 @lru_cache(maxsize=8)

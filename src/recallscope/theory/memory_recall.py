@@ -37,7 +37,8 @@ _MOST_CLASSES = 4
 _EQUALLY = 10**6  # samples for each fact, from which on all are seen equally often
 _NEAR = 3  # fitted: the exponent of parameters over their number at the capacity threshold
 _FULL = 0.99  # of the threshold of independent scores: the equations are solved up to here
-_SPREAD, _STIFFNESS = (-6.0, 6.0), np.array([-12.0, 16.0])  # logarithms that are searched
+_FEW = 0.3
+_SPREAD, _STIFFNESS = (-15.0, 6.0), np.array([-30.0, 16.0])  # logarithms that are searched
 _SOLVED = 1e-6  # what may be left of the logarithms of both equations
 
 
@@ -151,7 +152,10 @@ def _signal(vocab: int, share: float, facts: Facts) -> float:
     often = np.argsort(-times)
     last = np.searchsorted(np.cumsum(number[often]), share * number.sum())
     usual = -math.log(times[often][min(int(last), len(times) - 1)])
-    point = root(left, [share, 2 * share + usual], options={"xtol": 1e-7}).x
+    start = [share, 2 * share]
+    if (each := share * rivals.pool) < _FEW:  # parameters for each fact, so few that slopes are one
+        start = [math.log(each) / 2, math.log(each)]
+    point = root(left, np.add(start, [0, usual]), options={"xtol": 1e-7}).x
     if not np.abs(left(point)).max() < _SOLVED:
         try:
             spread = brentq(lambda each: left((each, stiffness(each)))[0], *_SPREAD)

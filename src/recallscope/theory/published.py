@@ -25,11 +25,16 @@ def refusal(question: Question) -> str | None:
         return "it is about whole models, not about one memory over frozen embeddings"
     if question.method == "edit":
         return "it is about training, not about edits in closed form"
-    if question.frequencies != "uniform":
-        return f"it is about facts that are seen equally often, not {question.frequencies}"
     if question.precision not in PRECISIONS:
         return f"it is about weights that are not quantised, not {question.precision}"
     return None
+
+
+def unequal(question: Question) -> list[str]:
+    """What a law of facts that are seen equally often takes for granted of others."""
+    if not question.zipf_exponent:
+        return []
+    return ["facts of unequal frequency: the most frequent ones are taken to be stored"]
 
 
 def published_law(
@@ -51,6 +56,7 @@ def published_law(
         unlike = []
         if question.method != _FROM_SCRATCH:
             unlike.append(f"{question.method}: published for training all parameters from scratch")
+        unlike += unequal(question)
         if question.trained > largest:
             unlike.append(f"{question.trained:,} trained parameters > {largest:,.0f}")
         return Capacity(
@@ -100,7 +106,7 @@ def spanned(found: Mapping[str, Capacity], question: Question) -> Capacity:
 
 
 def _recalled(facts: Ends, question: Question) -> Ends:
-    return Ends(*(min(each / question.facts, 1.0) for each in facts))
+    return Ends(*map(question.recalled, facts))
 
 
 def if_saturated(bits: Ends, question: Question) -> Ends | str:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from recallscope.problem import Problem
+from recallscope.tasks.frequencies import frequent_fraction
 
 
 class Limit(StrEnum):
@@ -35,7 +36,7 @@ class Question:
         exposures: how often each fact is seen in training.
         context: tokens in which a fact is to be found.
         trained: parameters that are trained.
-        frequencies: how often facts are seen next to each other.
+        zipf_exponent: of the frequencies of facts; 0 if all are seen equally often.
         precision: of the weights when the model answers.
         dim: dimension of embeddings.
         width: of an MLP, if there is one.
@@ -52,12 +53,16 @@ class Question:
     exposures: float
     trained: int
     context: int = 1
-    frequencies: str = "uniform"
+    zipf_exponent: float = 0.0
     precision: str = "bfloat16"
     dim: int = 0
     width: int | None = None
     rank: int | None = None
     problem: Problem | None = None
+
+    def recalled(self, stored: float) -> float:
+        """The recall if so many facts are stored: the most frequent ones, if they differ."""
+        return frequent_fraction(stored, self.facts, self.zipf_exponent)
 
     @property
     def bits(self) -> float:
@@ -82,7 +87,7 @@ class Capacity:
     """What a law says of a question.
 
     Attributes:
-        recall: the fraction of facts that are recalled, with a 90 % interval.
+        recall: the fraction of right answers, facts asked for as often as seen; 90 % interval.
         facts: how many facts the model could store, from the fewest to the most.
         limit: what limits recall.
         extrapolated: what of the question is unlike what the law was tested at, in words.

@@ -71,7 +71,11 @@ def _chances(mean: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n counts"]:
 
 
 def kept_facts(
-    probability: Float[np.ndarray, " facts"], samples: float, labels: int, hidden: int, dim: int
+    probability: Float[np.ndarray, " facts"],
+    samples: float,
+    labels: int,
+    hidden: float,
+    dim: int,
 ) -> Kept | None:
     """What a memory with so many hidden units and outputs in R^d keeps; None if unsolved.
 

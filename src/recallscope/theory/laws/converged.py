@@ -6,7 +6,7 @@ import math
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.tasks.frequencies import FREQUENCIES
+from recallscope.tasks.frequencies import FREQUENCIES, frequencies_of, zipf
 from recallscope.theory import end_answers
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.memory_edge import edge
@@ -14,10 +14,13 @@ from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
-from recallscope.theory.tested_range import beyond, beyond_by
+from recallscope.theory.tested_range import beyond, beyond_by, outside
+from recallscope.theory.unequal_facts import kept_facts
 
 _TESTED: Ranges = {"vocab": (64, 16384), "dim": (5, 214), "width per dim": (0.5, 16)}
 _WIDENS = 0.25
+_UNEQUAL: Ranges = {"vocab": (64, 512), "dim": (4, 45), "zipf_exponent": (0, 2)}
+"""Tested with facts of unequal frequency, without an MLP (studies/frequencies.py)."""
 _EDGE = 0.03
 """Measured: thresholds of 90 % of memories are within it (docs/end-of-training.md)."""
 
@@ -29,25 +32,39 @@ def _applies(problem: Problem) -> str | None:
     return end_answers.refusal(problem, FREQUENCIES, **({} if in_turn else {"task": "recall"}))
 
 
+def _untested(problem: Problem) -> list[str]:
+    found = end_answers.untested(problem)
+    if frequencies_of(problem, problem.vocab) is None:
+        return found
+    return [*found, *outside(problem, _UNEQUAL), *_wide(problem.width)]
+
+
+def _wide(width: int | None) -> list[str]:
+    return [] if width is None else [f"width {width} with facts of unequal frequency"]
+
+
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
     if accuracy != "recall_accuracy":
         return None  # attention is given
-    seen = problem.vocab * end_answers.end_of(problem).facts_seen
-    return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected)
+    end = end_answers.end_of(problem)
+    seen = problem.vocab * end.facts_seen
+    unequal = end.kept is not None
+    return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected, unequal)
 
 
 def _error_of_memory(
-    vocab: float, facts: float, dim: float, width: int | None, expected: float
+    vocab: float, facts: float, dim: float, width: int | None, expected: float, unequal: bool
 ) -> RecordedError | None:
-    """At memories of the same kind, with or without an MLP, of nearest sizes and prediction."""
-    rows = recorded("memories.csv")
+    """At memories of the same kind, of nearest sizes and prediction."""
+    rows = recorded("unequal_facts.csv" if unequal else "memories.csv")
+    kind = "linear" if width is None or unequal else "relu"  # the only one with unequal facts
     return error_near(
         {"vocab": vocab, "facts": facts, "dim": dim, "width": width or dim},
         expected,
         rows,
         rows["predicted"],
         rows["recall"],
-        (rows["kind"] == "relu") == (width is not None),
+        rows["kind"] == kind,
     )
 
 
@@ -57,31 +74,44 @@ def _capacity(question: Question) -> Capacity | str:
         return "it is about one memory over frozen embeddings, and facts without a context"
     if question.rank is not None:
         return "it is about whole matrices, not about updates of low rank"
-    if question.frequencies != "uniform" or question.precision not in PRECISIONS:
-        return "it is about facts seen equally often, and weights that are not quantised"
+    if question.precision not in PRECISIONS:
+        return "it is about weights that are not quantised"
     facts, answers, dim = question.facts, question.answers, question.dim
     outputs = min(dim, answers - 1)
     parameters = min(question.width or dim, facts) * outputs
     sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
-    far = [each for name, size in sizes.items() if (each := beyond(name, size, _TESTED[name]))]
-    wider = 1 + _WIDENS * max(beyond_by(size, _TESTED[name]) for name, size in sizes.items())
+    unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
+    if unequal:
+        sizes["zipf_exponent"] = question.zipf_exponent
+        tested |= _UNEQUAL
+    far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
+    far += _wide(question.width) if unequal else []
+    wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
     # The threshold may be a little off, and recall changes much around it.
     moved = 1 + wider * _EDGE
-    recall, fewer, more = (
-        memory_recall(answers, parameters * factor, equally_often(facts), outputs)
-        for factor in (1.0, 1 / moved, moved)
-    )
+    full = edge(answers, facts, outputs)
+
+    def found(factor: float) -> tuple[float, float]:
+        """Recall and the facts that are stored, with so many times the parameters."""
+        if not question.zipf_exponent:
+            every = equally_often(facts)
+            recall = memory_recall(answers, parameters * factor, every, outputs)
+            return recall, facts * parameters * factor / full.parameters
+        probability = zipf(facts, question.zipf_exponent)
+        hidden = parameters / outputs * factor
+        kept = kept_facts(probability, math.inf, answers, hidden, outputs)
+        return (math.nan, math.nan) if kept is None else (kept.recall, float(kept.kept))
+
+    (recall, fewer, more), stored = zip(*map(found, (1.0, 1 / moved, moved)), strict=True)
     if math.isnan(recall + fewer + more):
         return "the equations of its memory were not solved at these sizes"
-    error = _error_of_memory(answers, facts, dim, question.width, recall)
+    error = _error_of_memory(answers, facts, dim, question.width, recall, unequal)
     most = 1.0 if error is None else error.wider(wider).most
-    full = edge(answers, facts, outputs)
-    held = facts * parameters / full.parameters
     return Capacity(
         recall=Ends(
             recall, max(min(recall - most, fewer), 0.0), min(max(recall + most, more), 1.0)
         ),
-        facts=Ends(held, held / moved, held * moved),
+        facts=Ends(*stored),
         limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
         extrapolated=far,
         said=f"{parameters:,} parameters that count; {full.parameters:,.0f} store all facts",
@@ -94,7 +124,7 @@ PART = Law(
     kind=LawKind.DERIVED,
     priority=60,
     tested=_TESTED,
-    untested=end_answers.untested,
+    untested=_untested,
     recorded_error=_recorded_error,
     widens=_WIDENS,
     capacity=_capacity,

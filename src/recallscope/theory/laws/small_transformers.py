@@ -12,7 +12,7 @@ import numpy as np
 
 from recallscope.common.shapes import Float
 from recallscope.theory.law import LawKind
-from recallscope.theory.published import law_of_models, refusal
+from recallscope.theory.published import law_of_models, refusal, unequal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
@@ -64,17 +64,19 @@ def _capacity(question: Question) -> Capacity | str:
     found = error_near(sizes, value, known, rows["expected"], rows["recall"])
     assert found is not None
     most = found.most * (1 + max(beyond_by(sizes[name], ranges[name]) for name in ranges))
-    recall = Ends(value, max(value - most, 0.0), min(value + most, 1.0))
+    stored = [question.facts * each for each in (value, value - most, value + most)]
+    facts = Ends(*(min(max(each, 0.0), question.facts) for each in stored))
     limit = Limit.NONE
     if value < _GOOD:
         often = _recall(question, _TO_THE_END)
         limit = Limit.EXPOSURES if often - value > 1 - often else Limit.CAPACITY
     return Capacity(
-        recall=recall,
-        facts=Ends(*(each * question.facts for each in recall)),
+        recall=Ends(*map(question.recalled, facts)),
+        facts=facts,
         limit=limit,
         extrapolated=[
-            said for name in ranges if (said := beyond(name, sizes[name], ranges[name])) is not None
+            *unequal(question),
+            *(said for name in ranges if (said := beyond(name, sizes[name], ranges[name]))),
         ],
         said=f"{load:.2g} bits per trained parameter, {question.exposures:,.0f} exposures",
     )
