@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from blocks import blocks, run_page
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 
 
 def test_the_readme_runs(tmp_path):
@@ -15,6 +17,7 @@ def test_the_readme_runs(tmp_path):
     assert (languages.count("sh"), languages.count("text")) == (2, 3)
     assert languages.count("python") >= 2
     assert languages.count("console") == 1  # the installation
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # the files of a checkout
     done = run_page(README, tmp_path)
     assert done.returncode == 0, done.stderr
 

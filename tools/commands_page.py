@@ -132,7 +132,7 @@ def _table(some: Any) -> str:
 
 
 def _option(each: Any) -> Option:
-    meaning = re.sub(rf"{{({'|'.join(KINDS)})}}", _ours, each.help or "")
+    meaning = re.sub(rf"{{({'|'.join((*KINDS, 'law'))})}}", _ours, each.help or "")
     metavar = f" {each.metavar}" if each.metavar else ""
     if each.param_type_name == "argument":
         typed = f"`{each.metavar}`"

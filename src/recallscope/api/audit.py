@@ -66,7 +66,7 @@ def audit(
     >>> [round(table.statistics.effective_dim[how]) for how in ("raw", "centred")]
     [15, 32]
     >>> found
-    What one step of learning could store in such a table and what training could are ...
+    One step of learning could store about ... facts in a matrix on these embeddings, ...
     """
     if measure:  # a missing package is reported before the work, not after it
         with missing_explained():

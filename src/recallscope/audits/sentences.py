@@ -35,8 +35,8 @@ def headline(facts: TableFacts) -> str:
     """The first line: two numbers that are not the same."""
     counts = {memory: about(getattr(facts, memory)[FIRST], facts.looked_at) for memory in MEMORIES}
     return (
-        f"One step of learning could store {counts['one_step']} facts in such a table, and "
-        f"training {counts['trained']} facts, {100 * FIRST:g} % of them recalled."
+        f"One step of learning could store {counts['one_step']} facts in a matrix on these "
+        f"embeddings, and training {counts['trained']} facts, {100 * FIRST:g} % of them recalled."
     )
 
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 LIMITS = {
     Limit.CAPACITY: "What limits recall is capacity: there are more facts than parameters store.",
-    Limit.EXPOSURES: "What limits recall is exposures: seen more often, these facts would fit.",
+    Limit.EXPOSURES: (
+        "What limits recall is exposures: seen more often, these facts would fit in the same "
+        "parameters."
+    ),
     Limit.ATTENTION: "What limits recall is attention, which does not find where the fact is.",
     Limit.UNSEEN: "What limits recall is that some facts are never seen.",
     Limit.NONE: "By the middle estimate all facts fit.",
@@ -97,8 +100,8 @@ def advice(found: Plan) -> str | None:
     same = best.cost < _ABOUT_THE_SAME
     cost = "the same training compute" if same else f"{best.cost:.2g} times the training compute"
     return (
-        f"What raises the mean of the three estimates most for its compute: {best.change}, recall "
-        f"{interval(best.recall)} at {cost}."
+        f"What helps most for its compute, by the mean of the three estimates: {best.change}, "
+        f"recall {interval(best.recall)} at {cost}."
     )
 
 
