@@ -170,7 +170,7 @@ CAVEATS = {
 }
 TALLY = (
     "Of 12 statements attributed to the paper, 3 from its abstract, 11 are supported and 1 is "
-    "not testable. Not the paper's, and apart: 1 is contradicted. "
+    "not testable. Others, not the paper's: 1 is contradicted. "
     "A preregistered replication: version 0.1 had measured most of it with other seeds."
 )
 

@@ -125,7 +125,7 @@ def tally(
     abstract = f" {from_abstract} from its abstract," if from_abstract else ""
     count = f"Of {len(of_paper)} statements attributed to the paper,{abstract}"
     count = f"{count} {_counted(of_paper)}."
-    apart = f" Not the paper's, and apart: {_counted(others)}." if others else ""
+    apart = f" Others, not the paper's: {_counted(others)}." if others else ""
     return f"{count}{apart} {REPLICATION}"
 
 
