@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import Accuracy, Asked, Seed, Seeds, Yes, one_of, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.record import Status, accuracy_name
@@ -14,20 +14,10 @@ from recallscope.record import Status, accuracy_name
 if TYPE_CHECKING:
     from recallscope.measurement.ablation import Ablations
 
-_ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
-
-@takes("problem", "tests", "where", "output")
+@takes("problem", "tests", "where", "output", "ablate", "yes")
 def ablate(
-    asked: Asked,
-    names: Annotated[
-        list[str] | None,
-        one_of(_ABLATIONS, "; all that apply if none is given.", argument=True),
-    ] = None,
-    seeds: Seeds = "16",
-    seed: Seed = "0",
-    accuracy: Accuracy = "recall",
-    yes: Yes = False,
+    asked: Asked, names: list[str] | None, seeds: str, seed: str, accuracy: str, yes: bool
 ) -> int:
     """Change one thing at a time, and compare accuracies at the same seeds.
 

@@ -23,13 +23,8 @@ _UNDETERMINED = "undetermined"  # as the status of a law is called
 _POOR = 0.05  # the p-value below which critical sizes scatter by more than their errors
 
 
-@options.takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
-def fit(
-    context: typer.Context,
-    asked: options.Asked,
-    source: options.Source = None,
-    yes: options.Yes = False,
-) -> int:
+@options.takes("problem", "search", "tests", "where", "output", "fit", "yes", arrays=True)
+def fit(context: typer.Context, asked: options.Asked, source: str | None, yes: bool) -> int:
     """Measure the power law of a critical size: exponents with intervals, and a test of fit.
 
     Sizes are varied one at a time about the problem given. The table has the critical sizes, and

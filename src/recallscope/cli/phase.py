@@ -12,15 +12,7 @@ import typer
 
 from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import (
-    OUTPUT,
-    Asked,
-    Source,
-    Yes,
-    given_options,
-    refuse_all_but,
-    takes,
-)
+from recallscope.cli.options import OUTPUT, Asked, given_options, refuse_all_but, takes
 from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
@@ -37,8 +29,8 @@ _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms; a larger one takes seconds
 
 
-@takes("problem", "tests", "where", "output", "phase", arrays=True)
-def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source = None) -> int:
+@takes("problem", "tests", "where", "output", "phase", "yes", arrays=True)
+def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has separate seeds. Exit code 1 if a run failed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recallscope.cli.options import Asked, Page, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import output_from, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
@@ -16,7 +16,7 @@ _WORDS = ("model", "precision", "method", "target_modules", "frequencies", "opti
 
 
 @takes("plan", "output")
-def plan(asked: Asked, page: Page = None) -> int:
+def plan(asked: Asked, page: str | None) -> int:
     """Plan a training: recall of your facts, what limits it, and what to change.
 
     Of facts, exposures, d-model and, for LoRA, rank, one may be missing: it is solved for. Exit

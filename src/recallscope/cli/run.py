@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from
-from recallscope.cli.options import Asked, Seed, Seeds, Yes, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
@@ -28,8 +28,8 @@ _COLUMNS = {
 }
 
 
-@takes("problem", "tests", "where", "output", arrays=True)
-def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) -> int:
+@takes("problem", "tests", "where", "output", "run", "yes", arrays=True)
+def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
     """Run one experiment at one or more seeds.
 
     \b

@@ -9,7 +9,7 @@ import typer
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
-from recallscope.cli.options import SIZES, Asked, Yes, takes
+from recallscope.cli.options import SIZES, Asked, takes
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
@@ -42,10 +42,11 @@ def _print_schema(wanted: bool) -> None:
         raise typer.Exit
 
 
-@takes("where", "output", "sweep")
+@takes("where", "output", "sweep", "yes")
 def sweep(
     asked: Asked,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
+    file: str,
+    yes: bool,
     schema: Annotated[
         bool,
         typer.Option(
@@ -55,7 +56,6 @@ def sweep(
             help="Print the JSON schema of sweep files, for editors.",
         ),
     ] = False,
-    yes: Yes = False,
 ) -> int:
     """Run every cell of a sweep that the store has no record of.
 

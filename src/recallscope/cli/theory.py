@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from recallscope.cli import output
-from recallscope.cli.options import Accuracy, Asked, LawName, QuantityIfAny, Seeds, Target, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
@@ -32,8 +30,8 @@ _OF_THE_LABEL = "sampling"  # a noise of the right label alone
 _STEPS = "This is after three gradient steps."
 
 
-@takes("problem", "output", arrays=True)
-def predict(asked: Asked, law: LawName = None) -> int:
+@takes("problem", "output", "predict", arrays=True)
+def predict(asked: Asked, law: str | None) -> int:
     """Predict the accuracies by a law, and explain them; exit 1 if no law applies.
 
     With --learner adam (or gd, muon, converged) it predicts recall at the end of training, by a
@@ -74,17 +72,14 @@ def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) ->
         display.say(f"the prediction takes about {format_duration(seconds)}")
 
 
-@takes("problem", "output")
+@takes("problem", "output", "solve")
 def solve(
     asked: Asked,
-    quantity: QuantityIfAny = None,
-    target: Target = "0.5",
-    accuracy: Accuracy = "recall",
-    within: Annotated[
-        str | None,
-        typer.Option(metavar="BUDGET", help="As parameters=1e6, tokens=1e7, compute=1e12."),
-    ] = None,
-    law: LawName = None,
+    quantity: str | None,
+    target: str,
+    accuracy: str,
+    within: str | None,
+    law: str | None,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
@@ -125,8 +120,8 @@ def solve(
     return 0 if found.status == "ok" else 1
 
 
-@takes("problem", "output")
-def bound(asked: Asked, target: Target = "0.5") -> None:
+@takes("problem", "output", "bound")
+def bound(asked: Asked, target: str) -> None:
     """Lower bound for estimators that see only the first gradient.
 
     \b
@@ -142,8 +137,8 @@ def bound(asked: Asked, target: Target = "0.5") -> None:
     to.show(find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound)
 
 
-@takes("problem", "output", vocab="256", samples="1024", dim="32", length="48")
-def check(asked: Asked, seeds: Seeds = "16") -> int:
+@takes("problem", "output", "check", vocab="256", samples="1024", dim="32", length="48")
+def check(asked: Asked, seeds: str) -> int:
     """Compare every closed form with Monte Carlo, around one small problem.
 
     Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.

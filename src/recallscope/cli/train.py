@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from recallscope.cli.execution import check_time
-from recallscope.cli.options import Asked, Yes, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import output_from, print_problem
 from recallscope.cli.parsing import problem_to_run, seeds_from
 from recallscope.common.csv_files import number_or_text
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from recallscope.experiment.training_curve import TrainingCurve
 
 
-@takes("problem", "output", "train", arrays=True, learner="adam")
-def train(asked: Asked, yes: Yes = False) -> int:
+@takes("problem", "output", "train", "yes", arrays=True, learner="adam")
+def train(asked: Asked, yes: bool) -> int:
     """Train once, and watch attention and recall along the way.
 
     \b
