@@ -28,7 +28,7 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
-    to, changes = output.output_from(asked.output), names or []
+    changes = names or []
     no_arrays(asked.problem, "are not ablated; compare them with recallscope run")
     problem = problem_from(**asked.problem)
     count, first = seeds_from(seeds, seed)
@@ -41,7 +41,7 @@ def ablate(
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(problem, changes, accuracy, progress=display.update, **how)
-    to.show(found, _print_ablations)
+    asked.output.show(found, _print_ablations)
     output.print_reasons(found.records)
     failed = any(record.status is Status.FAILED for record in found.records)
     return 1 if failed or not any(each.pairs for each in found.results) else 0

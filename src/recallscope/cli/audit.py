@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import output_from, print_table
+from recallscope.cli.output import print_table
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.formatting import printable
 
@@ -33,13 +33,12 @@ def audit(asked: Asked, what: list[str], page: str | None) -> None:
     from recallscope.api.audit import audit as look
     from recallscope.plotting.pages import check_page
 
-    to = output_from(asked.output)
     path = None if page is None else check_page(page)
     with ProgressDisplay("audit") as display:
         found = look(*what, **asked.audit, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, _print_audit)
+    asked.output.show(found, _print_audit)
 
 
 def _print_audit(found: Audit) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.output import number, output_from, print_table, say
+from recallscope.cli.output import number, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
@@ -38,13 +38,13 @@ def fit(context: typer.Context, asked: options.Asked, source: str | None, yes: b
     """
     from recallscope.measurement.scaling import scaling_from_rows
 
-    to, powers = output_from(asked.output), _powers(asked.fit["expect"] or [])
+    powers = _powers(asked.fit["expect"] or [])
     if source is not None:
         options.refuse_all_but(("source", "expect", *options.OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
         found = _measure(asked, powers, yes)
-    to.show(found, _print_law)
+    asked.output.show(found, _print_law)
     return 1 if found.law.status == _UNDETERMINED else 0
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from recallscope.cli.output import output_from
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
@@ -107,7 +108,8 @@ def _parameter(name: str, given: Any, shared: Mapping[str, Any]) -> Parameter:
         listed = ", ".join(CHOICES[choices]) if choices in CHOICES else f"{{{choices}}}"
         named = {"metavar": "NAME", "help": listed + how.pop("more", ".")}
         how = named | how | {"autocompletion": lambda: _complete(choices)}
-    annotation = _annotated[kind, make(*how.pop("flags", ()), **how)]
+    typed = [each for each in (flag, how.pop("named", None)) if isinstance(each, str)]
+    annotation = _annotated[kind, make(*typed, **how)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -125,7 +127,7 @@ TRAINING, OUTPUT = tuple(GROUPS["training"]), tuple(GROUPS["output"])
 
 
 class Asked(SimpleNamespace):
-    """Options that many commands have, as they were given: a dictionary for each group taken."""
+    """Options as they were given: a dictionary for each group taken; of output, an `Output`."""
 
 
 def takes(
@@ -156,10 +158,12 @@ def takes(
         @wraps(command)
         def with_options(**given: Any) -> Any:
             if "asked" in signed.parameters:
-                rest = {
+                rest: dict[str, Any] = {
                     group: {name: given.pop(name) for name in each if name not in signed.parameters}
                     for group, each in offered.items()
                 }
+                if "output" in rest:  # checked before any work begins
+                    rest["output"] = output_from(rest["output"])
                 given["asked"] = Asked(**rest)
             return command(**given)
 

@@ -13,7 +13,7 @@ import typer
 from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import OUTPUT, Asked, given_options, refuse_all_but, takes
-from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
+from recallscope.cli.output import capital, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.parts.axes import axes_of, axis_field
@@ -47,7 +47,6 @@ def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
-    to = output_from(asked.output)
     x, y, _, _, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and ("://" in source or Path(source).is_dir()):
@@ -70,11 +69,11 @@ def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -
 
         with ProgressDisplay("phase") as display:
             found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
-        to.show(found_map, _print_map)
+        asked.output.show(found_map, _print_map)
         return 0
     else:
         found = [_measure(asked, _axes(asked.problem, x, y), sought, yes)]
-    to.show(PhaseDiagrams(diagrams=found), _print_phase)
+    asked.output.show(PhaseDiagrams(diagrams=found), _print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
 

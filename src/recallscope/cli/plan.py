@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import output_from, print_table, say
+from recallscope.cli.output import print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 
@@ -33,7 +33,6 @@ def plan(asked: Asked, page: str | None) -> int:
     from recallscope.api.plan import plan as make
     from recallscope.plotting.pages import check_page
 
-    to = output_from(asked.output)
     path = None if page is None else check_page(page)
     given = {
         name: text if name in _WORDS else number_or_text(text)
@@ -44,7 +43,7 @@ def plan(asked: Asked, page: str | None) -> int:
         found = make(**given, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, _print_plan)
+    asked.output.show(found, _print_plan)
     return 0 if found.laws else 1
 
 

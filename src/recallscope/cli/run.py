@@ -38,7 +38,6 @@ def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
@@ -59,7 +58,7 @@ def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
         check_time(count * cost.seconds / workers, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
-    to.show(found, print_run)
+    asked.output.show(found, print_run)
     return 0 if found.ok else 1
 
 

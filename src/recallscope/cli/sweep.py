@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -72,7 +73,7 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    to, spec, where = output.output_from(asked.output), read_sweep(file), asked.where
+    spec, where = read_sweep(file), asked.where
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     shards, part, dry_run, fail_fast = asked.sweep.values()
@@ -82,9 +83,9 @@ def sweep(
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(plan, dry_run, to)
+        return _searches(plan, dry_run, asked.output)
     if dry_run:
-        return _print_estimate(plan, to.as_json)
+        return _print_estimate(plan, asked.output.as_json)
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # the estimate of a large sweep takes a while
@@ -106,7 +107,7 @@ def sweep(
             progress=show,
             callback=_reporter(display, where["store"]),
         )
-    to.show(found, _print_sweep)
+    asked.output.show(found, _print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -172,16 +173,12 @@ def _note(progress: SweepProgress) -> str:
     )
 
 
-def _reporter(display: Any, place: str) -> Callable[[Record], None]:
+def _reporter(display: Any, store: str) -> Callable[[Record], None]:
     """Reports the first few cells that are not ok, since there may be a million of them."""
-    printed = 0
+    places = itertools.count(1)
 
     def report(record: Record) -> None:
-        nonlocal printed
-        if record.status == "ok":
-            return
-        printed += 1
-        if printed > _MOST_PRINTED:
+        if record.status == "ok" or (place := next(places)) > _MOST_PRINTED:
             return
         sizes = ", ".join(
             f"{name}={value}"
@@ -189,10 +186,10 @@ def _reporter(display: Any, place: str) -> Callable[[Record], None]:
             if name in SIZES and value is not None
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
-        if printed == _MOST_PRINTED:
+        if place == _MOST_PRINTED:
             display.say(
                 "recallscope: further cells that are not ok are in the store: "
-                f"recallscope records --store {place} list"
+                f"recallscope records --store {store} list"
             )
 
     return report

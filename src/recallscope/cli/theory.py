@@ -47,12 +47,14 @@ def predict(asked: Asked, law: str | None) -> int:
     """
     from recallscope.api.predict import predict as find
 
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     with ProgressDisplay("tables") as display:
-        _say_if_long(display, problem, law)
+        choice = choose(problem, law=law)
+        seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
+        if seconds > _PATIENCE:  # products of large matrices report no progress
+            display.say(f"the prediction takes about {format_duration(seconds)}")
         found = find(problem, embeddings=arrays, law=law, progress=display.update)
-    to.show(found, _print_prediction, lambda: if_trained(problem))
+    asked.output.show(found, _print_prediction, lambda: if_trained(problem))
     return 0 if found.law is not None else 1
 
 
@@ -62,14 +64,6 @@ def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
 
     found = solve_if_trained(problem, *sought) if sought else predict_if_trained(problem)
     return {} if found is None else {"if_trained": found.to_dict()}
-
-
-def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) -> None:
-    """Print how long a law will take, since products of large matrices report no progress."""
-    choice = choose(problem, law=law)
-    seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
-    if seconds > _PATIENCE:
-        display.say(f"the prediction takes about {format_duration(seconds)}")
 
 
 @takes("problem", "output", "solve")
@@ -104,7 +98,6 @@ def solve(
 
     if quantity is None and within is None:
         raise ProblemError("Missing option '--for' or '--within'; see recallscope solve --help")
-    to = output.output_from(asked.output)
     for size in [quantity] if quantity else FREE[budget_from(within or "")[0]]:
         fill_in(asked.problem, size)
     problem, arrays = problem_to_run(asked.problem)
@@ -113,10 +106,10 @@ def solve(
     with ProgressDisplay("sizes" if within else "tables") as display:
         found = find(problem, quantity, number_or_text(target), **how, progress=display.update)
     if within is not None:
-        to.show(found, _print_allocation)
+        asked.output.show(found, _print_allocation)
         return 0
     target_of = quantity, found.target, found.accuracy
-    to.show(found, _print_solution, lambda: if_trained(problem, *target_of))
+    asked.output.show(found, _print_solution, lambda: if_trained(problem, *target_of))
     return 0 if found.status == "ok" else 1
 
 
@@ -131,10 +124,11 @@ def bound(asked: Asked, target: str) -> None:
     """
     from recallscope.api.theory import bound as find
 
-    to = output.output_from(asked.output)
     # The bound on N needs no N; given one, it also bounds V.
     asked.problem["samples"] = asked.problem["samples"] or "inf"
-    to.show(find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound)
+    asked.output.show(
+        find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound
+    )
 
 
 @takes("problem", "output", "check", vocab="256", samples="1024", dim="32", length="48")
@@ -151,12 +145,11 @@ def check(asked: Asked, seeds: str) -> int:
     """
     from recallscope.api.check import check as measure
 
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     count = whole_number("seeds", number_or_text(seeds), 2)
     with ProgressDisplay(f"{count} seeds") as display:
         report = measure(problem, count, embeddings=arrays, progress=display.update)
-    to.show(report, _print_check)
+    asked.output.show(report, _print_check)
     return 1 if report.failed else 0
 
 
