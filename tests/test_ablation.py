@@ -296,14 +296,14 @@ def test_the_command_for_people(monkeypatch, capsys):
 def test_a_failed_run_is_counted_and_reported(monkeypatch, capsys):
     from recallscope.sweeps import jobs
 
-    whole = jobs.run_together
+    whole = jobs.experiment.run_together
 
     def breaks(problem, seeds, **how):
         if problem.samples == math.inf and seeds == [1]:
             return [record(problem, 1, status=Status.FAILED)]
         return whole(problem, seeds, **how)
 
-    monkeypatch.setattr(jobs, "run_together", breaks)
+    monkeypatch.setattr(jobs.experiment, "run_together", breaks)
     assert call(["ablate", "batch", *SIZES], monkeypatch) == 1
     assert "batch: 1 pairs with a failed and 0 with an infeasible run" in capsys.readouterr().out
 

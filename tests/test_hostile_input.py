@@ -19,13 +19,13 @@ import pytest
 
 from recallscope import Embeddings, Problem, ProblemError, ablate, fit
 from recallscope.common.csv_files import check_output, number_or_text, read_csv
-from recallscope.measurement import critical
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.phase import from_rows, plan
 from recallscope.parts.given_files import read_regular
 from recallscope.record import check_target
 from recallscope.sweeps.spec import read_sweep, sweep_from
+from recallscope.theory import capacity
 from recallscope.theory.lower_bound import bound
 
 MANY = "9" * 400
@@ -141,8 +141,8 @@ def test_an_ablation_has_a_largest_plan():
 def test_the_first_run_of_many_searches_does_not_wait_for_the_last(monkeypatch):
     """The prior of a search takes a while, and a plan may have a thousand searches."""
     begun = []
-    solve = critical.solve
-    monkeypatch.setattr(critical, "solve", lambda *given: begun.append(given) or solve(*given))
+    solve = capacity.solve
+    monkeypatch.setattr(capacity, "solve", lambda *given: begun.append(given) or solve(*given))
     problem = Problem(vocab=64, samples=1, dim=48, length=4)
     with pytest.raises(KeyError):
         fit(problem, "samples", ["dim=16:64:20"], budget=8, callback=lambda record: {}[record.seed])
@@ -150,7 +150,8 @@ def test_the_first_run_of_many_searches_does_not_wait_for_the_last(monkeypatch):
 
 
 def test_searches_are_listed_without_their_closed_forms(monkeypatch):
-    monkeypatch.setattr(CriticalSearch, "_by_theory", lambda self: pytest.fail("was computed"))
+    computed = property(lambda self: pytest.fail("was computed"))
+    monkeypatch.setattr(CriticalSearch, "without_theory", computed)
     assert CriticalSearch(PROBLEM, "dim").budget == 64
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from recallscope.cli import ablate, options
+from recallscope.cli import options
 from recallscope.executors.registry import EXECUTORS
 from recallscope.learning.cost import ENGINES
 from recallscope.measurement.ablation import ABLATIONS
@@ -22,10 +22,11 @@ PROBLEM = ("--vocab", "64", "--samples", "512", "--dim", "16", "--length", "4")
 
 def test_choices_are_those_of_the_code_that_uses_them(command):
     assert set(options.SIZES) == set(SIZES)
-    assert options.ENGINES == ENGINES
-    assert options.EXECUTORS == EXECUTORS
-    assert {accuracy_name(short) for short in options.ACCURACIES} == set(ACCURACIES)
-    assert set(ablate._ABLATIONS) == set(ABLATIONS)
+    choices = options.CHOICES
+    assert tuple(choices["engine"]) == ENGINES
+    assert tuple(choices["executor"]) == EXECUTORS
+    assert {accuracy_name(short) for short in choices["accuracy"]} == set(ACCURACIES)
+    assert set(choices["ablation"]) == set(ABLATIONS)
     assert ", ".join(PAPER_SIZES) in command("paper", "run", "--help").stdout
 
 

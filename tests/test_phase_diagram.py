@@ -432,7 +432,7 @@ def test_an_interrupt_stops_the_command(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "run_together", interrupted)
+    monkeypatch.setattr(jobs.experiment, "run_together", interrupted)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL])
     with pytest.raises(SystemExit) as stopped:
         cli.main()
@@ -444,14 +444,14 @@ def test_a_failed_run_is_counted_and_gives_exit_code_1(capsys, monkeypatch):
     from recallscope.cli import main as cli
     from recallscope.sweeps import jobs
 
-    whole = jobs.run_together
+    whole = jobs.experiment.run_together
 
     def breaks(problem, seeds, **how):
         if seeds == [3]:
             return [broken(problem, 3, Status.FAILED)]
         return whole(problem, seeds, **how)
 
-    monkeypatch.setattr(jobs, "run_together", breaks)
+    monkeypatch.setattr(jobs.experiment, "run_together", breaks)
     monkeypatch.setattr("sys.argv", ["recallscope", "phase", *SMALL, "--seeds", "1", "--json"])
     with pytest.raises(SystemExit) as stopped:
         cli.main()

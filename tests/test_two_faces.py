@@ -16,7 +16,7 @@ from recallscope.results.result import Result
 ROOT = Path(__file__).parents[1]
 
 # A problem is one object in Python, and many options in a shell.
-PROBLEM = {*options._PROBLEM}
+PROBLEM = {*options.GROUPS["problem"]}
 # Output of a result, which Python returns, and confirmations of a command.
 SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
 # Functions, which a shell cannot pass.

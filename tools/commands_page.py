@@ -39,13 +39,17 @@ bad input, 130 after Ctrl-C.
 _SHARED = {
     "problem": (
         "A problem",
-        {name: each for name, each in options._PROBLEM.items() if name not in options.TRAINING},
+        {
+            name: each
+            for name, each in options.GROUPS["problem"].items()
+            if name not in options.TRAINING
+        },
     ),
-    "training": ("A training", options._TRAINING),
-    "search": ("A search", options._SEARCH),
-    "tests": ("How runs are made", options._TESTS),
-    "place": ("Where they run", options._PLACE),
-    "output": ("What becomes of a result", options._OUTPUT),
+    "training": ("A training", options.GROUPS["training"]),
+    "search": ("A search", options.GROUPS["search"]),
+    "tests": ("How runs are made", options.GROUPS["tests"]),
+    "place": ("Where they run", options.GROUPS["where"]),
+    "output": ("What becomes of a result", options.GROUPS["output"]),
 }
 
 

@@ -65,10 +65,7 @@ def paired_rows(inputs: UsedRows, outputs: UsedRows | None) -> tuple[Rows, Rows]
     rng = np.random.default_rng(5)
     size = min(len(first), _MOST_ROWS)
     at = np.sort(rng.choice(len(first), size=size, replace=False))
-    return (
-        inputs.take(first[at]).astype(np.float64),
-        outputs.take(second[at]).astype(np.float64),
-    )
+    return (inputs.take(first[at]).astype(np.float64), outputs.take(second[at]).astype(np.float64))
 
 
 def facts_of(

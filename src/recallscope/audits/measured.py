@@ -54,15 +54,9 @@ def measure_facts(
 ) -> dict[str, MeasuredFacts]:
     """By memory: how many facts there may be for a fraction of them to be recalled."""
     projected = _projected(pair)
-    asked = {
-        "one_step": (pair, predicted),
-        "trained": (
-            projected,
-            trained_by_rank(
-                [int(np.linalg.matrix_rank(each)) for each in projected], whitened(projected[1])
-            ),
-        ),
-    }
+    ranks = [int(np.linalg.matrix_rank(each)) for each in projected]
+    trained = trained_by_rank(ranks, whitened(projected[1]))
+    asked = {"one_step": (pair, predicted), "trained": (projected, trained)}
     found = {}
     for place, (memory, (rows, expected)) in enumerate(asked.items()):
 
@@ -126,17 +120,12 @@ def _recall(memory: str, pair: tuple[Rows, Rows], count: int, seed: int) -> floa
     size = math.sqrt(np.square(pair[0][at]).sum(axis=1).mean())
     axis = np.eye(pair[0].shape[1])[0]
     arrays = Embeddings(pair[0][at] / size, pair[1][at] / size, axis, axis)
-    sizes: dict[str, Any] = {
-        "vocab": count,
-        "dim": len(axis),
-        "length": 1,
-        "embedding": arrays.name,
-    }
-    if memory == "one_step":
-        # Sequences of one token: nothing to find, and in expectation every fact equally often.
-        problem = Problem(**sizes, samples=math.inf)
-    else:
-        problem = Problem(**sizes, samples=count, task="memory", learner="converged")
+    # Of one step, sequences of one token: nothing to find, and in expectation every fact equally
+    # often.
+    how: dict[str, Any] = {"samples": math.inf}
+    if memory == "trained":
+        how = {"samples": count, "task": "memory", "learner": "converged"}
+    problem = Problem(vocab=count, dim=len(axis), length=1, embedding=arrays.name, **how)
     record = run(problem, seed, embeddings=arrays)
     if record.status != "ok" or record.recall_accuracy is None:
         raise ProblemError(f"an experiment on these rows has failed: {record.reason}")

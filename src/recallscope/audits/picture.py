@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts
+from recallscope.audits.summary_tables import SHARE_NAMES
 from recallscope.results.panels import Kind, Panel, Picture, Series, theory_line
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
     from recallscope.audits.audit import Audit, CheckpointAudit
-
-_NAMED = [f"{100 * share:g} %" for share in SHARES]
 
 
 def audit_picture(found: Audit) -> Picture:
@@ -39,20 +38,16 @@ def _facts(found: CheckpointAudit) -> Panel:
     def known(counts: Counts) -> list[float]:
         return [_known(counts[share]) for share in SHARES]
 
-    series = [
-        Series(
-            f"{called}, predicted",
-            Kind.THEORY,
-            _NAMED,
-            known(getattr(found.facts, memory)),
-            colour=place,
+    series = []
+    for place, (memory, called) in enumerate(MEMORIES.items()):
+        values = known(getattr(found.facts, memory))
+        series.append(
+            Series(f"{called}, predicted", Kind.THEORY, SHARE_NAMES, values, colour=place)
         )
-        for place, (memory, called) in enumerate(MEMORIES.items())
-    ]
     if seen := found.measured.get("one_step"):
         label, values = f"{MEMORIES['one_step']}, measured", known(seen.measured)
         ends = {"low": known(seen.low), "high": known(seen.high)}
-        series.append(Series(label, Kind.MEASURED, _NAMED, values, **ends, colour=0))
+        series.append(Series(label, Kind.MEASURED, SHARE_NAMES, values, **ends, colour=0))
     return Panel(
         title="facts", x="fraction of facts recalled", y="facts", series=series, log_y=True
     )
@@ -90,15 +85,8 @@ def _cosines(found: CheckpointAudit) -> Panel:
         seen = np.flatnonzero(shares)
         kept = slice(max(seen[0] - 1, 0), seen[-1] + 2) if len(seen) else slice(0, 0)
         kind = Kind.REFERENCE if how == "random" else Kind.THEORY
-        series.append(
-            Series(
-                called,
-                kind,
-                middle[kept].tolist(),
-                (shares[kept] * len(shares) / 2).tolist(),
-                colour=number,
-            )
-        )
+        x, y = middle[kept].tolist(), (shares[kept] * len(shares) / 2).tolist()
+        series.append(Series(called, kind, x, y, colour=number))
     role = found.tables[0].role
     return Panel(title=f"overlap of pairs of rows ({role})", x="cosine", y="density", series=series)
 
@@ -109,25 +97,13 @@ def _of_several(found: Audit) -> Picture:
         f"{number}: {Path(each.name).stem[:16]}" for number, each in enumerate(found.checkpoints, 1)
     ]
     where = "training step" if steps else ""
-    tables = [each.tables[0] for each in found.checkpoints]
-    dims = [
-        Series(
-            f"{called} ({how})",
-            Kind.MEASURED,
-            names,
-            [table.statistics.effective_dim[how] for table in tables],
-        )
-        for how, called in (("raw", "as they are"), ("centred", "centred"))
-    ]
-    facts = [
-        Series(
-            called,
-            Kind.MEASURED,
-            names,
-            [_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints],
-        )
-        for memory, called in MEMORIES.items()
-    ]
+    dims, facts = [], []
+    for how, called in (("raw", "as they are"), ("centred", "centred")):
+        values = [each.tables[0].statistics.effective_dim[how] for each in found.checkpoints]
+        dims.append(Series(f"{called} ({how})", Kind.MEASURED, names, values))
+    for memory, called in MEMORIES.items():
+        values = [_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints]
+        facts.append(Series(called, Kind.MEASURED, names, values))
     return Picture(
         caption="The effective dimension of the input rows of each checkpoint. The number of facts "
         "in a memory between its tables at which half of them are recalled, by theory.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
@@ -14,20 +16,9 @@ _CALLED = {
     "lengths": ("rows of unequal length", "Give all the same length after centring"),
     "spectrum": ("directions that vary unequally", "Whiten the rows"),
 }
-FACT = (
-    "A fact is a pair of tokens: asked for one, the memory answers with the other. The memory is "
-    "one matrix between the two tables, and its facts are about rows drawn from them at random."
-)
-HOW_GOOD = (
-    "How good these numbers are: in experiments on four real tables those of one step were "
-    "within 18 %, which is chance. Those of training were within 7 % at 50 %. The law of training "
-    "is for rows of one length. At 90 and 99 % it was 4 to 24 and 8 to 37 % too high, most where "
-    "lengths differ most."
-)
-NOT_SAID = (
-    "What this does not say: how much a whole model knows. A model has many layers, stores facts "
-    "in MLPs too, and spells answers in several tokens: it stores far more than one matrix. What "
-    "it did learn is not examined, and all tokens count equally, however rare they are."
+_WRITTEN = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
+FACT, HOW_GOOD, NOT_SAID = (
+    " ".join(_WRITTEN[name].split()) for name in ("fact", "how_good", "not_said")
 )
 
 

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from recallscope.checkpoints.stored_table import StoredTable
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-# The end of a name, the most specific first.
-_INPUTS = (
-    r"token_embd\.weight",  # GGUF
-    r"embed_tokens\.weight",  # Llama, Qwen, Gemma, Mistral, OPT
-    r"word_embeddings\.weight",  # BERT, Bloom, Falcon
-    r"wte\.weight",  # GPT-2
-    r"embed_in\.weight",  # GPT-NeoX, Pythia
-    r"tok_embeddings\.weight",  # Meta's own files
-    r"shared\.weight",  # T5
-    r"(?:token_)?embed(?:ding)?s?\.weight",  # wordllama, Mamba and plain modules
-    r"(?:token_)?embed(?:ding)?s?(?:\.wte)?",
-    r"model\.tokens",  # our own
-    r"(?:inputs?|tokens)",
-)
-_OUTPUTS = (
-    r"lm_head\.weight",
-    r"embed_out\.weight",
-    r"(?:^|\.)output\.weight",  # GGUF, Meta's own files
-    r"(?:cls\.predictions\.decoder|decoder\.output_projection)\.weight",
-    r"model\.outputs",
-    r"(?:outputs?|unembed(?:ding)?)",
-)
+_NAMES = tomllib.loads(Path(__file__).with_name("table_names.toml").read_text(encoding="utf-8"))
 _FEWEST = 64  # rows of what is taken for a table because nothing else can be one
 _COMPARED = 2000  # names, to find the one that was meant
 
@@ -56,7 +37,7 @@ def find_tables(
     """The embeddings among the matrices of a file, by name if one is given."""
     if not tables:
         raise ProblemError(f"{called} has no matrix of floating-point numbers")
-    first = _named(tables, inputs, called) if inputs else _by_pattern(tables, _INPUTS)
+    first = _named(tables, inputs, called) if inputs else _by_pattern(tables, _NAMES["inputs"])
     how = "named by you" if inputs else "found by its name"
     if first is None and len(tables) == 1:
         (first,), how = tables.values(), "the only table there is"
@@ -68,7 +49,7 @@ def find_tables(
                 f"name one with --inputs: {_listed(tables)}"
             )
         first, how = tall[0], "the one with most rows for its columns: name another if it is not"
-    last = _named(tables, outputs, called) if outputs else _by_pattern(tables, _OUTPUTS)
+    last = _named(tables, outputs, called) if outputs else _by_pattern(tables, _NAMES["outputs"])
     if last is not None and last.name == first.name:
         last = None
     if last is not None and (last.rows, last.dim) != (first.rows, first.dim):
@@ -81,7 +62,7 @@ def find_tables(
     return Tables(first, last, how)
 
 
-def _by_pattern(tables: Mapping[str, StoredTable], patterns: tuple[str, ...]) -> StoredTable | None:
+def _by_pattern(tables: Mapping[str, StoredTable], patterns: Sequence[str]) -> StoredTable | None:
     for pattern in patterns:
         found = [
             name

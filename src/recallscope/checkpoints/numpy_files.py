@@ -80,9 +80,8 @@ def npz_tables(path: Path) -> dict[str, stored_table.StoredTable]:
         for name in shapes:
             with archive.open(name) as member:
                 array = np.lib.format.read_array(member, allow_pickle=False)
-            found[name.removesuffix(".npy")] = stored_table.table_of(
-                array, name.removesuffix(".npy")
-            )
+            called = name.removesuffix(".npy")
+            found[called] = stored_table.table_of(array, called)
         return found
 
 

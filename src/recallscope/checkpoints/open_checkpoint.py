@@ -38,10 +38,7 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    path: Path,
-    inputs: str | None = None,
-    outputs: str | None = None,
-    tokens: Path | None = None,
+    path: Path, inputs: str | None = None, outputs: str | None = None, tokens: Path | None = None
 ) -> Checkpoint:
     """The tables of a file, or of a folder that holds one model."""
     weights = (path.is_dir() and _weights_of(path)) or path

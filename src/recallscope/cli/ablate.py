@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import Accuracy, Asked, Seed, Seeds, Yes, one_of, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.record import Status, accuracy_name
@@ -14,20 +14,10 @@ from recallscope.record import Status, accuracy_name
 if TYPE_CHECKING:
     from recallscope.measurement.ablation import Ablations
 
-_ABLATIONS = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 
-
-@takes("problem", "tests", "where", "output")
+@takes("problem", "tests", "where", "output", "ablate", "yes")
 def ablate(
-    asked: Asked,
-    names: Annotated[
-        list[str] | None,
-        one_of(_ABLATIONS, "; all that apply if none is given.", argument=True),
-    ] = None,
-    seeds: Seeds = "16",
-    seed: Seed = "0",
-    accuracy: Accuracy = "recall",
-    yes: Yes = False,
+    asked: Asked, names: list[str] | None, seeds: str, seed: str, accuracy: str, yes: bool
 ) -> int:
     """Change one thing at a time, and compare accuracies at the same seeds.
 
@@ -38,7 +28,7 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
-    to, changes = output.output_from(asked.output), names or []
+    changes = names or []
     no_arrays(asked.problem, "are not ablated; compare them with recallscope run")
     problem = problem_from(**asked.problem)
     count, first = seeds_from(seeds, seed)
@@ -51,7 +41,7 @@ def ablate(
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(problem, changes, accuracy, progress=display.update, **how)
-    to.show(found, _print_ablations)
+    asked.output.show(found, _print_ablations)
     output.print_reasons(found.records)
     failed = any(record.status is Status.FAILED for record in found.records)
     return 1 if failed or not any(each.pairs for each in found.results) else 0

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import output_from, print_table
+from recallscope.cli.output import print_table
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.formatting import printable
 
@@ -18,20 +16,7 @@ _MOST_LISTED = 5  # tokens in a line
 
 
 @takes("output", "audit")
-def audit(
-    asked: Asked,
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="safetensors, GGUF, .npy or .npz files, or folders of them.",
-            show_default=False,
-        ),
-    ],
-    page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with figures: .html.")
-    ] = None,
-) -> None:
+def audit(asked: Asked, what: list[str], page: str | None) -> None:
     """Report how many facts the embedding matrix of a checkpoint can store.
 
     It detects the matrices. Several files are compared, and a folder of checkpoints along a
@@ -48,13 +33,12 @@ def audit(
     from recallscope.api.audit import audit as look
     from recallscope.plotting.pages import check_page
 
-    to = output_from(asked.output)
     path = None if page is None else check_page(page)
     with ProgressDisplay("audit") as display:
         found = look(*what, **asked.audit, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, _print_audit)
+    asked.output.show(found, _print_audit)
 
 
 def _print_audit(found: Audit) -> None:

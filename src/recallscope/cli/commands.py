@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-COMMANDS = {
-    "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
-    "run": "Run one experiment at one or more seeds.",
-    "train": "Train once, and watch attention and recall along the way.",
-    "predict": "Predict the accuracies by a law, and explain them; exit 1 if no law applies.",
-    "solve": "Find the size that reaches a target accuracy, all else given.",
-    "bound": "Lower bound for estimators that see only the first gradient.",
-    "check": "Compare every closed form with Monte Carlo, around one small problem.",
-    "critical": "Measure the size at which an accuracy crosses a target, with an interval.",
-    "fit": "Measure the power law of a critical size: exponents with intervals, and a test of fit.",
-    "phase": "Measure accuracy over a plane of two sizes, and compare it with the theory.",
-    "ablate": "Change one thing at a time, and compare accuracies at the same seeds.",
-    "audit": "Report how many facts the embedding matrix of a checkpoint can store.",
-    "sweep": "Run every cell of a sweep that the store has no record of.",
-    "explore": "Write one page to play with the closed forms, and open it in the browser.",
-    "records": "List, verify, repair, compact, merge or export the records of a store.",
-    "paper": "The claims of arXiv 2603.15923: measurements, verdicts and figures.",
-}
+COMMANDS: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
+)
 """What each command does, in the order of the help; a test compares these with the commands."""
 
 _TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.options import Asked, Quantity, Yes, takes
-from recallscope.cli.output import capital, output_from, print_extrapolated, print_problem, say
+from recallscope.cli.options import Asked, takes
+from recallscope.cli.output import capital, print_extrapolated, print_problem, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.cli.theory import if_trained, print_solved_if_trained
@@ -19,19 +17,8 @@ if TYPE_CHECKING:
     from recallscope.measurement.critical_size import CriticalSize
 
 
-@takes("problem", "search", "tests", "where", "output", arrays=True)
-def critical(
-    asked: Asked,
-    quantity: Quantity,
-    seeds_passing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FRACTION",
-            help="Search for the size at which this fraction of seeds reaches the target.",
-        ),
-    ] = None,
-    yes: Yes = False,
-) -> int:
+@takes("problem", "search", "tests", "where", "output", "critical", "yes", arrays=True)
+def critical(asked: Asked, quantity: str, seeds_passing: str | None, yes: bool) -> int:
     """Measure the size at which an accuracy crosses a target, with an interval.
 
     It is the smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the
@@ -44,7 +31,6 @@ def critical(
       recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
           --length 64 --json
     """
-    to = output_from(asked.output)
     fill_in(asked.problem, quantity)
     problem, arrays = problem_to_run(asked.problem, [quantity])
     how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
@@ -57,7 +43,7 @@ def critical(
     with ProgressDisplay("search") as display, resumable(place["store"]):
         found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
     target_of = quantity, found.target, found.accuracy
-    to.show(found, _print_critical, lambda: if_trained(problem, *target_of))
+    asked.output.show(found, _print_critical, lambda: if_trained(problem, *target_of))
     return 0 if found.status == "ok" else 1
 
 

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from recallscope.cli.options import Json
+from recallscope.cli.options import takes
 from recallscope.cli.output import print_json
 
 
-def explore(
-    to: Annotated[str, typer.Option(metavar="FILE", help="Where the page goes.")] = (
-        "recallscope.html"
-    ),
-    open: Annotated[
-        bool, typer.Option("--open/--no-open", help="Show it in the browser, or only write it.")
-    ] = True,
-    as_json: Json = False,
-) -> None:
+@takes("explore")
+def explore(to: str, open: bool, as_json: bool) -> None:
     """Write one page to play with the closed forms, and open it in the browser.
 
     It needs no server and no network, and works on a phone: sliders, noises and the bottleneck,

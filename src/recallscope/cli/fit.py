@@ -8,7 +8,7 @@ import typer
 
 from recallscope.cli import options
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.output import number, output_from, print_table, say
+from recallscope.cli.output import number, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
@@ -23,13 +23,8 @@ _UNDETERMINED = "undetermined"  # as the status of a law is called
 _POOR = 0.05  # the p-value below which critical sizes scatter by more than their errors
 
 
-@options.takes("problem", "search", "tests", "where", "output", "fit", arrays=True)
-def fit(
-    context: typer.Context,
-    asked: options.Asked,
-    source: options.Source = None,
-    yes: options.Yes = False,
-) -> int:
+@options.takes("problem", "search", "tests", "where", "output", "fit", "yes", arrays=True)
+def fit(context: typer.Context, asked: options.Asked, source: str | None, yes: bool) -> int:
     """Measure the power law of a critical size: exponents with intervals, and a test of fit.
 
     Sizes are varied one at a time about the problem given. The table has the critical sizes, and
@@ -43,13 +38,13 @@ def fit(
     """
     from recallscope.measurement.scaling import scaling_from_rows
 
-    to, powers = output_from(asked.output), _powers(asked.fit["expect"] or [])
+    powers = _powers(asked.fit["expect"] or [])
     if source is not None:
         options.refuse_all_but(("source", "expect", *options.OUTPUT), context)
         found = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
         found = _measure(asked, powers, yes)
-    to.show(found, _print_law)
+    asked.output.show(found, _print_law)
     return 1 if found.law.status == _UNDETERMINED else 0
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import resumable, workers_from
-from recallscope.cli.options import Asked, Command, Json, command_group, one_of, takes
+from recallscope.cli.options import Asked, Command, command_group, takes
 from recallscope.cli.output import print_either, print_json, print_table
 from recallscope.cli.terminal import console, printable_lines
 
@@ -23,27 +21,9 @@ app = command_group("paper", COMMANDS["paper"])
 _OWN_RUNS = "recallscope-paper"  # as in the API, which is not loaded for a list of options
 
 
-def _claims() -> list[str]:
-    from recallscope.paper.registry import CLAIMS
-
-    return [*CLAIMS, "all"]
-
-
-Name = Annotated[
-    str,
-    typer.Argument(metavar="NAME", help="A claim, as listed, or all.", autocompletion=_claims),
-]
-Size = Annotated[str, one_of(("smoke", "short", "full"))]
-Runs = Annotated[
-    str | None,
-    typer.Option(
-        "--store", metavar="FOLDER", help="Your runs; by default those that come with recallscope."
-    ),
-]
-
-
 @app.command("list", cls=Command)
-def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) -> None:
+@takes("claims", "claim_runs")
+def list_claims(size: str, store: str | None, as_json: bool) -> None:
     """List the claims with their verdicts and the evidence.
 
     \b
@@ -62,8 +42,8 @@ def list_claims(size: Size = "full", store: Runs = None, as_json: Json = False) 
 
 
 @app.command(cls=Command)
-@takes("where", store=_OWN_RUNS, executor="processes")
-def run(asked: Asked, name: Name, size: Size = "smoke", as_json: Json = False) -> int:
+@takes("where", "claim", "claims", store=_OWN_RUNS, executor="processes", size="smoke")
+def run(asked: Asked, name: str, size: str, as_json: bool) -> int:
     """Run the sweeps of a claim, and print its verdict. Exit code 1 if a run is not ok.
 
     Interrupt it at any time: the same command resumes. The time for all claims on two cores is
@@ -84,15 +64,8 @@ def run(asked: Asked, name: Name, size: Size = "smoke", as_json: Json = False) -
 
 
 @app.command(cls=Command)
-def plot(
-    name: Name,
-    to: Annotated[
-        str, typer.Option(metavar="FOLDER", help="Where figures go, as .pdf and .png.")
-    ] = "figures",
-    size: Size = "full",
-    store: Runs = None,
-    as_json: Json = False,
-) -> None:
+@takes("claim", "claim_figures", "claims", "claim_runs")
+def plot(name: str, to: str, size: str, store: str | None, as_json: bool) -> None:
     """Draw the figure of a claim, or of all, for print.
 
     \b
@@ -109,14 +82,8 @@ def plot(
 
 
 @app.command(cls=Command)
-def report(
-    to: Annotated[str, typer.Option(metavar="FILE", help="The page to write: .html.")] = (
-        "report.html"
-    ),
-    size: Size = "full",
-    store: Runs = None,
-    as_json: Json = False,
-) -> None:
+@takes("claim_report", "claims", "claim_runs")
+def report(to: str, size: str, store: str | None, as_json: bool) -> None:
     """Write a self-contained HTML report with all verdicts, figures and numbers.
 
     \b

@@ -6,19 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope import problem as problems
 from recallscope.cli.options import SIZES, TRAINING
 from recallscope.common.csv_files import number_or_text
 from recallscope.parts.axes import axis_field
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
-from recallscope.problem import (
-    FIELDS,
-    LARGEST_SEED,
-    LARGEST_SIZE,
-    LATER_FIELDS,
-    Problem,
-    ProblemError,
-    whole_number,
-)
+from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import accuracy_name
 
 if TYPE_CHECKING:
@@ -58,7 +51,7 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     declared = {}
     for each in options.get("field") or []:
         name, equals, text = each.partition("=")
-        if not equals or name in FIELDS or name in LATER_FIELDS:
+        if not equals or name in problems.FIELDS or name in problems.LATER_FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
         declared[name] = text
     for name in TRAINING:
@@ -146,7 +139,9 @@ def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> No
         return
     options[size] = "2" if size == "vocab" else "1"
     if size == "dim" and options["vocab"]:
-        vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
+        vocab = whole_number(
+            "vocab", number_or_text(options["vocab"]), 2, problems.LARGEST_SIZE - 1
+        )
         if not _is_file(options["embedding"]) and ":" not in options["embedding"]:
             options["dim"] = str(find_part("embedding", options["embedding"]).smallest_dim(vocab))
 
@@ -154,7 +149,7 @@ def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> No
 def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, int]:
     """How many seeds, and the first of them."""
     count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
-    most = LARGEST_SEED - count + 1 if largest is None else largest
+    most = problems.LARGEST_SEED - count + 1 if largest is None else largest
     return count, whole_number("seed", number_or_text(seed), 0, most)
 
 

@@ -12,16 +12,8 @@ import typer
 
 from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import (
-    OUTPUT,
-    Asked,
-    Source,
-    Yes,
-    given_options,
-    refuse_all_but,
-    takes,
-)
-from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
+from recallscope.cli.options import OUTPUT, Asked, given_options, refuse_all_but, takes
+from recallscope.cli.output import capital, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.parts.axes import axes_of, axis_field
@@ -37,8 +29,8 @@ _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms; a larger one takes seconds
 
 
-@takes("problem", "tests", "where", "output", "phase", arrays=True)
-def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source = None) -> int:
+@takes("problem", "tests", "where", "output", "phase", "yes", arrays=True)
+def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has separate seeds. Exit code 1 if a run failed.
@@ -55,7 +47,6 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
-    to = output_from(asked.output)
     x, y, _, _, accuracy, target, theory_only = asked.phase.values()
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and ("://" in source or Path(source).is_dir()):
@@ -78,11 +69,11 @@ def phase(context: typer.Context, asked: Asked, yes: Yes = False, source: Source
 
         with ProgressDisplay("phase") as display:
             found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
-        to.show(found_map, _print_map)
+        asked.output.show(found_map, _print_map)
         return 0
     else:
         found = [_measure(asked, _axes(asked.problem, x, y), sought, yes)]
-    to.show(PhaseDiagrams(diagrams=found), _print_phase)
+    asked.output.show(PhaseDiagrams(diagrams=found), _print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recallscope.cli.options import Asked, Page, takes
-from recallscope.cli.output import output_from, print_table, say
+from recallscope.cli.options import Asked, takes
+from recallscope.cli.output import print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 
@@ -16,7 +16,7 @@ _WORDS = ("model", "precision", "method", "target_modules", "frequencies", "opti
 
 
 @takes("plan", "output")
-def plan(asked: Asked, page: Page = None) -> int:
+def plan(asked: Asked, page: str | None) -> int:
     """Plan a training: recall of your facts, what limits it, and what to change.
 
     Of facts, exposures, d-model and, for LoRA, rank, one may be missing: it is solved for. Exit
@@ -33,7 +33,6 @@ def plan(asked: Asked, page: Page = None) -> int:
     from recallscope.api.plan import plan as make
     from recallscope.plotting.pages import check_page
 
-    to = output_from(asked.output)
     path = None if page is None else check_page(page)
     given = {
         name: text if name in _WORDS else number_or_text(text)
@@ -44,7 +43,7 @@ def plan(asked: Asked, page: Page = None) -> int:
         found = make(**given, progress=display.update)
     if path is not None:
         found.write_page(path)
-    to.show(found, _print_plan)
+    asked.output.show(found, _print_plan)
     return 0 if found.laws else 1
 
 

@@ -9,7 +9,7 @@ import typer
 
 from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import Asked, Command, command_group, one_of, takes
+from recallscope.cli.options import CHOICES, Asked, Command, command_group, takes
 from recallscope.cli.output import print_either, print_table, say
 from recallscope.common.formatting import printable
 from recallscope.problem import ProblemError, choice
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from recallscope.store.summary import ProblemSummary, StoreSummary
 
 app = command_group("records", COMMANDS["records"])
-
-Sure = Annotated[
-    bool, typer.Option("--yes", help="Do it; without it, only print what would be done.")
-]
-_DROPPED = ("failed", "infeasible")
 
 
 @app.callback()
@@ -81,8 +76,8 @@ def verify(context: typer.Context, asked: Asked) -> int:
 
 
 @app.command(cls=Command)
-@takes("records")
-def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
+@takes("records", "sure")
+def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
     """Rename shards that cannot be used, and merge duplicated records.
 
     Nothing is deleted; the shards stay in the folder. Run the sweep again for their cells.
@@ -109,8 +104,8 @@ def repair(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
 
 
 @app.command(cls=Command)
-@takes("records")
-def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
+@takes("records", "sure")
+def upgrade(context: typer.Context, asked: Asked, yes: bool) -> None:
     """Mark the folder of a store of version 0.1 as a store, so records can be added.
 
     Only the marker is written; the shards are readable in any case and stay as they are.
@@ -136,19 +131,8 @@ def upgrade(context: typer.Context, asked: Asked, yes: Sure = False) -> None:
 
 
 @app.command(cls=Command)
-@takes("records")
-def compact(
-    context: typer.Context,
-    asked: Asked,
-    drop: Annotated[
-        list[str] | None,
-        one_of(
-            _DROPPED,
-            metavar="STATUS",
-            help="Drop failed or infeasible records, to be run again; once for each.",
-        ),
-    ] = None,
-) -> None:
+@takes("records", "compact")
+def compact(context: typer.Context, asked: Asked, drop: list[str] | None) -> None:
     """Merge many small shards into few large ones.
 
     \b
@@ -157,7 +141,7 @@ def compact(
       recallscope records compact --store facts --drop failed
     """
     for status in drop or []:
-        choice("what is dropped", status, _DROPPED)
+        choice("what is dropped", status, CHOICES["dropped"])
     store, in_json = _opened(context, asked)
     before, after = store.compact(drop or [])
     counts = {"shards_before": before, "shards_after": after}
@@ -165,14 +149,8 @@ def compact(
 
 
 @app.command(cls=Command)
-@takes("records")
-def merge(
-    context: typer.Context,
-    asked: Asked,
-    others: Annotated[
-        list[str], typer.Argument(metavar="PLACE...", help="The stores to take records from.")
-    ],
-) -> None:
+@takes("records", "merge")
+def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
     """Add the records of other stores that this one does not have.
 
     \b
@@ -203,12 +181,8 @@ def merge(
 
 
 @app.command(cls=Command)
-@takes("records")
-def export(
-    context: typer.Context,
-    asked: Asked,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv or .parquet file to write.")],
-) -> None:
+@takes("records", "export")
+def export(context: typer.Context, asked: Asked, file: str) -> None:
     """Write all records to one file.
 
     \b

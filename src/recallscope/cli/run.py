@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from
-from recallscope.cli.options import Asked, Seed, Seeds, Yes, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
@@ -28,8 +28,8 @@ _COLUMNS = {
 }
 
 
-@takes("problem", "tests", "where", "output", arrays=True)
-def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) -> int:
+@takes("problem", "tests", "where", "output", "run", "yes", arrays=True)
+def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
     """Run one experiment at one or more seeds.
 
     \b
@@ -38,7 +38,6 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
@@ -59,7 +58,7 @@ def run(asked: Asked, seed: Seed = "0", seeds: Seeds = "1", yes: Yes = False) ->
         check_time(count * cost.seconds / workers, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
-    to.show(found, print_run)
+    asked.output.show(found, print_run)
     return 0 if found.ok else 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import typer
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
-from recallscope.cli.options import SIZES, Asked, Yes, takes
+from recallscope.cli.options import SIZES, Asked, takes
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
@@ -42,10 +43,11 @@ def _print_schema(wanted: bool) -> None:
         raise typer.Exit
 
 
-@takes("where", "output", "sweep")
+@takes("where", "output", "sweep", "yes")
 def sweep(
     asked: Asked,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
+    file: str,
+    yes: bool,
     schema: Annotated[
         bool,
         typer.Option(
@@ -55,7 +57,6 @@ def sweep(
             help="Print the JSON schema of sweep files, for editors.",
         ),
     ] = False,
-    yes: Yes = False,
 ) -> int:
     """Run every cell of a sweep that the store has no record of.
 
@@ -72,7 +73,7 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    to, spec, where = output.output_from(asked.output), read_sweep(file), asked.where
+    spec, where = read_sweep(file), asked.where
     if where["store"] is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
     shards, part, dry_run, fail_fast = asked.sweep.values()
@@ -82,9 +83,9 @@ def sweep(
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(plan, dry_run, to)
+        return _searches(plan, dry_run, asked.output)
     if dry_run:
-        return _print_estimate(plan, to.as_json)
+        return _print_estimate(plan, asked.output.as_json)
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # the estimate of a large sweep takes a while
@@ -106,7 +107,7 @@ def sweep(
             progress=show,
             callback=_reporter(display, where["store"]),
         )
-    to.show(found, _print_sweep)
+    asked.output.show(found, _print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -172,16 +173,12 @@ def _note(progress: SweepProgress) -> str:
     )
 
 
-def _reporter(display: Any, place: str) -> Callable[[Record], None]:
+def _reporter(display: Any, store: str) -> Callable[[Record], None]:
     """Reports the first few cells that are not ok, since there may be a million of them."""
-    printed = 0
+    places = itertools.count(1)
 
     def report(record: Record) -> None:
-        nonlocal printed
-        if record.status == "ok":
-            return
-        printed += 1
-        if printed > _MOST_PRINTED:
+        if record.status == "ok" or (place := next(places)) > _MOST_PRINTED:
             return
         sizes = ", ".join(
             f"{name}={value}"
@@ -189,10 +186,10 @@ def _reporter(display: Any, place: str) -> Callable[[Record], None]:
             if name in SIZES and value is not None
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
-        if printed == _MOST_PRINTED:
+        if place == _MOST_PRINTED:
             display.say(
                 "recallscope: further cells that are not ok are in the store: "
-                f"recallscope records --store {place} list"
+                f"recallscope records --store {store} list"
             )
 
     return report

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from recallscope.cli import output
-from recallscope.cli.options import Accuracy, Asked, LawName, QuantityIfAny, Seeds, Target, takes
+from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
@@ -32,8 +30,8 @@ _OF_THE_LABEL = "sampling"  # a noise of the right label alone
 _STEPS = "This is after three gradient steps."
 
 
-@takes("problem", "output", arrays=True)
-def predict(asked: Asked, law: LawName = None) -> int:
+@takes("problem", "output", "predict", arrays=True)
+def predict(asked: Asked, law: str | None) -> int:
     """Predict the accuracies by a law, and explain them; exit 1 if no law applies.
 
     With --learner adam (or gd, muon, converged) it predicts recall at the end of training, by a
@@ -49,12 +47,14 @@ def predict(asked: Asked, law: LawName = None) -> int:
     """
     from recallscope.api.predict import predict as find
 
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     with ProgressDisplay("tables") as display:
-        _say_if_long(display, problem, law)
+        choice = choose(problem, law=law)
+        seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
+        if seconds > _PATIENCE:  # products of large matrices report no progress
+            display.say(f"the prediction takes about {format_duration(seconds)}")
         found = find(problem, embeddings=arrays, law=law, progress=display.update)
-    to.show(found, _print_prediction, lambda: if_trained(problem))
+    asked.output.show(found, _print_prediction, lambda: if_trained(problem))
     return 0 if found.law is not None else 1
 
 
@@ -66,25 +66,14 @@ def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
     return {} if found is None else {"if_trained": found.to_dict()}
 
 
-def _say_if_long(display: ProgressDisplay, problem: Problem, law: str | None) -> None:
-    """Print how long a law will take, since products of large matrices report no progress."""
-    choice = choose(problem, law=law)
-    seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
-    if seconds > _PATIENCE:
-        display.say(f"the prediction takes about {format_duration(seconds)}")
-
-
-@takes("problem", "output")
+@takes("problem", "output", "solve")
 def solve(
     asked: Asked,
-    quantity: QuantityIfAny = None,
-    target: Target = "0.5",
-    accuracy: Accuracy = "recall",
-    within: Annotated[
-        str | None,
-        typer.Option(metavar="BUDGET", help="As parameters=1e6, tokens=1e7, compute=1e12."),
-    ] = None,
-    law: LawName = None,
+    quantity: str | None,
+    target: str,
+    accuracy: str,
+    within: str | None,
+    law: str | None,
 ) -> int:
     """Find the size that reaches a target accuracy, all else given.
 
@@ -109,7 +98,6 @@ def solve(
 
     if quantity is None and within is None:
         raise ProblemError("Missing option '--for' or '--within'; see recallscope solve --help")
-    to = output.output_from(asked.output)
     for size in [quantity] if quantity else FREE[budget_from(within or "")[0]]:
         fill_in(asked.problem, size)
     problem, arrays = problem_to_run(asked.problem)
@@ -118,15 +106,15 @@ def solve(
     with ProgressDisplay("sizes" if within else "tables") as display:
         found = find(problem, quantity, number_or_text(target), **how, progress=display.update)
     if within is not None:
-        to.show(found, _print_allocation)
+        asked.output.show(found, _print_allocation)
         return 0
     target_of = quantity, found.target, found.accuracy
-    to.show(found, _print_solution, lambda: if_trained(problem, *target_of))
+    asked.output.show(found, _print_solution, lambda: if_trained(problem, *target_of))
     return 0 if found.status == "ok" else 1
 
 
-@takes("problem", "output")
-def bound(asked: Asked, target: Target = "0.5") -> None:
+@takes("problem", "output", "bound")
+def bound(asked: Asked, target: str) -> None:
     """Lower bound for estimators that see only the first gradient.
 
     \b
@@ -136,14 +124,15 @@ def bound(asked: Asked, target: Target = "0.5") -> None:
     """
     from recallscope.api.theory import bound as find
 
-    to = output.output_from(asked.output)
     # The bound on N needs no N; given one, it also bounds V.
     asked.problem["samples"] = asked.problem["samples"] or "inf"
-    to.show(find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound)
+    asked.output.show(
+        find(closed_form_problem(asked.problem), number_or_text(target)), _print_bound
+    )
 
 
-@takes("problem", "output", vocab="256", samples="1024", dim="32", length="48")
-def check(asked: Asked, seeds: Seeds = "16") -> int:
+@takes("problem", "output", "check", vocab="256", samples="1024", dim="32", length="48")
+def check(asked: Asked, seeds: str) -> int:
     """Compare every closed form with Monte Carlo, around one small problem.
 
     Each size is halved and doubled; levels and slopes are compared. Exit code 1 if a term fails.
@@ -156,12 +145,11 @@ def check(asked: Asked, seeds: Seeds = "16") -> int:
     """
     from recallscope.api.check import check as measure
 
-    to = output.output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     count = whole_number("seeds", number_or_text(seeds), 2)
     with ProgressDisplay(f"{count} seeds") as display:
         report = measure(problem, count, embeddings=arrays, progress=display.update)
-    to.show(report, _print_check)
+    asked.output.show(report, _print_check)
     return 1 if report.failed else 0
 
 

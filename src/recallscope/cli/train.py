@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from recallscope.cli.execution import check_time
-from recallscope.cli.options import Asked, Yes, takes
-from recallscope.cli.output import output_from, print_problem
+from recallscope.cli.options import Asked, takes
+from recallscope.cli.output import print_problem
 from recallscope.cli.parsing import problem_to_run, seeds_from
 from recallscope.common.csv_files import number_or_text
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from recallscope.experiment.training_curve import TrainingCurve
 
 
-@takes("problem", "output", "train", arrays=True, learner="adam")
-def train(asked: Asked, yes: Yes = False) -> int:
+@takes("problem", "output", "train", "yes", arrays=True, learner="adam")
+def train(asked: Asked, yes: bool) -> int:
     """Train once, and watch attention and recall along the way.
 
     \b
@@ -26,7 +26,6 @@ def train(asked: Asked, yes: Yes = False) -> int:
       recallscope train --vocab 256 --samples 2048 --dim 36 --length 16 --learner gd --steps 400
       recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --checkpoint half
     """
-    to = output_from(asked.output)
     problem, arrays = problem_to_run(asked.problem)
     from recallscope.api.train import train as measure  # loads torch: after the checks
     from recallscope.learning.cost import predict_cost
@@ -37,7 +36,7 @@ def train(asked: Asked, yes: Yes = False) -> int:
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
     found = measure(problem, **how, embeddings=arrays, watch=_show, progress=False)
-    to.show(found, _print_training)
+    asked.output.show(found, _print_training)
     return 0 if found.record.status == "ok" else 1
 
 

@@ -20,6 +20,7 @@ FORMULA = r"^([=+\-@\t\r])"
 """How a text begins that a spreadsheet would take for a formula."""
 
 _UNITS = {"k": "e3", "M": "e6", "B": "e9"}
+_WORDS = {"True": True, "False": False, "": None}
 
 
 def check_output(path: str | Path, what: str, formats: tuple[str, ...]) -> Path:
@@ -87,9 +88,7 @@ def _plain(cell: str) -> str:
 
 
 def _value(cell: str) -> Any:
-    if cell in ("True", "False", ""):
-        return {"True": True, "False": False, "": None}[cell]
-    return number_or_text(cell)
+    return _WORDS[cell] if cell in _WORDS else number_or_text(cell)
 
 
 def number_or_text(text: str) -> Any:

@@ -13,9 +13,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 _AGAIN = 0.1  # seconds between two asks
 _FINALISERS = ("weakref.py", "_weakrefset.py")
@@ -83,12 +84,14 @@ class _Asker:
         if not self._asked:
             self._asked = number
             self._wake.release()
-        if self._over or _on_its_way(sys.exception()):
+        on_its_way = _chain(sys.exception(), "__context__")
+        if self._over or any(isinstance(each, KeyboardInterrupt) for each in on_its_way):
             return
-        if _within(frame, _is_import) and self._exit_code is not None and not self.to_clean_up:
+        importing = any(map(_is_import, _chain(frame, "f_back")))
+        if importing and self._exit_code is not None and not self.to_clean_up:
             os.write(2, b"recallscope: stopped\n")
             os._exit(self._exit_code)
-        if not _within(frame, _swallows_exceptions):
+        if not any(map(_swallows_exceptions, _chain(frame, "f_back"))):
             raise KeyboardInterrupt
 
     def stop(self) -> None:
@@ -108,21 +111,11 @@ class _Asker:
                 signal.pthread_kill(threading.main_thread().ident or 0, self._asked)
 
 
-def _on_its_way(exception: BaseException | None) -> bool:
-    """Whether what is being handled is a KeyboardInterrupt, or came about while one was."""
-    while exception is not None:
-        if isinstance(exception, KeyboardInterrupt):
-            return True
-        exception = exception.__context__
-    return False
-
-
-def _within(frame: FrameType | None, is_such: Callable[[FrameType], bool]) -> bool:
-    while frame is not None:
-        if is_such(frame):
-            return True
-        frame = frame.f_back
-    return False
+def _chain(first: Any, following: str) -> Iterator[Any]:
+    """A frame and its callers, or an exception and those that were being handled when it came."""
+    while first is not None:
+        yield first
+        first = getattr(first, following)
 
 
 def _is_import(frame: FrameType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,13 +15,7 @@ from types import FrameType
 from recallscope.common.formatting import format_bytes
 from recallscope.problem import ProblemError
 
-_NO_MEMORY = (
-    "MemoryError",
-    "can't allocate memory",
-    "not enough memory",
-    "bad_alloc",
-    "can't start new thread",
-)
+_NO_MEMORY = "MemoryError|can't allocate memory|not enough memory|bad_alloc|can't start new thread"
 _LONGEST = 1e9  # seconds
 _LEAST_MEMORY = 2**26  # bytes; with less, threads do not start
 
@@ -61,7 +56,7 @@ class Limits:
         """The limit behind an error that the work caught itself, if there is one."""
         if LimitError.__name__ in reason:
             return too_long(self.seconds)
-        if self.memory is not None and any(sign in reason for sign in _NO_MEMORY):
+        if self.memory is not None and re.search(_NO_MEMORY, reason):
             return self._too_large
         return None
 

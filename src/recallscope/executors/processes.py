@@ -54,11 +54,7 @@ class Processes:
     """
 
     def __init__(
-        self,
-        workers: int | None = None,
-        preload: Sequence[str] = (),
-        *,
-        one_thread: bool = True,
+        self, workers: int | None = None, preload: Sequence[str] = (), *, one_thread: bool = True
     ) -> None:
         self._preload, self._one_thread = preload, one_thread
         self.workers = workers or available_cores()
@@ -73,7 +69,7 @@ class Processes:
         """Give a task to the worker with the fewest tasks, or keep it for later."""
         # Where memory is short there are few tasks at a time, so few workers are needed.
         if len(self._pool) < self.workers and all(worker.tasks for worker in self._pool):
-            self._pool.append(self._start())
+            self._pool.append(_Worker(self._preload, self._one_thread))
         if self._watchdog is None:
             self._watchdog = Watchdog(self._pool)
         self._queue.append(_Task(number, job, seconds))
@@ -107,9 +103,6 @@ class Processes:
             worker.process.kill()
         while self._pool:
             self._pool.pop().end()
-
-    def _start(self) -> _Worker:
-        return _Worker(self._preload, self._one_thread)
 
     def _take(self, worker: _Worker, kind: str, *what: Any) -> list[Done]:
         """Take a message: a worker is ready, has begun a task, or is done with it."""
@@ -149,4 +142,4 @@ class Processes:
             why = too_long(seconds) if late else worker.ending
             self._lost.append(Done(number, worker.name, None, why, timed_out=late))
         self._queue.extendleft(reversed(worker.tasks))
-        self._pool[self._pool.index(worker)] = self._start()
+        self._pool[self._pool.index(worker)] = _Worker(self._preload, self._one_thread)

@@ -256,7 +256,8 @@ class _Driver:
             return
         result, lost, seconds = future.result()
         self._brief = seconds < BRIEF
-        self._report(worker, worker.tasks.popleft(), result, lost)
+        number = worker.tasks.popleft().number
+        self._executor.send(("done", number, worker.name, result, lost, False))
         if worker.tasks:
             self._begin(worker)
 
@@ -278,19 +279,10 @@ class _Driver:
         """Replace a lost worker; only its current task is lost too."""
         ray.kill(worker.actor)
         if worker.tasks:
-            self._report(worker, worker.tasks.popleft(), None, why, timed_out)
+            number = worker.tasks.popleft().number
+            self._executor.send(("done", number, worker.name, None, why, timed_out))
         self._waiting.extendleft(reversed(worker.tasks))
         self._workers[self._workers.index(worker)] = self._new_worker()
-
-    def _report(
-        self,
-        worker: _Worker,
-        task: _Task,
-        result: bytes | None,
-        lost: str | None,
-        timed_out: bool = False,
-    ) -> None:
-        self._executor.send(("done", task.number, worker.name, result, lost, timed_out))
 
 
 def _in_words(error: BaseException) -> str:

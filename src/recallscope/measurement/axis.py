@@ -48,9 +48,7 @@ def parse_axis(text: str, fields: Mapping[str, Field] = SIZES) -> Axis:
         places = np.linspace(field.place(low), field.place(high), count)
         values = sorted({field.value_at(place) for place in places})
     else:
-        values = sorted({_value(name, number_or_text(part), field) for part in given.split(",")})
-        if len(values) > _MOST_VALUES:
-            raise ProblemError(f"an axis has at most {_MOST_VALUES} values, not {len(values)}")
+        return sizes_of(name, map(number_or_text, given.split(",")), fields)
     return Axis(name, tuple(values))
 
 

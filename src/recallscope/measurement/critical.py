@@ -17,35 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from recallscope import problem as problems
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.measurement.critical_size import CriticalSize, without_size
 from recallscope.parts.axes import SIZES, axis_field, axis_value
-from recallscope.problem import (
-    LARGEST_SEED,
-    LARGEST_SIZE,
-    Problem,
-    ProblemError,
-    shown,
-    whole_number,
-)
-from recallscope.record import (
-    Record,
-    Status,
-    check_accuracy,
-    check_target,
-    metric_names,
-    reported,
-)
+from recallscope.problem import Problem, ProblemError, shown, whole_number
+from recallscope.record import Record, Status, check_accuracy, check_target, metric_names, reported
 from recallscope.statistics.intervals import mean_interval
 from recallscope.statistics.threshold import Crossing, Runs, locate
-from recallscope.theory.capacity import (
-    Solution,
-    check_has,
-    no_solution,
-    possible_range,
-    solve,
-    usual_range,
-)
+from recallscope.theory import capacity
 
 _FEWEST_RUNS = 8  # before a search may end
 _STEP = 0.02  # of log size: runs that are closer get the same size, for a cheap posterior
@@ -120,7 +100,7 @@ class CriticalSearch:
         self.seeds_passing = seeds_passing
         if not isinstance(precision, (int, float, Real)) or not 0 < precision < 1e300:
             raise ProblemError(f"the precision is a fraction above 0, not {shown(precision)}")
-        check_has(problem, quantity)
+        capacity.check_has(problem, quantity)
         self.quantity, self.target, self.accuracy = quantity, target, accuracy
         self._problem = problem
         smallest, largest = search_range(problem, quantity)
@@ -133,7 +113,7 @@ class CriticalSearch:
         self.budget = whole_number("budget", budget, 1)
         self.batch = whole_number("batch", batch, 1)
         self.first_seed = self._next_seed = whole_number(
-            "first_seed", first_seed, 0, LARGEST_SEED - self.budget
+            "first_seed", first_seed, 0, problems.LARGEST_SEED - self.budget
         )
         self._own = own
         self._given_prior = prior if prior == "theory" else self._log_prior(prior)
@@ -148,8 +128,8 @@ class CriticalSearch:
         """An end of the range, as a value that makes a problem."""
         if self.quantity not in SIZES:
             return float(axis_value(f"{name} of {self.quantity}", value, self._field))
-        least, most = possible_range(self._problem, self.quantity)
-        least, most = (least, LARGEST_SIZE) if name == "low" else (1, most)
+        least, most = capacity.possible_range(self._problem, self.quantity)
+        least, most = (least, problems.LARGEST_SIZE) if name == "low" else (1, most)
         return whole_number(name, value, int(least), int(most))
 
     @cached_property
@@ -157,14 +137,17 @@ class CriticalSearch:
         """Why no law says where the crossing is; None if one does."""
         if self._own:
             return f"no closed form for {self._own}"
-        return no_solution(self.problem, self.quantity, self.accuracy, _PATIENCE)
+        return capacity.no_solution(self.problem, self.quantity, self.accuracy, _PATIENCE)
 
     @cached_property
     def _prior(self) -> float | None:
+        """Where the crossing may be on the axis: inf if closed forms give none, None if unknown."""
         # Only once it is needed: closed forms take a while, and a plan may have many searches.
-        if isinstance(self._given_prior, str):
-            return self._by_theory()
-        return self._given_prior
+        if not isinstance(self._given_prior, str):
+            return self._given_prior
+        if self.without_theory:
+            return None
+        return math.inf if self.theory is None else self._place(self.theory)
 
     @property
     def evaluations(self) -> int:
@@ -350,7 +333,7 @@ class CriticalSearch:
         start, end = found.range
         first, last = min(found.quantile(_LOWER), end), max(found.quantile(_UPPER), start)
         inside = found.status is Status.OK
-        extremes = possible_range(self.problem, self.quantity) if inside else ()
+        extremes = capacity.possible_range(self.problem, self.quantity) if inside else ()
         if self._value(start) in extremes:
             first = max(first, start)
         if self._value(end) in extremes:
@@ -399,16 +382,10 @@ class CriticalSearch:
         return None if self._solution is None else self._solution.value
 
     @cached_property
-    def _solution(self) -> Solution | None:
+    def _solution(self) -> capacity.Solution | None:
         if self.without_theory:
             return None
-        return solve(self.problem, self.quantity, self.target, self.accuracy)
-
-    def _by_theory(self) -> float | None:
-        """Where the crossing is by the closed forms: inf if nowhere, None without closed forms."""
-        if self.without_theory:
-            return None
-        return math.inf if self.theory is None else self._place(self.theory)
+        return capacity.solve(self.problem, self.quantity, self.target, self.accuracy)
 
     def _log_prior(self, prior: float | str | None) -> float | None:
         if prior is None:
@@ -432,7 +409,7 @@ class CriticalSearch:
             )
         if self._count(Status.INFEASIBLE):
             return f"{text}; larger sizes are infeasible here"
-        if end in possible_range(self.problem, self.quantity):
+        if end in capacity.possible_range(self.problem, self.quantity):
             return f"{text}, and there is none beyond"
         if said == "not reached" and self._solution and self._solution.reason:
             return f"{text}; closed forms predict that no size reaches it: {self._solution.reason}"
@@ -454,7 +431,7 @@ class CriticalSearch:
 def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
     """The range to search if none is given: wide, but bounded, as no run may take for ever."""
     if quantity not in SIZES:
-        return usual_range(axis_field(quantity, problem.parts()))
+        return capacity.usual_range(axis_field(quantity, problem.parts()))
     vocab = problem.vocab
     low, high = {
         "samples": (2, 256 * vocab),
@@ -463,7 +440,7 @@ def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
         "vocab": (2, 1 << 14),
         "length": (2, 1 << 12),
     }[quantity]
-    smallest, largest = possible_range(problem, quantity)
+    smallest, largest = capacity.possible_range(problem, quantity)
     return max(low, smallest), min(high, largest)
 
 

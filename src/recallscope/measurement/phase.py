@@ -7,15 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recallscope.cell import check_amount
+from recallscope.measurement import phase_diagram as diagrams
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import boundary
-from recallscope.measurement.phase_diagram import (
-    Measured,
-    PhaseCell,
-    PhaseDiagram,
-    no_boundary,
-    shared_fields,
-)
+from recallscope.measurement.phase_diagram import Measured, PhaseCell, PhaseDiagram
 from recallscope.parts.axes import axis_field
 from recallscope.problem import Problem, ProblemError, shown, whole_number
 from recallscope.record import ACCURACIES, Record, Status, check_accuracy, check_target
@@ -81,7 +76,7 @@ def phase_diagram(
     found: dict[tuple[float, float], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
     for record in records:
-        rest = shared_fields(record.problem, x, y)
+        rest = diagrams.shared_fields(record.problem, x, y)
         for name in dict.fromkeys([*shared, *rest]):  # what is the default is not there
             if shared and rest.get(name) != shared.get(name):
                 raise ProblemError(
@@ -136,7 +131,8 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         check_target(asked)
         problem = Problem.from_row(row)
         own = row.get("own")
-        plane = (x, y, row["accuracy"], asked, own, *map(str, shared_fields(problem, x, y).items()))
+        rest = diagrams.shared_fields(problem, x, y)
+        plane = (x, y, row["accuracy"], asked, own, *map(str, rest.items()))
         problems.setdefault(plane, problem)
         if _place(problem, x, y) in planes[plane]:
             raise ProblemError(
@@ -231,7 +227,7 @@ def _diagram(
         for j, column in enumerate(columns.values)
     )
     field = axis_field(y, problem.parts())
-    crossed = () if no_boundary(problem, y) else columns.values
+    crossed = () if diagrams.no_boundary(problem, y) else columns.values
     return PhaseDiagram(
         problem=problem,
         x=columns,

@@ -62,23 +62,12 @@ class RunResult(Result):
             raise ProblemError("no run has an accuracy, so there is nothing to draw")
         fine = [record for record in self.records if record.status is Status.OK]
         names = [accuracy_label(name) for name in means]
+        of_each = [accuracy_label(name) for name in means for _ in fine]
+        each = [record.accuracy(name)[0] for name in means for record in fine]
+        mean, low, high = (list(ends) for ends in zip(*means.values(), strict=True))
         series = [
-            Series(
-                "one seed each",
-                Kind.MEASURED,
-                [accuracy_label(name) for name in means for _ in fine],
-                [record.accuracy(name)[0] for name in means for record in fine],
-                colour=5,
-            ),
-            Series(
-                "mean, 95 % interval",
-                Kind.MEASURED,
-                names,
-                [mean.mean for mean in means.values()],
-                low=[mean.low for mean in means.values()],
-                high=[mean.high for mean in means.values()],
-                colour=0,
-            ),
+            Series("one seed each", Kind.MEASURED, of_each, each, colour=5),
+            Series("mean, 95 % interval", Kind.MEASURED, names, mean, low, high, colour=0),
         ]
         if (prediction := quick_prediction(self.problem)) is not None:
             about = law_named(prediction.law).about

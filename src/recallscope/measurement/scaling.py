@@ -17,17 +17,9 @@ from recallscope.parts.naming import named_parts
 from recallscope.problem import Problem, ProblemError, smallest_dim
 from recallscope.record import check_accuracy, check_target
 from recallscope.results.result import Drawing, Result
+from recallscope.statistics import power_law
 from recallscope.statistics.expected_law import ExpectedLaw, expected_law
-from recallscope.statistics.power_law import (
-    Collapse,
-    FitStatus,
-    Points,
-    PowerLaw,
-    check_positive,
-    collapse,
-    fit_law,
-    read_points,
-)
+from recallscope.statistics.power_law import Collapse, FitStatus, Points, PowerLaw
 from recallscope.theory.capacity import solve
 
 _FINE = 16  # points of the line of closed forms
@@ -219,7 +211,7 @@ def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
     reached = {n: sign * each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
     collapsed = None
     if curve and math.isfinite(scaling.law.constant):
-        collapsed = collapse(
+        collapsed = power_law.collapse(
             np.array([sign * point.log_size for point in curve]),
             np.array([point.accuracy for point in curve]),
             np.array([point.problem for point in curve]),
@@ -260,14 +252,14 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
     ]
     if not names:
         raise ProblemError("a law needs a size that takes more than one value, and none does")
-    points = read_points(rows, names)
+    points = power_law.read_points(rows, names)
     return Scaling(
         quantity=quantity,
         target=target,
         accuracy=accuracy,
         sizes=[dict(row) for row in rows],
         points=points,
-        law=fit_law(points),
+        law=power_law.fit_law(points),
         theory=_theory_exponents(rows, names),
         curve=[],
         collapse=None,
@@ -278,7 +270,7 @@ def _theory_exponents(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     """Those of the closed forms over the same points, each point weighted alike."""
     known = [row for row in rows if row["status"] == "ok" and row.get("theory")]
     for row in known:
-        check_positive("theory", row["theory"])
+        power_law.check_positive("theory", row["theory"])
     x = np.log([[float(row[name]) for name in names] for row in known]).reshape(-1, len(names))
     design = np.column_stack([np.ones(len(known)), x])
     if len(known) <= len(names) or np.linalg.matrix_rank(design) <= len(names):

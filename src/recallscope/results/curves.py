@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from recallscope.common.grouping import grouped_by
 from recallscope.problem import ProblemError
 from recallscope.results.labels import LETTERS, accuracy_label, axis_label, letter
 from recallscope.results.panels import Kind, Panel, Series
@@ -36,9 +37,7 @@ def curves_panel(
     if not names:
         raise ProblemError("there are no sizes that vary, so there is no curve to draw")
     along, others = names[0], names[1:]
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_label(row, others), []).append(row)
+    groups = grouped_by(rows, lambda row: _label(row, others))
     if len(groups) > _MOST_CURVES:
         raise ProblemError(
             f"a figure has at most {_MOST_CURVES} curves, and these rows make {len(groups)}; draw "
@@ -75,11 +74,5 @@ def _series(
         for end in ("low", "high")
         if all(f"{end}_{accuracy}" in row for row in known)
     }
-    return Series(
-        label,
-        kind,
-        [row[along] for row in known],
-        [row[accuracy] for row in known],
-        colour=colour,
-        **bars,
-    )
+    x, y = ([row[name] for row in known] for name in (along, accuracy))
+    return Series(label, kind, x, y, colour=colour, **bars)

@@ -43,11 +43,7 @@ class ExpectedLaw:
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
-        return {
-            "exponents": self.exponents,
-            "p_value": self.p_value,
-            "rejected": self.rejected,
-        }
+        return {"exponents": self.exponents, "p_value": self.p_value, "rejected": self.rejected}
 
 
 def expected_law(points: Points, exponents: Mapping[str, float]) -> ExpectedLaw | None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
 from recallscope.common.arrays import Column
-from recallscope.statistics.log_gamma import add_log_gamma
+from recallscope.statistics.log_gamma import log_gamma
 
 _POINTS = 200
 _SPREADS = 40
@@ -75,16 +75,11 @@ def _posterior(successes: Column, sizes: Column, edges: Column) -> Column:
     prior = root / (spread + 0.05)  # root: the points are not evenly spaced
     prior = np.where((a < 1) & (b < 1), _TWO_HUMPS * prior, prior)
     pairs, times = np.unique(np.stack([successes, sizes]), axis=1, return_counts=True)
-    likelihood, common = np.zeros_like(a), np.zeros_like(concentration)
-    spare, spare_row = np.empty((3, *a.shape)), np.empty((3, *concentration.shape))
-    groups = len(sizes)
-    add_log_gamma(common, groups, concentration, 0, spare_row)
-    add_log_gamma(likelihood, -groups, a, 0, spare)
-    add_log_gamma(likelihood, -groups, b, 0, spare)
+    common = len(sizes) * log_gamma(concentration, 0)
+    likelihood = -len(sizes) * (log_gamma(a, 0) + log_gamma(b, 0))
     for (count, size), repeated in zip(pairs.T, times, strict=True):
-        add_log_gamma(common, -repeated, concentration, size, spare_row)
-        add_log_gamma(likelihood, repeated, a, count, spare)
-        add_log_gamma(likelihood, repeated, b, size - count, spare)
+        common -= repeated * log_gamma(concentration, size)
+        likelihood += repeated * (log_gamma(a, count) + log_gamma(b, size - count))
     likelihood += common
     posterior = np.exp(likelihood - likelihood.max()) * prior
     weight: Column = posterior.sum(axis=1)

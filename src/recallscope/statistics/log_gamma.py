@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from recallscope.common.shapes import Float
 
@@ -13,68 +12,24 @@ _SHIFT = 6  # from here on four terms are enough; Γ(x) = Γ(x + 6) / (x (x + 1)
 _TWO_TERMS, _ONE_TERM = 40, 700  # from here on so many are enough
 
 
-def add_log_gamma(
-    total: Float[np.ndarray, " *grid"],
-    times: float,
-    known: Float[np.ndarray, " *grid"],
-    count: float,
-    spare: Iterable[Float[np.ndarray, " *grid"]],
-) -> None:
-    """Add times · (ln Γ(x) + x − ln √2π) to the total, for x = known + count.
+def log_gamma(known: Float[np.ndarray, " *grid"], count: float) -> Float[np.ndarray, " *grid"]:
+    """ln Γ(x) + x − ln √2π for x = known + count; known is above 0 and the count at least 0.
 
     The likelihood of a Beta-binomial law takes three for each outcome and three without, in which
-    what is added to ln Γ cancels. Only the terms of Stirling's series above 1e-10 are used, and
-    hardly an array is made. The posterior of 4, 16 and 64 seeds takes 1.8, 2.2 and 2.4 times as
-    long with `gammaln`.
-
-    Args:
-        total: what is added to, in place.
-        times: a factor.
-        known: above 0.
-        count: at least 0.
-        spare: three arrays of the same shape, which are overwritten.
+    what is added to ln Γ cancels. Only the terms of Stirling's series above 1e-10 are used. The
+    posterior of 16 seeds takes about twice as long with `gammaln`.
 
     >>> from scipy.special import gammaln
-    >>> total, known = np.zeros(2), np.array([0.01, 3.0])
-    >>> add_log_gamma(total, 1, known, 8, np.empty((3, 2)))
-    >>> x = known + 8
-    >>> bool(np.allclose(total, gammaln(x) + x - np.log(2 * np.pi) / 2, rtol=1e-11))
+    >>> x = np.array([0.01, 3.0]) + 8
+    >>> exact = gammaln(x) + x - np.log(2 * np.pi) / 2
+    >>> bool(np.allclose(log_gamma(x - 8, 8), exact, rtol=1e-11))
     True
     """
-    result, x, inverse = spare
-    shifted = count if count >= _SHIFT else count + _SHIFT
-    np.add(known, shifted, out=x)
-    np.log(x, out=result)
-    np.divide(1, x, out=inverse)
-    x -= 0.5
-    result *= x
-    if shifted < _ONE_TERM:
-        terms = _STIRLING[: 4 if shifted < _TWO_TERMS else 2]
-        square = np.multiply(inverse, inverse, out=x)
-        series = square * terms[-1]
-        for term in terms[-2:0:-1]:
-            series += term
-            series *= square
-        series += terms[0]
-        inverse *= series
-    else:
-        inverse *= _STIRLING[0]
-    result += inverse
+    x = known + (count if count >= _SHIFT else count + _SHIFT)
+    inverse = 1 / x
+    terms = 1 if count >= _ONE_TERM else 2 if count >= _TWO_TERMS else 4
+    found: np.ndarray = (x - 0.5) * np.log(x) + inverse * polyval(inverse**2, _STIRLING[:terms])
     if count < _SHIFT:
-        np.add(known, count, out=x)
-        result -= np.log(_rising(x))
-        result -= _SHIFT
-    if times != 1:
-        result *= times
-    total += result
-
-
-def _rising(x: Float[np.ndarray, " *grid"]) -> Float[np.ndarray, " *grid"]:
-    """x (x + 1) … (x + 5), as y (y + 4) (y + 6) with y = x (x + 5)."""
-    y = x + 5
-    y *= x
-    product = y + 4
-    product *= y
-    y += 6
-    product *= y
-    return product
+        y = (known + count) * (known + count + 5)
+        found -= np.log(y * (y + 4) * (y + 6)) + _SHIFT  # x (x + 1) … (x + 5)
+    return found

@@ -65,7 +65,8 @@ class OutcomeTables:
         table = piece.reshape(away.shape) + len(self._halves) * np.arange(len(away))[:, None]
         order = np.argsort(table.ravel().astype(np.int16), kind="stable")  # table by table
         piece = piece[order]
-        basis = _chebyshev((flat[order] - self._middles[piece]) / self._halves[piece])
+        places = (flat[order] - self._middles[piece]) / self._halves[piece]
+        basis = chebyshev.chebvander(places, len(_NODES) - 1).T
         found = np.empty((len(self.spread), len(flat)))
         counts = np.bincount(table.ravel())
         ends = np.cumsum(counts)
@@ -115,13 +116,3 @@ def _pieces(target: float) -> Float[np.ndarray, " n"]:
     )
     inner = np.concatenate([left, -_NEAR[-2::-1], [0.0], _NEAR[:-1], right[::-1]])
     return np.concatenate([low * _FAR[::-1], inner, high * _FAR])
-
-
-def _chebyshev(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "nodes n"]:
-    """The value of each polynomial."""
-    found = np.empty((len(_NODES), len(x)))
-    found[0], found[1] = 1, x
-    for number in range(2, len(found)):
-        np.multiply(2 * x, found[number - 1], out=found[number])
-        found[number] -= found[number - 2]
-    return found

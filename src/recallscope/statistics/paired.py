@@ -38,15 +38,9 @@ def paired_difference(
     a, b = mean_interval(first, tests, confidence), mean_interval(second, tests, confidence)
     trusted = _correlation(first, second) * max(len(tests) - 2, 0) / max(len(tests) - 1, 1)
     mean = b.mean - a.mean
-    return PairedDifference(
-        a,
-        b,
-        Interval(
-            mean,
-            max(mean - _joined(b.mean - b.low, a.high - a.mean, trusted), -1.0),
-            min(mean + _joined(b.high - b.mean, a.mean - a.low, trusted), 1.0),
-        ),
-    )
+    low = max(mean - _joined(b.mean - b.low, a.high - a.mean, trusted), -1.0)
+    high = min(mean + _joined(b.high - b.mean, a.mean - a.low, trusted), 1.0)
+    return PairedDifference(a, b, Interval(mean, low, high))
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float:

@@ -14,16 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recallscope.common.extras import missing
-from recallscope.store.files import (
-    MOST_BYTES,
-    Files,
-    Folder,
-    NotAFileError,
-    ReadOnlyError,
-    StoreError,
-    StoreWarning,
-    in_use,
-)
+from recallscope.store import files
+from recallscope.store.files import ReadOnlyError, StoreError
 
 _BEAT = 5.0  # seconds between signs of life of a lock in an object store
 _BEATS_MISSED = 3  # after which its owner is taken for dead
@@ -62,12 +54,12 @@ class ObjectStore:
             return []
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in found]
 
-    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
+    def read(self, name: str, most: int = files.MOST_BYTES) -> bytes:
         """All of an object."""
         with self._can_be("read"):
             size = self._system.size(f"{self._root}/{name}")
         if size is not None and size > most:
-            raise NotAFileError(f"larger than {most} bytes")
+            raise files.NotAFileError(f"larger than {most} bytes")
         with self._can_be("read"):
             content: bytes = self._system.cat_file(f"{self._root}/{name}")
         return content
@@ -158,7 +150,7 @@ class ObjectStore:
             time.sleep(_BEAT / 5)
             for name, content in self._others(own).items():
                 if first.get(name) != content:
-                    raise StoreError(in_use(self.place))
+                    raise StoreError(files.in_use(self.place))
             if (
                 waited > 1.2 * _BEAT and not said
             ):  # every live driver has put its object again by now
@@ -166,7 +158,7 @@ class ObjectStore:
                 warnings.warn(
                     f"the store {self.place!r} has a lock; waiting {_BEAT * _BEATS_MISSED:.0f} s "
                     "to see whether its owner still runs",
-                    StoreWarning,
+                    files.StoreWarning,
                     stacklevel=2,
                 )
         for name in first:
@@ -189,7 +181,7 @@ class ObjectStore:
             ) from None
 
 
-def files_at(place: str | Path) -> Files:
+def files_at(place: str | Path) -> files.Files:
     """The files of a folder, or of an address such as s3://bucket/folder."""
     place = str(place).removeprefix("file://")
     if not place:
@@ -202,7 +194,7 @@ def files_at(place: str | Path) -> Files:
             "text, such as s3://bucket/facts, or a folder"
         )
     if "://" not in place:
-        return Folder(Path(place))
+        return files.Folder(Path(place))
     return ObjectStore(place)
 
 

@@ -22,18 +22,9 @@ import pyarrow.parquet as pq
 from recallscope.parts.field import ACTED_ON, LONGEST_TEXT
 from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
 from recallscope.record import ACCURACIES, Status
+from recallscope.store import schema
 from recallscope.store.files import StoreError
 from recallscope.store.footer import column_sizes
-from recallscope.store.schema import (
-    FIELD,
-    FIELD_TYPES,
-    METRIC,
-    SCHEMA,
-    columns_of_problems,
-    plain,
-    problem_of,
-    versions_in,
-)
 from recallscope.store.tables import distinct_texts
 
 FORMAT = 3  # 0.1 wrote 1, without a column for measures; 0.2 wrote 2, without versions of parts
@@ -178,7 +169,7 @@ def _completed(table: pa.Table) -> pa.Table:
         if name not in names:
             raise BadShardError(f"not a shard: without the column {name}")
     columns: dict[str, Any] = {}
-    for field in SCHEMA:
+    for field in schema.SCHEMA:
         if field.name in names:
             column = table[field.name]
             columns[field.name] = column if column.type == field.type else column.cast(field.type)
@@ -203,12 +194,12 @@ def _check_rows(table: pa.Table) -> None:
     for name in ACCURACIES:
         _check_range(name, table[name], 0, 1)
     _check_named_columns(table)
-    columns = [*columns_of_problems(table.column_names), "part_versions"]
-    problems = plain(table.select(columns))
+    columns = [*schema.columns_of_problems(table.column_names), "part_versions"]
+    problems = schema.plain(table.select(columns))
     for row in problems.group_by(problems.column_names).aggregate([]).to_pylist():
         try:
-            problem_of(row)
-            versions_in(row.get("part_versions"))
+            schema.problem_of(row)
+            schema.versions_in(row.get("part_versions"))
         except ProblemError as error:
             raise BadShardError(f"not a shard: {error}") from None
 
@@ -217,12 +208,12 @@ def _check_named_columns(table: pa.Table) -> None:
     """Raise if a field of a part or a metric is not what one can be."""
     for field in table.schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if match := FIELD.fullmatch(field.name):
-            if kind != FIELD_TYPES[match["type"]]:
+        if match := schema.FIELD.fullmatch(field.name):
+            if kind != schema.FIELD_TYPES[match["type"]]:
                 raise BadShardError(f"not a shard: a field of type {field.type}")
             if kind == pa.float64() and pc.all(pc.is_finite(table[field.name])).as_py() is False:
                 raise BadShardError("not a shard: a field that is not finite")
-        elif match := METRIC.fullmatch(field.name):
+        elif match := schema.METRIC.fullmatch(field.name):
             listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
             inner = kind.value_type if listed else kind
             if inner != pa.float64() or listed != bool(match["list"]):
@@ -242,7 +233,7 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
         if (pc.sum(lengths).as_py() or 0) > _MOST_TEXT:
             raise BadShardError(f"too large: the texts of {name}")
         # Only reasons are free texts, and they are shown as such.
-        if FIELD.fullmatch(name) or (name in SCHEMA.names and name != "reason"):
+        if schema.FIELD.fullmatch(name) or (name in schema.SCHEMA.names and name != "reason"):
             longest = pc.max(pc.binary_length(texts)).as_py() or 0
             strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()
             many = name in ("metrics", "part_versions")

@@ -58,18 +58,10 @@ def store_summary(store: Store) -> StoreSummary:
     shown = []
     for rows in groups[:_MOST_SHOWN]:
         records = list(to_records(table.take(rows)))
-        counted = Counter(str(record.status) for record in records)
-        first = records[0]
-        shown.append(
-            ProblemSummary(
-                problem=first.problem,
-                dtype=first.provenance.dtype,
-                test_samples=first.test_samples,
-                measure=first.measure,
-                by_status=dict(sorted(counted.items())),
-                means=summarise(records),
-            )
-        )
+        first, counted = records[0], Counter(str(record.status) for record in records)
+        how = first.provenance.dtype, first.test_samples, first.measure
+        by_status = dict(sorted(counted.items()))
+        shown.append(ProblemSummary(first.problem, *how, by_status, summarise(records)))
     return StoreSummary(
         place=store.place,
         records=table.num_rows,

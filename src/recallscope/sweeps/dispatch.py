@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -69,7 +71,7 @@ def run_cells(
     >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
     3
     """
-    source = _Source(cells, settings, seconds, executor, alone=limits.seconds is not None)
+    source = _Source(iter(cells), settings, seconds, executor, alone=limits.seconds is not None)
     under_way: dict[int, _Task] = {}
     again: deque[_Task] = deque()
     losses: Counter[Cell] = Counter()
@@ -131,58 +133,54 @@ def _fits(task: _Task, under_way: Collection[_Task], executor: Executor) -> bool
     return sum(nlargest(executor.workers, memory)) <= executor.memory
 
 
+@dataclass
 class _Source:
     """Cells cut into tasks of about equal time, estimated from the cells so far.
 
     With `alone`, a task is one cell, since a time limit applies to a task.
     """
 
-    def __init__(
-        self,
-        cells: Iterable[Cell | None],
-        settings: Settings,
-        seconds: float,
-        executor: Executor,
-        alone: bool,
-    ) -> None:
-        self._cells = iter(cells)
-        self._left = seconds
-        self._executor = executor
-        self._alone = alone
-        self._settings = settings
-        self._cost = cost_maker(settings)
-        self._pace: float | None = None  # seconds taken for each second predicted
-        self.too_large: list[Cell] = []  # for any worker
-        self.ended = False
+    cells: Iterator[Cell | None]
+    settings: Settings
+    left: float  # seconds, as predicted
+    executor: Executor
+    alone: bool
+    pace: float | None = None  # seconds taken for each second predicted
+    too_large: list[Cell] = field(default_factory=list)  # for any worker
+    ended: bool = False
+
+    @cached_property
+    def _cost(self) -> Callable[[Problem], Cost]:
+        return cost_maker(self.settings)
 
     def take(self) -> _Task | None:
         """The next task, or None if there is no cell at present or at all."""
         taken: list[Cell] = []
         seconds, memory = 0.0, 0.0
         # The first task is one cell, to estimate the time of the others.
-        most = 1 if self._pace is None or self._alone else _MOST_CELLS
-        enough = min(_TASK_SECONDS / (self._pace or 1), self._left / (3 * self._executor.workers))
+        most = 1 if self.pace is None or self.alone else _MOST_CELLS
+        enough = min(_TASK_SECONDS / (self.pace or 1), self.left / (3 * self.executor.workers))
         together = 1
         while len(taken) < max(most, together):
             if taken and seconds >= enough and len(taken) >= together:
                 break
             try:
-                cell = next(self._cells)
+                cell = next(self.cells)
             except StopIteration:
                 self.ended = True
                 break
             if cell is None:
                 break
             cost = self._cost(cell.problem)
-            if cost.memory_bytes > self._executor.memory:
+            if cost.memory_bytes > self.executor.memory:
                 self.too_large.append(cell)
                 break
-            if not taken and not self._alone:  # cells that run together go to one worker
-                together = cells_at_once(cell.problem, self._settings)
+            if not taken and not self.alone:  # cells that run together go to one worker
+                together = cells_at_once(cell.problem, self.settings)
             taken.append(cell)
             seconds += cost.seconds
             memory = max(memory, cost.memory_bytes)
-        self._left = max(self._left - seconds, 0.0)
+        self.left = max(self.left - seconds, 0.0)
         return _Task(tuple(taken), seconds, memory) if taken else None
 
     def learn(self, task: _Task, records: list[Record]) -> None:
@@ -191,7 +189,7 @@ class _Source:
             return
         took = sum(record.provenance.elapsed_seconds for record in records)
         pace = took / task.seconds
-        self._pace = pace if self._pace is None else 0.8 * self._pace + 0.2 * pace
+        self.pace = pace if self.pace is None else 0.8 * self.pace + 0.2 * pace
 
 
 def cost_maker(settings: Settings) -> Callable[[Problem], Cost]:

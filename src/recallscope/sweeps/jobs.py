@@ -11,15 +11,8 @@ from recallscope.cell import Cell, Settings
 from recallscope.executors.base import Executor
 from recallscope.executors.limits import LimitError, Limits
 from recallscope.executors.registry import running
+from recallscope.experiment import run as experiment
 from recallscope.experiment.own import lost_record, own_record
-from recallscope.experiment.run import (
-    InfeasibleError,
-    check_memory,
-    check_run,
-    failed_record,
-    measure_record,
-    run_together,
-)
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
@@ -43,7 +36,7 @@ def check_problem(problem: object, settings: Settings) -> None:
         return  # only the experiment knows what it can run
     if settings.measure is not None:
         check_measure(settings.measure)
-    check_run(problem, **settings.of_run(problem))
+    experiment.check_run(problem, **settings.of_run(problem))
 
 
 def cells_at_once(problem: Problem, settings: Settings) -> int:
@@ -94,7 +87,9 @@ class RunCells:
         if how.measure is not None:
             return [measured_record(how.measure, *cell) for cell in cells]
         problem = cells[0].problem
-        return run_together(problem, [cell.seed for cell in cells], **how.of_run(problem))
+        return experiment.run_together(
+            problem, [cell.seed for cell in cells], **how.of_run(problem)
+        )
 
     def failed(self, cell: Cell, reason: str, status: Status = Status.FAILED) -> Record:
         """The record of a cell that was ended from outside."""
@@ -102,9 +97,11 @@ class RunCells:
         if how.own is not None:
             return lost_record(how.own, *cell, reason)
         if how.measure is not None:
-            return replace(measure_record(how.measure, *cell, {}, reason, 0.0), status=status)
+            return replace(
+                experiment.measure_record(how.measure, *cell, {}, reason, 0.0), status=status
+            )
         engine, dtype, device = how.engine_for(cell.problem), how.dtype, how.device
-        return failed_record(
+        return experiment.failed_record(
             *cell, reason, engine=engine, dtype=dtype, device=device, status=status
         )
 
@@ -112,13 +109,13 @@ class RunCells:
         """The record of a cell that is not started, as it needs more than `memory` bytes."""
         how = self.settings
         try:
-            check_memory(
+            experiment.check_memory(
                 cell.problem,
                 engine=how.engine_for(cell.problem),
                 test_samples=how.test_samples,
                 dtype=how.dtype,
                 memory=memory,
             )
-        except InfeasibleError as error:
+        except experiment.InfeasibleError as error:
             return self.failed(cell, str(error), Status.INFEASIBLE)
         raise AssertionError("there is memory for it")

@@ -93,20 +93,14 @@ class Sweep:
         which, parts = (1, 1) if part is None else check_part(part)
         assert self.critical is not None
         asked = dict(self.critical)
-        quantity = asked.pop("for", "samples")
-        accuracy = accuracy_name(asked.pop("accuracy", "recall"))
-        prior = "theory" if asked.pop("theory", True) else None
-        budget = asked.get("budget", 64)
+        quantity, budget = asked.pop("for", "samples"), asked.get("budget", 64)
+        asked["accuracy"] = accuracy_name(asked.get("accuracy", "recall"))
+        asked["prior"] = "theory" if asked.pop("theory", True) else None
+        seeds = itertools.count(self.first_seed, budget)
+        different = dict.fromkeys(self.problems())
         every = [
-            CriticalSearch(
-                problem,
-                quantity,
-                accuracy=accuracy,
-                first_seed=self.first_seed + number * budget,
-                prior=prior,
-                **asked,
-            )
-            for number, problem in enumerate(dict.fromkeys(self.problems()))
+            CriticalSearch(problem, quantity, first_seed=seed, **asked)
+            for problem, seed in zip(different, seeds, strict=False)
         ]
         return every[which - 1 :: parts]
 

@@ -89,11 +89,8 @@ def run_sweep(
         check_source(store, settings.own)
         plan = plan_of(cells, settings, index, part)
         share = share_maker(plan.pending, settings)
-        state = SweepProgress(
-            cells=plan.cells,
-            known=plan.known,
-            seconds=sum(share(cell.problem) for cell in plan.pending),
-        )
+        seconds = sum(share(cell.problem) for cell in plan.pending)
+        state = SweepProgress(cells=plan.cells, known=plan.known, seconds=seconds)
         found = plan.statuses
         if plan.pending and refusal is not None:
             raise refusal
@@ -108,8 +105,8 @@ def run_sweep(
                 else:
 
                     def part_done(cell: Cell, done: int, total: int) -> None:
-                        seconds = state.seconds_done + done / total * share(cell.problem)
-                        progress(replace(state, seconds_done=seconds))
+                        seconds_done = state.seconds_done + done / total * share(cell.problem)
+                        progress(replace(state, seconds_done=seconds_done))
 
                     results = _in_shards(plan.pending, pool, settings, shards, part_done)
                 for done in results:
@@ -169,14 +166,13 @@ def plan_of(
             problems[problem] = None
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             seed = whole_number("seed", seed, 0, LARGEST_SEED)
-            cell = Cell(problem, seed)
         key = keys((problem, seed))
         if (key, problem.metrics) in seen:
             continue
         seen.add((key, problem.metrics))
         known = index.find(keys, (problem, seed))
         if known is None or known.lacks:
-            pending.append(cell if isinstance(cell, Cell) else Cell(problem, seed))
+            pending.append(Cell(problem, seed))
         else:
             found[known.status] += 1
     return SweepPlan(len(seen), found.total(), found, pending, tuple(problems))

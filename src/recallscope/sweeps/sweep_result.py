@@ -45,13 +45,12 @@ class SweepResult(Result):
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     keys: CellKeys | None = field(default=None, compare=False)
     kept_in: Store | None = field(default=None, compare=False)
+    _in_json = ("store", "cells", "known", "ran", "by_status", "seconds")
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: what was counted, and what searches found."""
-        names = ("store", "cells", "known", "ran", "by_status", "seconds")
-        counted = {name: getattr(self, name) for name in names}
         found = [each.to_dict() for each in self.searches]
-        return counted | ({"searches": found} if found else {})
+        return super().to_dict() | ({"searches": found} if found else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SweepResult:

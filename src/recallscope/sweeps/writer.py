@@ -30,12 +30,7 @@ class RecordWriter:
     """
 
     def __init__(
-        self,
-        store: Store,
-        settings: Settings,
-        index: RecordIndex,
-        *,
-        remember: bool = False,
+        self, store: Store, settings: Settings, index: RecordIndex, *, remember: bool = False
     ) -> None:
         self._store = store
         self._keys = CellKeys(settings)
