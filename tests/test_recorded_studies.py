@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shared_numbers
 
 from law_searches import (
     KEY,
@@ -30,6 +31,12 @@ from recallscope.statistics.power_law import FitStatus
 from search_economy import economy_row, errors, planted_row, real_methods
 
 STUDIES = Path(__file__).parents[1] / "studies"
+
+
+def test_pages_quote_numbers_as_tables_have_them(monkeypatch):
+    assert shared_numbers.wrong_places() == []
+    monkeypatch.setattr(shared_numbers, "PLACES", (("README.md", "off by {lock:.5f}"),))
+    assert shared_numbers.wrong_places() == ["README.md: expected 'off by 0.00707'"]
 
 
 @pytest.fixture(scope="module")

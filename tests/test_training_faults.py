@@ -300,7 +300,7 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
 
     limit = {"learner": "converged", "samples": math.inf, "length": 1}
     uneven = SMALL.replace(task=Task(name="uneven", make=make), learner="converged")
-    with pytest.raises(ProblemError, match=r"the task uneven:\w+ does not say .* give a number of"):
+    with pytest.raises(ProblemError, match=r"which uneven:\w+ does not declare; give a number of"):
         uneven.replace(**limit)
     assert run(uneven).status == "ok"
     for task in ("recall", "memory", Task(name="even", make=make, equal_facts=True)):

@@ -200,6 +200,7 @@ function slopeAndTaken({ rows }, spread, pull) {
     let partition = 0;
     for (let i = 0; i < z.length; i++) partition += number[i] * Math.exp(z[i] - peak);
     partition = peak + Math.log(partition);
+    let [low, high] = [partition - pull, partition];
     let [ownP, sum, soft, squares, softSquares] = [0, 0, 0, 0, 0];
     for (let step = 0; step < MOST_STEPS; step++) {
       [sum, soft, squares, softSquares] = [0, 0, 0, 0];
@@ -212,7 +213,11 @@ function slopeAndTaken({ rows }, spread, pull) {
         squares += number[i] * p * p;
         softSquares += number[i] * s * s;
       }
-      const move = (Math.log(sum) * sum) / soft;
+      if (sum > 1) low = partition;
+      else high = partition;
+      let move = (Math.log(sum) * sum) / soft;
+      // Newton's rule may go back and forth: a step beyond what is known is halved.
+      if (partition + move < low || partition + move > high) move = (low + high) / 2 - partition;
       partition += move;
       if (Math.abs(move) < 1e-9) break;
     }
