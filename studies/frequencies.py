@@ -33,10 +33,10 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, predict, run
+from recallscope.common.frequencies import frequencies_of, frequency_classes
 from recallscope.plotting.picture import picture_figure
 from recallscope.plotting.style import save
 from recallscope.results.panels import Kind, Panel, Picture, Series
-from recallscope.tasks.frequencies import frequencies_of, frequency_classes
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall

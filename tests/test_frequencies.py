@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from recallscope import Problem, ProblemError, run
+from recallscope.common.frequencies import frequencies_of, frequency_classes, zipf
 from recallscope.experiment.metrics.half_recall_frequency import half_at
 from recallscope.learning.learner import Setup
 from recallscope.tasks.examples import examples_of
-from recallscope.tasks.frequencies import frequencies_of, frequency_classes, zipf
 from recallscope.tasks.kind import facts_of, samples_of
 
 SIZES = {"vocab": 64, "samples": 2048, "dim": 16, "length": 4}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.frequencies import frequency_classes
 from recallscope.common.shapes import Int64
-from recallscope.tasks.frequencies import frequency_classes
 
 if TYPE_CHECKING:
     from recallscope.tasks.kind import SampleSource

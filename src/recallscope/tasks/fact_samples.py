@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from recallscope.common.shapes import Int64, UInt64
-from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
-from recallscope.tasks.examples import Examples
-from recallscope.tasks.frequencies import (
+from recallscope.common.frequencies import (
     check_frequencies,
     cumulated,
     facts_at,
     frequencies_of,
     frequency_classes,
 )
+from recallscope.common.shapes import Int64, UInt64
+from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
+from recallscope.tasks.examples import Examples
 from recallscope.tasks.kind import facts_of
 from recallscope.tasks.random import below, words
 from recallscope.tasks.recall import SPLITS, check_split

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recallscope.common.frequencies import FREQUENCIES
 from recallscope.parts.field import ADDED, Field
 from recallscope.parts.naming import find_part
 from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
-from recallscope.tasks.frequencies import FREQUENCIES
 
 if TYPE_CHECKING:
     from recallscope.tasks.examples import Examples

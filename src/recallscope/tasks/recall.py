@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.frequencies import cumulated, facts_at
 from recallscope.common.shapes import Float, Int64, UInt
 from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, choice, whole_number
-from recallscope.tasks.frequencies import cumulated, facts_at
 from recallscope.tasks.random import Role, below, generator, words
 
 _LARGEST_FOR_HALF_A_WORD = 2**16  # half a word of 64 bits is uniform to 1 part in 65,536

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit  # type: ignore[import-untyped]
 
+from recallscope.common.frequencies import frequencies_of
 from recallscope.common.shapes import Float
 from recallscope.parts.naming import PART_DEFAULTS, find_part
 from recallscope.problem import Problem
-from recallscope.tasks.frequencies import frequencies_of
 from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall

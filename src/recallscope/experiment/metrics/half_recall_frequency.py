@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.frequencies import frequencies_of, frequency_classes
 from recallscope.common.shapes import Float
 from recallscope.experiment.metric import Metric
 from recallscope.experiment.metrics.recall_by_frequency import recall_of_classes
-from recallscope.tasks.frequencies import frequencies_of, frequency_classes
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.frequencies import frequencies_of, frequency_classes
 from recallscope.common.shapes import Float
 from recallscope.experiment.metric import Metric
 from recallscope.learning.blocks import blocks
-from recallscope.tasks.frequencies import frequencies_of, frequency_classes
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from recallscope.common.frequencies import FREQUENCIES
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
-from recallscope.tasks.frequencies import FREQUENCIES
 from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, generator
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from recallscope.common.frequencies import check_frequencies, frequencies_of
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.frequencies import check_frequencies, frequencies_of
 from recallscope.tasks.kind import FACTS, Task, facts_of
 from recallscope.tasks.recall import RecallTask, Samples, check_split
 

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from recallscope.common.frequencies import check_frequencies
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, check_range, drawn_facts
-from recallscope.tasks.frequencies import check_frequencies
 from recallscope.tasks.kind import FACTS, Task, facts_of
 from recallscope.tasks.random import Role, below, words
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from recallscope.common.frequencies import check_frequencies, frequencies_of
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.frequencies import check_frequencies, frequencies_of
 from recallscope.tasks.kind import FACTS, Task, facts_of, inputs_of
 from recallscope.tasks.recall import RecallTask
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from recallscope.common.frequencies import FREQUENCIES, frequencies_of, zipf
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.tasks.frequencies import FREQUENCIES, frequencies_of, zipf
 from recallscope.theory import end_answers
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.memory_edge import edge
