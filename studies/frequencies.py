@@ -211,7 +211,9 @@ def tail() -> None:
     rows: list[dict[str, object]] = []
 
     def measured(study: str, problem: Problem, expected: float, **named: object) -> None:
-        found = [run(problem, seed=each, test_samples=2**17) for each in range(TAIL_SEEDS)]
+        # In float32 the gradients of the rarest facts are below what certifies a minimum.
+        exact = {"dtype": "float64", "test_samples": 2**17}
+        found = [run(problem, seed=each, **exact) for each in range(TAIL_SEEDS)]
         for seed, each in enumerate(found):
             numbers = {"recall": each.recall_accuracy, "predicted": round(expected, 5)}
             rows.append({"study": study, **named, "seed": seed, **numbers})
