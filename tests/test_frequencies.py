@@ -76,6 +76,7 @@ def test_a_table_is_an_array_a_list_json_or_csv(tmp_path) -> None:
         ({"frequencies": "table", "frequency_table": [1, 2]}, "has 2 counts for 64 facts"),
         ({"frequencies": "table", "frequency_table": [1, 0]}, "a list of positive numbers"),
         ({"frequencies": "table", "frequency_table": {"a": 1}}, "a list of positive numbers"),
+        ({"frequencies": "zipf", "vocab": 10**8}, "at most 10,000,000, not 100,000,000"),
         ({"frequencies": "zipf", "width": 32, "samples": float("inf")}, "samples=inf and an MLP"),
     ],
 )

@@ -165,13 +165,14 @@ def test_fewer_answers_leave_space_for_more_facts():
         ({"method": "edit"}, "edits"),
         ({"precision": "int4", "method": "full"}, "quantised"),
         ({"frequencies": "zipf", "context": 4}, "unequal frequencies"),
+        ({"frequencies": "zipf", "facts": 10**9}, "at most 10,000,000 in a memory"),
         ({"method": "memory", "rank": 4}, "rank"),
         ({"answers": 5, "context": 4}, "answers"),
         ({"optimiser": "sgd", "context": 4}, "sgd"),
     ],
 )
 def test_a_missing_law_is_named_with_the_nearest_question(given, said):
-    found = plan(d_model=64, facts=500, exposures=10, progress=False, **given)
+    found = plan(**{"d_model": 64, "facts": 500, "exposures": 10, "progress": False} | given)
     assert str(found.status) == "none"
     assert found.recall is None
     assert said in found.reason

@@ -12,6 +12,8 @@ from recallscope.parts.long_values import json_of
 from recallscope.problem import Problem, ProblemError
 
 _MANY = 10**5
+MOST_UNEQUAL = 10**7
+"""Facts of unequal frequency, each of which takes a number in memory."""
 
 FREQUENCIES = {
     "frequencies": Field(
@@ -48,6 +50,10 @@ def check_frequencies(problem: Problem, facts: int) -> None:
         )
     if kind != "zipf" and problem["zipf_exponent"] != FREQUENCIES["zipf_exponent"].default:
         raise ProblemError(f"zipf_exponent is of frequencies=zipf, not of frequencies={kind}")
+    if kind != "uniform" and facts > MOST_UNEQUAL:
+        raise ProblemError(
+            f"facts of unequal frequency are at most {MOST_UNEQUAL:,}, not {facts:,}; choose fewer"
+        )
     if kind == "table" and len(_table(table)) != facts:
         raise ProblemError(
             f"the frequency_table has {len(_table(table)):,} counts for {facts:,} facts; "
@@ -85,6 +91,8 @@ def frequent_fraction(most: float, facts: int, exponent: float) -> float:
     >>> round(frequent_fraction(2, 4, 1.0), 2)
     0.72
     """
+    if not exponent:
+        return min(most / facts, 1.0)
     return min(_harmonic(min(most, facts), exponent) / _harmonic(facts, exponent), 1.0)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from recallscope.common.frequencies import MOST_UNEQUAL
 from recallscope.planning.shape import ModelShape
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.question import PRECISIONS, Question
@@ -123,6 +124,11 @@ def missing_law(inputs: Inputs) -> tuple[str, str]:
             f"recallscope has no law of quantised weights ({inputs.shape.precision}) yet; "
             "Allen-Zhu and Li report no loss by int8, and 0.7 bits per parameter with int4",
             "the same model before it is quantised: --precision bfloat16",
+        )
+    if inputs.zipf_exponent and inputs.context == 1:
+        return (
+            f"facts of unequal frequency are at most {MOST_UNEQUAL:,} in a memory",
+            "fewer facts, or all seen equally often: --frequencies uniform",
         )
     if inputs.zipf_exponent:
         return (

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.common.frequencies import frequency_classes
 from recallscope.common.shapes import Int64
 
 if TYPE_CHECKING:
@@ -63,10 +62,8 @@ def examples_of(source: SampleSource, start: int, stop: int, split: str = "train
         return yielded
     tokens, position, label = source.draw(start, stop, split)
     fact = tokens[np.arange(len(tokens)), position]
-    frequencies = getattr(source, "frequencies", None)
-    classes = np.zeros_like(fact)
-    if frequencies is not None:
-        classes = frequency_classes(frequencies)[fact]
+    by_fact = getattr(source, "frequency_classes", None)  # tasks of plugins need not have it
+    classes = np.zeros_like(fact) if by_fact is None else by_fact[fact]
     return Examples(
         input_ids=tokens, answer=label, fact=fact, frequency_class=classes, marked=position
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.common.frequencies import cumulated, facts_at
+from recallscope.common.frequencies import cumulated, facts_at, frequency_classes
 from recallscope.common.shapes import Float, Int64, UInt
 from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, choice, whole_number
@@ -155,6 +155,13 @@ class RecallTask:
         if self.frequencies is None:
             return below(self.facts, random)
         return facts_at(self._ends, random)
+
+    @cached_property
+    def frequency_classes(self) -> Int64[np.ndarray, " facts"]:
+        """The class of each fact by how often it is seen; one class if all are equal."""
+        if self.frequencies is None:
+            return np.zeros(self.facts, dtype=np.int64)
+        return frequency_classes(self.frequencies)
 
     @cached_property
     def _ends(self) -> Float[np.ndarray, " facts"]:

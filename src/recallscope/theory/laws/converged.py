@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recallscope.common.frequencies import FREQUENCIES, frequencies_of, zipf
+from recallscope.common.frequencies import FREQUENCIES, MOST_UNEQUAL, frequencies_of, zipf
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
@@ -76,12 +76,15 @@ def _capacity(question: Question) -> Capacity | str:
         return "it is about whole matrices, not about updates of low rank"
     if question.precision not in PRECISIONS:
         return "it is about weights that are not quantised"
+    if question.zipf_exponent and question.facts > MOST_UNEQUAL:
+        return f"it is about at most {MOST_UNEQUAL:,} facts of unequal frequency"
     facts, answers, dim = question.facts, question.answers, question.dim
     outputs = min(dim, answers - 1)
     parameters = min(question.width or dim, facts) * outputs
     sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
     unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
     if unequal:
+        probability = zipf(facts, question.zipf_exponent)
         sizes["zipf_exponent"] = question.zipf_exponent
         tested |= _UNEQUAL
     far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
@@ -93,11 +96,10 @@ def _capacity(question: Question) -> Capacity | str:
 
     def found(factor: float) -> tuple[float, float]:
         """Recall and the facts that are stored, with so many times the parameters."""
-        if not question.zipf_exponent:
+        if not unequal:
             every = equally_often(facts)
             recall = memory_recall(answers, parameters * factor, every, outputs)
             return recall, facts * parameters * factor / full.parameters
-        probability = zipf(facts, question.zipf_exponent)
         hidden = parameters / outputs * factor
         kept = kept_facts(probability, math.inf, answers, hidden, outputs)
         return (math.nan, math.nan) if kept is None else (kept.recall, float(kept.kept))
