@@ -164,13 +164,16 @@ def no_closed_form(problem: Problem) -> str | None:
     return no_form_for_parts(problem)
 
 
-def no_form_for_parts(problem: Problem) -> str | None:
-    """Why no closed form is about the task, model or learner of a problem; None if one is."""
-    strange = part_without_form(problem)
+def no_form_for_parts(problem: Problem, free: Iterable[str] = ()) -> str | None:
+    """Why no closed form is about the task, model or learner of a problem; None if one is.
+
+    Fields that are `free` may have any value.
+    """
+    strange = part_without_form(problem, free)
     return None if strange is None else _no_form_message(*strange)
 
 
-def part_without_form(problem: Problem) -> tuple[str, str] | None:
+def part_without_form(problem: Problem, free: Iterable[str] = ()) -> tuple[str, str] | None:
     """The kind and name of the task, model or learner that no closed form is about, if any."""
     for kind in ("task", "model", "learner"):
         part = find_part(kind, getattr(problem, kind))
@@ -178,7 +181,9 @@ def part_without_form(problem: Problem) -> tuple[str, str] | None:
             return kind, getattr(problem, kind)
         # What a part got later is in no formula that was there before.
         for name, value in problem.declared:
-            if name in part.fields and part.fields[name].added_as not in (None, value):
+            if name in free or name not in part.fields:
+                continue
+            if part.fields[name].added_as not in (None, value):
                 return name, str(value)
     return None
 

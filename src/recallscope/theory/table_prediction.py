@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,16 @@ def drawn_as_tables(problem: Problem) -> bool:
     if problem.embedding.startswith("arrays:"):
         return False
     return bool(find_part("embedding", problem.embedding).closed_form == "table")
+
+
+def tables_of(
+    problem: Problem, given: Embeddings | None, count: int
+) -> list[Callable[[], Embeddings]]:
+    """How to make the arrays of a problem, or each of so many that its family draws."""
+    if given is not None:
+        return [lambda: given]
+    draw = find_part("embedding", problem.embedding).draw
+    return [partial(draw, problem, seed, np.float64) for seed in range(count)]
 
 
 def no_table_form(problem: Problem) -> str | None:
@@ -77,6 +88,17 @@ def table_memory() -> float:
     return machine_memory() / 2
 
 
+def check_memory(problem: Problem, draws: int = 1) -> None:
+    """Raise if a prediction takes more memory than there is for it."""
+    needed, memory = table_bytes(problem, draws), table_memory()
+    if needed > memory:
+        raise ProblemError(
+            f"a prediction for tables of vocab={problem.vocab}, dim={problem.dim} needs about "
+            f"{format_bytes(needed)} of memory, more than {format_bytes(memory)}, half of what "
+            "this machine has; make vocab or dim smaller"
+        )
+
+
 def predict_table(
     problem: Problem,
     tables: Sequence[Callable[[], Embeddings]],
@@ -95,13 +117,7 @@ def predict_table(
     {'lock_accuracy': 1.0, 'recall_accuracy': 0.3..., 'one_step_accuracy': 0.1...}
     """
     draws = max(_DRAWS // len(tables), 1)
-    needed, memory = table_bytes(problem, draws), table_memory()
-    if needed > memory:
-        raise ProblemError(
-            f"a prediction for tables of vocab={problem.vocab}, dim={problem.dim} needs about "
-            f"{format_bytes(needed)} of memory, more than {format_bytes(memory)}, half of what "
-            "this machine has; make vocab or dim smaller"
-        )
+    check_memory(problem, draws)
     found: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
     budgets, dims = [], []
     for number, make in enumerate(tables):
@@ -135,7 +151,7 @@ def predict_table(
         del table, moments  # before the next one is drawn
     return Answer(
         accuracies={name: float(np.mean(values)) for name, values in found.items()},
-        errors={name: _error(values, len(tables)) for name, values in found.items()},
+        errors={name: standard_error(values, len(tables)) for name, values in found.items()},
         noise={
             stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
             for stage, terms in budgets[0].items()
@@ -144,7 +160,7 @@ def predict_table(
     )
 
 
-def _error(values: list[float], tables: int) -> float:
+def standard_error(values: list[float], tables: int) -> float:
     """The standard error of the mean: over tables if there are some, which differ, or batches."""
     means = np.mean(np.reshape(values, (tables, -1)), axis=1) if tables > 1 else np.array(values)
     return float(np.std(means, ddof=1) / math.sqrt(len(means)))

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-
-from recallscope.parts.naming import ARRAYS, find_part
+from recallscope.parts.naming import ARRAYS
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.theory import table_prediction
 from recallscope.theory.law import Answer, Given, Law, LawKind
@@ -17,7 +13,7 @@ from recallscope.theory.recorded_error import RecordedError, error_near, recorde
 from recallscope.theory.table_facts import one_step_facts
 
 TABLES = 16  # of a family, over which its predictions are averaged
-_NEEDS_ARRAYS = "no closed form for your arrays"
+NEEDS_ARRAYS = "no closed form for your arrays"
 _FARTHEST: dict[str, tuple[float, float]] = {
     "vocab": (4, 16_384),
     "dim": (4, 4096),
@@ -36,20 +32,12 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     answers = []
     for place, problem in enumerate(problems):
         if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
-            answers.append(Answer(reason=_NEEDS_ARRAYS))
+            answers.append(Answer(reason=NEEDS_ARRAYS))
             continue
         progress = given._part(place, 1, len(problems)).progress
-        answers.append(table_prediction.predict_table(problem, _tables(problem, given), progress))
+        tables = table_prediction.tables_of(problem, given.embeddings, TABLES)
+        answers.append(table_prediction.predict_table(problem, tables, progress))
     return answers
-
-
-def _tables(problem: Problem, given: Given) -> list[Callable[[], Any]]:
-    """How to make the arrays of a problem, or each of some that its family draws."""
-
-    if given.embeddings is not None:
-        return [lambda: given.embeddings]
-    draw = find_part("embedding", problem.embedding).draw
-    return [partial(draw, problem, seed, np.float64) for seed in range(TABLES)]
 
 
 def _seconds(problem: Problem) -> float:

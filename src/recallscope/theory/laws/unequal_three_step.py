@@ -1,0 +1,140 @@
+"""Three gradient steps on facts of unequal frequency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from recallscope.common.frequencies import FREQUENCIES, frequencies_of
+from recallscope.parts.naming import ARRAYS
+from recallscope.problem import Problem
+from recallscope.theory import table_prediction
+from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
+from recallscope.theory.laws.tables import NEEDS_ARRAYS
+from recallscope.theory.problem_arrays import no_form_for_parts
+from recallscope.theory.unequal_steps import Facts, Steps, three_steps
+
+_MOST_DRAWS, _LEAST_DRAWS = 64, 8
+_MULTIPLY_ADDS = 1e10  # of all draws, about
+_PER_SECOND = 4e9
+_FREE = (*FREQUENCIES, "distractor_frequencies")
+TESTED: Ranges = {
+    "vocab": (64, 1024),
+    "dim": (8, 256),
+    "length": (2, 64),
+    "samples per fact": (1, 64),
+    "zipf_exponent": (0, 2),
+}
+
+
+def _applies(problem: Problem) -> str | None:
+    if dict(problem.declared).get("frequencies", "uniform") == "uniform":
+        return "it is about facts of unequal frequency"
+    if reason := no_form_for_parts(problem, _FREE):
+        return reason
+    for given, name in (
+        (problem.regime != "limit", "finite steps"),
+        (problem.width is not None, "an MLP"),
+        (problem.trigger_in_values, "a trigger in the values"),
+    ):
+        if given:
+            return f"no law of three steps for {name} with facts of unequal frequency"
+    return None
+
+
+def _work(problem: Problem) -> float:
+    """Multiply-adds of one training set: sums over tokens, and two reads of all facts."""
+    return problem.vocab * problem.dim * (8.0 * problem.dim + 2.0 * problem.vocab)
+
+
+def _draws(problem: Problem) -> int:
+    return int(np.clip(_MULTIPLY_ADDS / _work(problem), _LEAST_DRAWS, _MOST_DRAWS))
+
+
+def unequal_steps(problem: Problem, given: Given = Given()) -> list[Steps]:  # noqa: B008
+    """What three steps make of each fact, for some embeddings and training sets.
+
+    >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, frequencies="zipf")
+    >>> np.mean([each.recall[:8].mean() for each in unequal_steps(problem)]).round(1)
+    np.float64(0.8)
+    """
+    table_prediction.check_memory(problem)
+    draws = _draws(problem)
+    tables = table_prediction.tables_of(problem, given.embeddings, draws)
+    marked = frequencies_of(problem, problem.vocab)
+    assert marked is not None
+    even = np.full(problem.vocab, 1 / problem.vocab)
+    others = marked if problem["distractor_frequencies"] == "same" else even
+    found = []
+    for place in range(draws):
+        given.progress(place, draws)
+        table, random = tables[place % len(tables)](), np.random.default_rng([45, place])
+        outputs = np.asarray(table.outputs, dtype=float)
+        labels = random.permutation(problem.vocab)
+        facts = Facts(
+            tokens=np.asarray(table.tokens, dtype=float),
+            outputs=(outputs - outputs.mean(axis=0))[labels],
+            trigger=np.asarray(table.trigger, dtype=float),
+            marked=marked,
+            others=others,
+        )
+        found.append(three_steps(facts, problem.samples, problem.length, random))
+    return found
+
+
+def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
+    answers = []
+    for place, problem in enumerate(problems):
+        if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
+            answers.append(Answer(reason=NEEDS_ARRAYS))
+            continue
+        found = unequal_steps(problem, given._part(place, 1, len(problems)))
+        answers.append(_answer(problem, found))
+    return answers
+
+
+def _answer(problem: Problem, found: list[Steps]) -> Answer:
+    marked = frequencies_of(problem, problem.vocab)
+    names = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+    each = {
+        name: np.array([steps[which] @ marked for steps in found])
+        for which, name in enumerate(names)
+    }
+    per_fact = np.mean([steps.recall for steps in found], axis=0)
+    return Answer(
+        accuracies={name: float(values.mean()) for name, values in each.items()},
+        errors={
+            name: float(values.std(ddof=1)) / math.sqrt(len(values))
+            for name, values in each.items()
+        },
+        quantities={
+            "recall_per_fact": float(per_fact.mean()),
+            "facts_kept": float((per_fact > 0.5).sum()),
+        },
+    )
+
+
+def _explain(problem: Problem, answer: Answer) -> str:
+    return (
+        f"{answer.quantities['facts_kept']:,.0f} facts are recalled more often than not, the most "
+        f"frequent ones. Counted once each, {answer.quantities['recall_per_fact']:.3f} of all "
+        "facts are recalled."
+    )
+
+
+PART = Law(
+    applies=_applies,
+    predict=_predict,
+    kind=LawKind.DERIVED,
+    priority=45,
+    tested=TESTED,
+    seconds=lambda problem: _draws(problem) * _work(problem) / _PER_SECOND,
+    step=4.0,
+    close=1.02,
+    about="predicted for facts of unequal frequency",
+    origin="Attention vectors and memories are drawn from their law, nothing fitted.",
+    explain=_explain,
+)
+"""Tested in studies/frequencies_steps.py."""
