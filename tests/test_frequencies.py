@@ -8,12 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
-from recallscope import Problem, ProblemError, run
+from recallscope import Embeddings, Problem, ProblemError, predict, run
 from recallscope.common.frequencies import frequencies_of, frequency_classes, zipf
 from recallscope.experiment.metrics.half_recall_frequency import half_at
 from recallscope.learning.learner import Setup
 from recallscope.tasks.examples import examples_of
 from recallscope.tasks.kind import facts_of, samples_of
+from recallscope.theory.laws.unequal_three_step import unequal_steps
 
 SIZES = {"vocab": 64, "samples": 2048, "dim": 16, "length": 4}
 
@@ -138,3 +139,47 @@ def test_metrics_by_frequency() -> None:
     assert half_at(np.array([0.1, 0.0]), np.array([0.5, 0.1])) == 1.0
     alike = Problem(**SIZES, metrics=("recall-by-frequency", "half-recall-frequency"))
     assert run(alike, seed=0).array("recall-by-frequency").shape == (1,)
+
+
+def test_three_steps_on_unequal_facts_are_predicted() -> None:
+    """As the simulation has them, with frequent distractors, and for each class of facts."""
+    sizes = {"vocab": 256, "samples": 2048, "dim": 48, "length": 8}
+    for fields in (
+        {"zipf_exponent": 1.0},
+        {"zipf_exponent": 1.5, "distractor_frequencies": "uniform"},
+    ):
+        problem = Problem(**sizes, frequencies="zipf", metrics=("recall-by-frequency",), **fields)
+        expected = predict(problem)
+        found = [run(problem, seed=seed, test_samples=8192) for seed in range(16)]
+        for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+            measured = [getattr(each, name) for each in found]
+            error = np.hypot(np.std(measured, ddof=1) / 4, expected.errors[name])
+            assert abs(getattr(expected, name) - np.mean(measured)) < 3.5 * error + 0.002
+        probability = frequencies_of(problem, 256)
+        steps = np.mean([each.recall for each in unequal_steps(problem)], axis=0)
+        classes = frequency_classes(probability)
+        by_class = np.bincount(classes, steps) / np.bincount(classes)
+        measured = np.mean([each.array("recall-by-frequency") for each in found], axis=0)
+        assert np.abs(by_class - measured)[3:].max() < 0.05
+
+
+def test_the_law_of_unequal_facts_is_the_closed_form_at_exponent_zero() -> None:
+    sizes = {"vocab": 256, "samples": 2048, "dim": 40, "length": 16}
+    equal = predict(Problem(**sizes))
+    found = predict(Problem(**sizes, frequencies="zipf", zipf_exponent=0.0))
+    assert found.law == "unequal-three-step"
+    assert found.recall_accuracy == pytest.approx(equal.recall_accuracy, abs=0.015)
+    assert found.lock_accuracy == pytest.approx(equal.lock_accuracy, abs=0.01)
+
+
+def test_unequal_facts_on_given_embeddings_are_predicted() -> None:
+    random = np.random.default_rng(0)
+    rows = [random.standard_normal((count, 32)) / 32**0.5 + 0.05 for count in (128, 128, 1, 1)]
+    own = Embeddings(rows[0], rows[1], rows[2][0], rows[3][0])
+    sizes = {"vocab": 128, "samples": 1024, "dim": 32, "length": 4}
+    problem = Problem(**sizes, frequencies="zipf", embedding=own.name)
+    expected = predict(problem, embeddings=own).recall_accuracy
+    found = [run(problem, seed=seed, embeddings=own).recall_accuracy for seed in range(16)]
+    assert abs(expected - np.mean(found)) < 3.5 * np.std(found) / 4 + 0.01
+    wide = predict(Problem(**sizes, frequencies="zipf", width=64), law="unequal-three-step")
+    assert "an MLP with facts of unequal frequency" in wide.reason

@@ -89,8 +89,10 @@ def clipped(problem: Problem, ranges: Ranges) -> Problem:
     vocab = changes.get("vocab", problem.vocab)
     if "samples per fact" in ranges and math.isfinite(problem.samples):
         smallest, largest = ranges["samples per fact"]
-        least, most = max(math.ceil(smallest * vocab), 1), max(math.floor(largest * vocab), 1)
-        changes["samples"] = min(max(problem.samples, least), most)
+        most = max(largest * vocab, 1)  # which may be infinite
+        changes["samples"] = math.floor(
+            min(max(problem.samples, math.ceil(smallest * vocab), 1), most)
+        )
     if "width per dim" in ranges and problem.width is not None:
         smallest, largest = ranges["width per dim"]
         dim = changes.get("dim", problem.dim)

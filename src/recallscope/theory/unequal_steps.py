@@ -24,7 +24,7 @@ _AT_ONCE = 2**24  # logits
 _MOST_DRAWN = 2**21  # samples that do not lock; of more, the mean is as good
 
 
-class Facts(NamedTuple):
+class UnequalFacts(NamedTuple):
     """Embeddings in the order of the facts, and how often each is marked and a distractor.
 
     `outputs` are those of the right labels, minus the mean of all.
@@ -61,7 +61,9 @@ class _Ranks(NamedTuple):
     beaten: Int64[np.ndarray, " V"]  # tokens that a fact wins over, if it is marked
 
 
-def three_steps(facts: Facts, samples: float, length: int, random: np.random.Generator) -> Steps:
+def three_steps(
+    facts: UnequalFacts, samples: float, length: int, random: np.random.Generator
+) -> Steps:
     """What three steps on one training set make of each fact."""
     found = _attention(facts, samples, length, random)
     scores = facts.tokens @ found.vector
@@ -79,9 +81,9 @@ def three_steps(facts: Facts, samples: float, length: int, random: np.random.Gen
 
 
 def _attention(
-    facts: Facts, samples: float, length: int, random: np.random.Generator
+    facts: UnequalFacts, samples: float, length: int, random: np.random.Generator
 ) -> _Attention:
-    """The first two steps. Equations (51) to (53)."""
+    """The first two steps. Equations (41) and (42)."""
     N, L, V = samples, float(length), len(facts.marked)
     others, q = L - 1, facts.outputs
     seen = facts.marked
@@ -124,7 +126,7 @@ def _attention(
 
 
 def _memory(
-    facts: Facts, seen: Shares, ranks: _Ranks, samples: float, random: np.random.Generator
+    facts: UnequalFacts, seen: Shares, ranks: _Ranks, samples: float, random: np.random.Generator
 ) -> Float[np.ndarray, "d d"]:
     """The third gradient: facts at their tokens, or where attention went instead."""
     lock, q = ranks.below[ranks.beaten], facts.outputs
@@ -142,7 +144,7 @@ def _memory(
     return (q * kept[:, None]).T @ facts.tokens + elsewhere
 
 
-def _mean_elsewhere(facts: Facts, lost: Shares, ranks: _Ranks) -> Float[np.ndarray, "d d"]:
+def _mean_elsewhere(facts: UnequalFacts, lost: Shares, ranks: _Ranks) -> Float[np.ndarray, "d d"]:
     """What is stored at other tokens: each has a part of every marked one that it beats."""
     missed = 1 - ranks.below[ranks.beaten]
     share = np.divide(lost, missed, out=np.zeros_like(lost), where=missed > 0)
@@ -153,7 +155,7 @@ def _mean_elsewhere(facts: Facts, lost: Shares, ranks: _Ranks) -> Float[np.ndarr
 
 
 def _drawn_elsewhere(
-    facts: Facts, lost: Int64[np.ndarray, " V"], ranks: _Ranks, random: np.random.Generator
+    facts: UnequalFacts, lost: Int64[np.ndarray, " V"], ranks: _Ranks, random: np.random.Generator
 ) -> Float[np.ndarray, "d d"]:
     """The same for so many samples of each fact, one by one."""
     fact = np.repeat(np.arange(len(lost)), lost)
@@ -165,7 +167,7 @@ def _drawn_elsewhere(
     return facts.outputs[pairs // len(lost)].T @ stored
 
 
-def _answers(facts: Facts, memory: Float[np.ndarray, "d d"]) -> Int64[np.ndarray, " V"]:
+def _answers(facts: UnequalFacts, memory: Float[np.ndarray, "d d"]) -> Int64[np.ndarray, " V"]:
     """The fact whose label has the highest logit, for each token."""
     reads, V = facts.tokens @ memory.T, len(facts.tokens)
     found = np.empty(V, dtype=np.int64)

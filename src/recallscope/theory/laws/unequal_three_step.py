@@ -11,20 +11,22 @@ from recallscope.common.frequencies import FREQUENCIES, frequencies_of
 from recallscope.parts.naming import ARRAYS
 from recallscope.problem import Problem
 from recallscope.theory import table_prediction
-from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
+from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.laws.tables import NEEDS_ARRAYS
 from recallscope.theory.problem_arrays import no_form_for_parts
-from recallscope.theory.unequal_steps import Facts, Steps, three_steps
+from recallscope.theory.recorded_error import RecordedError, error_near, recorded
+from recallscope.theory.unequal_steps import Steps, UnequalFacts, three_steps
 
 _MOST_DRAWS, _LEAST_DRAWS = 64, 8
 _MULTIPLY_ADDS = 1e10  # of all draws, about
 _PER_SECOND = 4e9
 _FREE = (*FREQUENCIES, "distractor_frequencies")
+_OFTEN = 1000.0  # samples for each fact; as good as infinitely many
 TESTED: Ranges = {
     "vocab": (64, 1024),
     "dim": (8, 256),
     "length": (2, 64),
-    "samples per fact": (1, 64),
+    "samples per fact": (1, math.inf),
     "zipf_exponent": (0, 2),
 }
 
@@ -53,7 +55,7 @@ def _draws(problem: Problem) -> int:
     return int(np.clip(_MULTIPLY_ADDS / _work(problem), _LEAST_DRAWS, _MOST_DRAWS))
 
 
-def unequal_steps(problem: Problem, given: Given = Given()) -> list[Steps]:  # noqa: B008
+def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]:
     """What three steps make of each fact, for some embeddings and training sets.
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, frequencies="zipf")
@@ -73,7 +75,7 @@ def unequal_steps(problem: Problem, given: Given = Given()) -> list[Steps]:  # n
         table, random = tables[place % len(tables)](), np.random.default_rng([45, place])
         outputs = np.asarray(table.outputs, dtype=float)
         labels = random.permutation(problem.vocab)
-        facts = Facts(
+        facts = UnequalFacts(
             tokens=np.asarray(table.tokens, dtype=float),
             outputs=(outputs - outputs.mean(axis=0))[labels],
             trigger=np.asarray(table.trigger, dtype=float),
@@ -116,11 +118,24 @@ def _answer(problem: Problem, found: list[Steps]) -> Answer:
     )
 
 
+def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
+    rows = recorded("unequal_steps.csv")
+    name, often = accuracy.removesuffix("_accuracy"), problem.samples / problem.vocab
+    sizes = {name: float(getattr(problem, name)) for name in ("vocab", "dim", "length")}
+    return error_near(
+        sizes | {"often": min(often, _OFTEN)},
+        expected,
+        {**rows, "often": np.minimum(rows["samples"] / rows["vocab"], _OFTEN)},
+        rows[f"predicted_{name}"],
+        rows[f"measured_{name}"],
+    )
+
+
 def _explain(problem: Problem, answer: Answer) -> str:
     return (
-        f"{answer.quantities['facts_kept']:,.0f} facts are recalled more often than not, the most "
-        f"frequent ones. Counted once each, {answer.quantities['recall_per_fact']:.3f} of all "
-        "facts are recalled."
+        f"Facts recalled more often than not: {answer.quantities['facts_kept']:,.0f}, the most "
+        f"frequent. Counted once each, {answer.quantities['recall_per_fact']:.3f} of all facts "
+        "are recalled."
     )
 
 
@@ -130,6 +145,7 @@ PART = Law(
     kind=LawKind.DERIVED,
     priority=45,
     tested=TESTED,
+    recorded_error=_recorded_error,
     seconds=lambda problem: _draws(problem) * _work(problem) / _PER_SECOND,
     step=4.0,
     close=1.02,
