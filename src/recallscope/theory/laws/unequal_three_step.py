@@ -60,7 +60,7 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, frequencies="zipf")
     >>> np.mean([each.recall[:8].mean() for each in unequal_steps(problem)]).round(1)
-    np.float64(0.8)
+    np.float64(0.4)
     """
     table_prediction.check_memory(problem)
     draws = _draws(problem)
