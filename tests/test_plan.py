@@ -166,7 +166,7 @@ def test_fewer_answers_leave_space_for_more_facts():
         ({"precision": "int4", "method": "full"}, "quantised"),
         ({"frequencies": "zipf", "context": 4}, "unequal frequencies"),
         ({"frequencies": "zipf", "facts": 10**9}, "at most 10,000,000 in a memory"),
-        ({"method": "memory", "rank": 4}, "rank"),
+        ({"method": "memory", "rank": 4, "context": 4}, "rank"),
         ({"answers": 5, "context": 4}, "answers"),
         ({"optimiser": "sgd", "context": 4}, "sgd"),
     ],
@@ -184,7 +184,7 @@ def test_a_missing_law_is_named_with_the_nearest_question(given, said):
     [
         ({}, "give all but one"),
         ({"facts": 10, "exposures": 2, "d_model": 8, "tokens": 100}, "tokens go with"),
-        ({"facts": 10, "solve_for": "rank", "d_model": 8, "exposures": 2}, "--solve-for"),
+        ({"method": "full", "solve_for": "rank", "facts": 9, "d_model": 8}, "--solve-for"),
         ({"method": "loar"}, "did you mean lora"),
         ({"d_model": 8, "method": "lora", "rank": 2, "target_modules": "q"}, "q_proj"),
         ({"d_model": 8, "facts": 1.5, "exposures": 1}, "facts must be"),

@@ -136,7 +136,10 @@ def missing_law(inputs: Inputs) -> tuple[str, str]:
             "the same facts without a context: leave out --context",
         )
     if inputs.rank is not None:
-        return "recallscope has no law of rank yet", "the whole matrix: leave out --rank"
+        return (
+            "no law here is about a memory of low rank with a context",
+            "the same facts without a context: leave out --context",
+        )
     if inputs.answers not in (None, inputs.facts):
         return (
             "no law here is about more or fewer answers than facts with a context",

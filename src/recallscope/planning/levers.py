@@ -98,7 +98,7 @@ def lever_table(inputs: Inputs, helping: list[Lever]) -> LeverTable | None:
 
 def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
     found = []
-    for name in ("exposures", "rank" if inputs.method == "lora" else "d_model"):
+    for name in ("exposures", "rank" if inputs.rank else "d_model"):
         value = 2 * (inputs.value(name) or 1)
         if math.isfinite(value):
             found.append((name, _WORDS[name].format(value), inputs.changed(name, value)))

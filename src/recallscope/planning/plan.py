@@ -155,7 +155,8 @@ def _none(inputs: Inputs) -> Plan:
 
 def check_sought(inputs: Inputs, sought: str | None) -> str | None:
     """The size to solve for: the one that is missing, or the one named; none if all are known."""
-    wanted = ["facts", "d_model"] + (["rank"] if inputs.method == "lora" else [])
+    ranked = inputs.method == "lora" or (inputs.method == "memory" and sought == "rank")
+    wanted = ["facts", "d_model"] + (["rank"] if ranked else [])
     if not inputs.to_the_end:
         wanted.insert(1, "exposures")
     missing = [name for name in wanted if inputs.value(name) is None]

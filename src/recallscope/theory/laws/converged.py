@@ -9,8 +9,10 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.law import Law, LawKind, Ranges
+from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
+from recallscope.theory.output_cone import cone
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import trained_facts
@@ -21,6 +23,8 @@ _TESTED: Ranges = {"vocab": (64, 16384), "dim": (5, 214), "width per dim": (0.5,
 _WIDENS = 0.25
 _UNEQUAL: Ranges = {"vocab": (64, 512), "dim": (4, 45), "zipf_exponent": (0, 2)}
 """Tested with facts of unequal frequency, without an MLP (studies/frequencies.py)."""
+_EDGE_OF_RANK = 0.2
+"""Measured: most memories of low rank are within it (docs/low-rank.md)."""
 _EDGE = 0.03
 """Measured: thresholds of 90 % of memories are within it (docs/end-of-training.md)."""
 
@@ -72,15 +76,16 @@ def _capacity(question: Question) -> Capacity | str:
     """One memory over frozen embeddings; it may have more facts than answers, or fewer."""
     if question.method != "memory" or question.context > 1:
         return "it is about one memory over frozen embeddings, and facts without a context"
-    if question.rank is not None:
-        return "it is about whole matrices, not about updates of low rank"
     if question.precision not in PRECISIONS:
         return "it is about weights that are not quantised"
     if question.zipf_exponent and question.facts > MOST_UNEQUAL:
         return f"it is about at most {MOST_UNEQUAL:,} facts of unequal frequency"
     facts, answers, dim = question.facts, question.answers, question.dim
-    outputs = min(dim, answers - 1)
-    parameters = min(question.width or dim, facts) * outputs
+    outputs, inputs = min(dim, answers - 1), min(question.width or dim, facts)
+    parameters, error_of_edge = inputs * outputs, _EDGE
+    if question.rank is not None and question.rank < min(inputs, outputs):
+        held = low_rank_facts(question.width or dim, dim, question.rank, answers)
+        parameters, error_of_edge = round(held * cone(answers, outputs)), _EDGE_OF_RANK
     sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
     unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
     if unequal:
@@ -91,7 +96,7 @@ def _capacity(question: Question) -> Capacity | str:
     far += _wide(question.width) if unequal else []
     wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
     # The threshold may be a little off, and recall changes much around it.
-    moved = 1 + wider * _EDGE
+    moved = 1 + wider * error_of_edge
     full = edge(answers, facts, outputs)
 
     def found(factor: float) -> tuple[float, float]:
@@ -116,7 +121,7 @@ def _capacity(question: Question) -> Capacity | str:
         facts=Ends(*stored),
         limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
         extrapolated=far,
-        said=f"{parameters:,} parameters that count; {full.parameters:,.0f} store all facts",
+        said=f"{parameters:,} dimensions that count; {full.parameters:,.0f} store all facts",
     )
 
 
