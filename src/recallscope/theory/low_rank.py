@@ -22,7 +22,6 @@ from recallscope.theory.output_cone import cone
 NAMED = 2.0
 """Fitted: labels that may be named, as a multiple of d r / ln(1/F); studies/low_rank.py."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-_CLOSE = 1e-4
 
 
 def low_rank_dimensions(inputs: float, outputs: float, rank: float) -> float:
@@ -69,28 +68,21 @@ def low_rank_facts(inputs: float, outputs: float, rank: float, vocab: float) -> 
     """How many facts with random ones of V labels a memory of a rank stores.
 
     >>> [round(low_rank_facts(64, 48, rank, 256)) for rank in (1, 4, 16, 48)]
-    [2, 124, 356, 520]
+    [2, 142, 356, 520]
     """
     outputs = min(outputs, vocab - 1)
-    lacking = cone(vocab, outputs)
-    # Fewer facts than inputs span fewer dimensions.
-    facts = low_rank_dimensions(inputs, outputs, rank) / lacking
-    while facts < inputs:
-        fewer = low_rank_dimensions(facts, outputs, rank) / lacking
-        if fewer > facts * (1 - _CLOSE):
-            break
-        facts = fewer
-    return min(facts, _facts_named(outputs, rank, vocab))
-
-
-def _facts_named(outputs: float, rank: float, vocab: float) -> float:
-    """How many facts have labels that can all be named."""
-    if rank >= outputs or outputs >= vocab - 1:
-        return math.inf
+    facts = low_rank_dimensions(inputs, outputs, rank) / cone(vocab, outputs)
+    if rank >= min(inputs, outputs):
+        return facts
     if rank < 2:
-        return 2.0  # the highest and the lowest
-    labels = NAMED * outputs * rank / -math.log(nameable(vocab, rank))
-    return math.inf if labels >= vocab else -vocab * math.log1p(-labels / vocab)
+        return 2.0  # labels can be named: the highest and the lowest
+    chance = nameable(vocab, rank)
+    every = outputs >= vocab - 1 or chance == 1
+    labels = vocab if every else min(-NAMED * outputs * rank / math.log(chance), vocab)
+    # As far as labels can be named, B is a whole matrix for outputs in r dimensions, at a given A.
+    given = rank * (inputs + outputs - rank) / cone(vocab, rank)
+    facts += labels / vocab * max(given - facts, 0.0)
+    return facts if labels == vocab else min(facts, -vocab * math.log1p(-labels / vocab))
 
 
 def low_rank_recall(inputs: float, outputs: float, rank: float, vocab: int, facts: float) -> float:
