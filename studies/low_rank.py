@@ -93,8 +93,7 @@ def recall(n: int, m: int, d: int, V: int, r: int, seed: int, steps: int, start:
 
 def facts_at(level: float, expected: float, measure: Callable[[int], float]) -> float:
     """Where recall falls below a level, on a grid around what is expected."""
-    sizes = sorted({max(2, round(expected * GRID**place)) for place in range(-40, 41)})
-    sizes = [2, *(each for each in sizes if each > 2)]
+    sizes = sorted({1, *(max(1, round(expected * GRID**place)) for place in range(-40, 41))})
     place = int(np.argmin(np.abs(np.log(np.array(sizes) / expected))))
     if measure(sizes[place]) >= level:
         while measure(sizes[place + 1]) >= level:
@@ -103,8 +102,6 @@ def facts_at(level: float, expected: float, measure: Callable[[int], float]) -> 
         while place > 0 and measure(sizes[place - 1]) < level:
             place -= 1
         place -= 1
-    if place < 0:
-        return 1.0  # not even two facts
     high, low = measure(sizes[place]), measure(sizes[place + 1])
     part = (high - level) / (high - low)
     return float(sizes[place] * (sizes[place + 1] / sizes[place]) ** part)
