@@ -1,6 +1,7 @@
 """How many steps a low-rank memory needs, by the spectrum of its keys and the optimiser.
 
-    python studies/conditioning.py run       # conditioning.csv, about 10 core-minutes
+    python studies/conditioning.py run       # conditioning.csv, about 15 core-minutes
+    python studies/conditioning.py loads     # conditioning-loads.csv: by how full the memory is
     python studies/conditioning.py report
 
 Keys of 64 dimensions have variances that fall as k^-s and a common mean of some length, outputs 48,
@@ -24,7 +25,7 @@ from recallscope.theory.low_rank import low_rank_facts
 HERE = Path(__file__).parent
 M, D, V, R = 64, 48, 128, 8
 MOST, EVERY, SEEDS = 4000, 20, 3
-RATES = {"adam": (0.003, 0.01, 0.03), "adamw": (0.003, 0.01, 0.03), "muon": (0.003, 0.01, 0.03)}
+RATES = {"adam": (0.003, 0.01, 0.03), "adamw": (0.003, 0.01, 0.03), "muon": (0.001, 0.003, 0.01)}
 KEYS = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (2.0, 0.0), (0.0, 3.0), (1.0, 3.0))
 
 
@@ -104,10 +105,34 @@ def run() -> None:
                 write(HERE / "conditioning.csv", rows)
 
 
+def loads() -> None:
+    """Random keys; each step shows each fact once, so steps are exposures."""
+    torch.set_num_threads(1)
+    rows = []
+    for load in (0.25, 0.5, 0.8, 0.9, 1.0):
+        facts = round(load * low_rank_facts(M, D, R, V))
+        for optimiser, rates in RATES.items():
+            found = {
+                rate: [
+                    steps_needed(keys_of(facts, 0.0, 0.0, seed), optimiser, rate, seed)
+                    for seed in range(SEEDS)
+                ]
+                for rate in rates
+            }
+            best = min(found, key=lambda rate: np.mean(found[rate]))
+            row = {"load": load, "facts": facts, "optimiser": optimiser, "rate": best}
+            steps = found[best]
+            row |= {"steps": round(float(np.mean(steps))), "least": min(steps), "most": max(steps)}
+            rows.append(row)
+            print(row, flush=True)
+            write(HERE / "conditioning-loads.csv", rows)
+
+
 def report() -> None:
-    for row in read(HERE / "conditioning.csv"):
-        print(*row.values(), sep=" | ")
+    for name in ("conditioning", "conditioning-loads"):
+        for row in read(HERE / f"{name}.csv"):
+            print(*row.values(), sep=" | ")
 
 
 if __name__ == "__main__":
-    {"run": run, "report": report}[sys.argv[1]]()
+    {"run": run, "loads": loads, "report": report}[sys.argv[1]]()
