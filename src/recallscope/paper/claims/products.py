@@ -9,10 +9,10 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import combination, grouped, power_within, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, shown
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, critical_series
-from recallscope.results.panels import Panel, Picture
+from recallscope.results.panels import Panel
 from recallscope.statistics.combining_power import Combination
 
 
@@ -49,48 +49,30 @@ def analyse(evidence: Evidence) -> Finding:
             ],
         ),
     ]
-    return Finding(
-        judgements=judged(
-            "products",
-            {
-                f"combining power of {which}": UNKNOWN if each is None else each.power
-                for which, each in combined.items()
-            }
-            | {
-                "power of d in N*, three steps, long sequences": needed["dim"],
-                "power of L in N*, three steps, long sequences": needed["length"],
-                "power of N/L in the facts stored, one step": capacity["ratio"],
-                "power of d in the facts stored, one step": capacity["dim"],
-                "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
-            },
-        ),
-        answer=(
-            f"N* comes nearer to a product than to a sum or a maximum. {_combined_in_words(known)} "
-            "After three steps on long sequences, for half of the facts, "
-            f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
-            f"{needed.note}. For the facts stored in the first-gradient readout, "
-            f"V* ∝ (N/L)^{shown(capacity['ratio'])} · d^{shown(capacity['dim'])}"
-            f"{capacity.note}. At equal N/L and d, V* ∝ "
-            f"L^{shown(at_equal_ratio)}."
-        ),
-        reply=_reply(known),
-        picture=Picture(
-            caption="First: the sample-size threshold over d, for the shortest and the longest of "
-            "the long sequences; lines are closed forms with nothing fitted. Second: facts stored "
-            "over N/L. Several points of a colour above one another have the same N/L and "
-            "different L: the closer they lie, the less L matters but through N/L. Bars are 95 %.",
-            panels=panels,
-        ),
+    return finding_of(
+        "products",
+        {
+            f"combining power of {which}": UNKNOWN if each is None else each.power
+            for which, each in combined.items()
+        }
+        | {
+            "power of d in N*, three steps, long sequences": needed["dim"],
+            "power of L in N*, three steps, long sequences": needed["length"],
+            "power of N/L in the facts stored, one step": capacity["ratio"],
+            "power of d in the facts stored, one step": capacity["dim"],
+            "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
+        },
+        combining="; ".join(f"{shown(each.power)} for {which}" for which, each in known.items()),
+        needed=needed,
+        capacity=capacity,
+        at_equal_ratio=at_equal_ratio,
+        rivals=_rivals(known),
+        panels=panels,
         rows=batches + stored,
     )
 
 
-def _combined_in_words(combined: Mapping[str, Combination]) -> str:
-    exponents = "; ".join(f"{shown(each.power)} for {which}" for which, each in combined.items())
-    return f"The exponent that combines them (0 is a product, 1 a sum) is {exponents}."
-
-
-def _reply(combined: Mapping[str, Combination]) -> str:
+def _rivals(combined: Mapping[str, Combination]) -> str:
     """χ² of the rival laws, a sum and a maximum."""
     return " ".join(
         f"For {which}, f·g has χ² = {each.product:.0f}, f + g {each.sum:.0f} (both for "

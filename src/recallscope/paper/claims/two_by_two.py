@@ -9,10 +9,9 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, count_shown, factor, moved, ratio, shown
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import critical_series, over_dimensions, theory_series
-from recallscope.results.panels import Picture
 from recallscope.statistics.intervals import Interval
 
 
@@ -30,43 +29,29 @@ def analyse(evidence: Evidence) -> Finding:
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
     costly, middle = sizes["small", "long"], sizes["large", "long"]
     cheap, cheapest = sizes["small", "short"], sizes["large", "short"]
-    return Finding(
-        judgements=judged(
-            "two-by-two",
-            {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
-            | {
-                "N* of small over large d, long sequences": ratio(costly, middle),
-                "N* of large d, long L, over small d, short L": ratio(middle, cheap),
-                "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
-            },
-        ),
-        answer="Measured over predicted N*: "
-        + ", ".join(map(shown, over.values()))
-        + ". Samples measured: "
-        + "; ".join(f"{d} d, {at} L: {_both(search)}" for (d, at), search in corners.items())
-        + ".",
-        practice="Before you lengthen sequences in a small model, ask the closed forms what it "
-        f"costs: measured over predicted is {', '.join(map(shown, over.values()))} here.",
-        reply="Sizes between the corners follow the closed forms as well: for "
-        f"{len(between)} of them, measured over predicted is {_extremes(between)}. The order of "
-        "the middle corners depends on how far apart they are chosen. It is judged as an order, "
-        "not as a law.",
-        picture=Picture(
-            caption="Samples needed for half of the facts at the shortest and longest sequences. "
-            "The corners are judged, from separate runs; the points between are shown for "
-            "comparison. Lines are our closed forms with nothing fitted. Bars are 95 %.",
-            panels=[
-                over_dimensions(
-                    f"{at}: L = {searches[0].problem.length}",
-                    [
-                        critical_series("corners", ends[searches[0].problem.length]),
-                        critical_series("in between", searches[1:-1]),
-                        theory_series("predicted", searches, 0),
-                    ],
-                )
-                for at, searches in (("short", short), ("long", long))
-            ],
-        ),
+    return finding_of(
+        "two-by-two",
+        {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
+        | {
+            "N* of small over large d, long sequences": ratio(costly, middle),
+            "N* of large d, long L, over small d, short L": ratio(middle, cheap),
+            "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
+        },
+        over=", ".join(map(shown, over.values())),
+        samples="; ".join(f"{d} d, {at} L: {_both(each)}" for (d, at), each in corners.items()),
+        between=len(between),
+        over_between=_extremes(between),
+        panels=[
+            over_dimensions(
+                f"{at}: L = {searches[0].problem.length}",
+                [
+                    critical_series("corners", ends[searches[0].problem.length]),
+                    critical_series("in between", searches[1:-1]),
+                    theory_series("predicted", searches, 0),
+                ],
+            )
+            for at, searches in (("short", short), ("long", long))
+        ],
         rows=[
             row(search, predicted=search.theory) for search in (*corners.values(), *short, *long)
         ],

@@ -1,0 +1,57 @@
+"""What was found of a claim: its predictions judged, and findings.toml with its numbers."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recallscope.paper.claim import Finding
+from recallscope.paper.intervals import shown
+from recallscope.paper.predictions import judged
+from recallscope.results.panels import Panel, Picture
+from recallscope.statistics.intervals import Interval
+
+_WRITTEN = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+class _Sentences(string.Formatter):
+    """Text with numbers in it; the format of an interval is how many digits it has."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Interval):
+            return shown(value, int(format_spec or 2))
+        return str(super().format_field(value, format_spec))
+
+
+def finding_of(
+    claim: str,
+    measured: Mapping[str, Interval],
+    *,
+    panels: Sequence[Panel],
+    rows: Sequence[dict[str, Any]],
+    **numbers: Any,
+) -> Finding:
+    """The finding of a claim, in the sentences of findings.toml.
+
+    Args:
+        claim: its name.
+        measured: what was predicted, by the names in the file of predictions.
+        panels: of the figure.
+        rows: the numbers behind it.
+        numbers: those in the sentences.
+    """
+    said = {
+        name: _Sentences().vformat(" ".join(text.split()), (), numbers)
+        for name, text in _WRITTEN[claim].items()
+    }
+    return Finding(
+        judgements=judged(claim, measured),
+        answer=said["answer"],
+        reply=said["reply"],
+        practice=said.get("practice", ""),
+        picture=Picture(caption=said["caption"], title=said.get("title", ""), panels=panels),
+        rows=rows,
+    )
