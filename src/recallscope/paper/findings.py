@@ -11,7 +11,7 @@ from typing import Any
 from recallscope.paper.claim import Finding
 from recallscope.paper.intervals import shown
 from recallscope.paper.predictions import judged
-from recallscope.results.panels import Panel, Picture
+from recallscope.results.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
 _WRITTEN = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ def finding_of(
     claim: str,
     measured: Mapping[str, Interval],
     *,
-    panels: Sequence[Panel],
+    series: Sequence[Sequence[Series]],
     rows: Sequence[dict[str, Any]],
     **numbers: Any,
 ) -> Finding:
@@ -39,19 +39,26 @@ def finding_of(
     Args:
         claim: its name.
         measured: what was predicted, by the names in the file of predictions.
-        panels: of the figure.
+        series: of each panel of the figure.
         rows: the numbers behind it.
         numbers: those in the sentences.
     """
-    said = {
-        name: _Sentences().vformat(" ".join(text.split()), (), numbers)
-        for name, text in _WRITTEN[claim].items()
-    }
+    written = _WRITTEN[claim]
+
+    def said(text: str) -> str:
+        return _Sentences().vformat(" ".join(text.split()), (), numbers)
+
+    panels = [
+        Panel(**panel | {"title": said(panel.get("title", ""))}, series=each)
+        for panel, each in zip(written["panels"], series, strict=True)
+    ]
     return Finding(
         judgements=judged(claim, measured),
-        answer=said["answer"],
-        reply=said["reply"],
-        practice=said.get("practice", ""),
-        picture=Picture(caption=said["caption"], title=said.get("title", ""), panels=panels),
+        answer=said(written["answer"]),
+        reply=said(written["reply"]),
+        practice=said(written.get("practice", "")),
+        picture=Picture(
+            caption=said(written["caption"]), title=said(written.get("title", "")), panels=panels
+        ),
         rows=rows,
     )

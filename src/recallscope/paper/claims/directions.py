@@ -20,7 +20,6 @@ from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.results.labels import LETTERS
-from recallscope.results.panels import Panel
 from recallscope.statistics.intervals import Interval
 
 _ORDER = ("samples", "dim", "width", "vocab", "length")  # those that help first
@@ -80,16 +79,11 @@ def analyse(evidence: Evidence) -> Finding:
         right_way=steps - len(exceptions),
         clearly=_CLEARLY,
         where_data_hurts=_where_data_hurts(exceptions),
-        panels=[
-            Panel(
-                title="effect of one step up on recall",
-                x="size that is raised",
-                y="change of recall",
-                series=[
-                    measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
-                    for model, of_it in by_model.items()
-                ],
-            )
+        series=[
+            [
+                measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
+                for model, of_it in by_model.items()
+            ]
         ],
         rows=[
             {"model": effect.model, "size": effect.name}

@@ -8,7 +8,6 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import factor, minus, ratio
 from recallscope.paper.series import compared_with_theory, measured_series
-from recallscope.results.panels import Panel
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -44,6 +43,7 @@ def analyse(evidence: Evidence) -> Finding:
             "facts from the larger over the smaller batch, largest d": gained,
             "share of facts learnt from the smaller batch, largest over smallest d": fall,
         },
+        shortest=shortest,
         largest=largest,
         fewest=fewest,
         most=most,
@@ -51,25 +51,16 @@ def analyse(evidence: Evidence) -> Finding:
         large=factor(large),
         fall=fall,
         at_smallest=factor(shares[fewest][smallest]),
-        panels=[
+        series=[
             compared_with_theory(
-                f"facts stored, L = {shortest}",
-                {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every},
-                y="V*, facts",
+                {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every}
             ),
-            Panel(
-                title="fraction of the facts stored from infinite data",
-                x="d, dimensions",
-                y="V* over V* at N = ∞",
-                log_x=True,
-                series=[
-                    measured_series(
-                        f"N = {samples:,.0f}",
-                        [(dim, factor(share)) for dim, share in by_dim.items()],
-                    )
-                    for samples, by_dim in shares.items()
-                ],
-            ),
+            [
+                measured_series(
+                    f"N = {n:,.0f}", [(d, factor(share)) for d, share in by_dim.items()]
+                )
+                for n, by_dim in shares.items()
+            ],
         ],
         rows=[row(search) for searches in (*batches.values(), every) for search in searches],
     )

@@ -18,7 +18,7 @@ from recallscope.paper.intervals import UNKNOWN, drawn_again, mean_over, shown
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval, mean_interval
 
 _LOCKED = 0.5
@@ -62,38 +62,20 @@ def analyse(evidence: Evidence) -> Finding:
         area_large=areas[large],
         cosines=cosines,
         recall=recall,
-        panels=[
-            Panel(
-                title="after three steps",
-                x="N, samples",
-                y="fraction, or cosine",
-                log_x=True,
-                series=[
-                    measured_series(label, [(n, of(each)) for n, each in runs.items()])
-                    for label, of in (
-                        ("attends to the trigger", _lock),
-                        ("cosine with the trigger", _cosine),
-                        ("recall", _recall),
-                    )
-                ],
-            ),
-            Panel(
-                title="what later steps add",
-                x="s, scale of attention logits",
-                y="attention accuracy",
-                log_x=True,
-                series=[measured_series("gained later", gains.items())],
-            ),
-            Panel(
-                title="what the first steps predict",
-                x="s, scale of attention logits",
-                y="AUC",
-                log_x=True,
-                series=[
-                    measured_series("early cosine", areas.items()),
-                    Series("chance", Kind.REFERENCE, list(areas), [0.5] * len(areas)),
-                ],
-            ),
+        series=[
+            [
+                measured_series(label, [(n, of(each)) for n, each in runs.items()])
+                for label, of in (
+                    ("attends to the trigger", _lock),
+                    ("cosine with the trigger", _cosine),
+                    ("recall", _recall),
+                )
+            ],
+            [measured_series("gained later", gains.items())],
+            [
+                measured_series("early cosine", areas.items()),
+                Series("chance", Kind.REFERENCE, list(areas), [0.5] * len(areas)),
+            ],
         ],
         rows=[
             {

@@ -17,7 +17,7 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import extreme, mean_over, shown
-from recallscope.paper.series import measured_series, over_dimensions
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record
@@ -126,7 +126,7 @@ def analyse(evidence: Evidence) -> Finding:
             for which in _TARGETS
         ),
         reach={name: _reach(every, name) for name in _SIZES},
-        panels=[over_dimensions("", _series_of(half), "samples/bound", "space, d²/(V ln V)")],
+        series=[_series_of(half)],
         rows=[each.row() for each in every],
     )
 

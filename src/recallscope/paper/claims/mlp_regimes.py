@@ -17,12 +17,11 @@ from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.series import (
     critical_series,
     measured_series,
-    over_dimensions,
     theory_series,
 )
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Series, theory_line
+from recallscope.results.panels import Series, theory_line
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
@@ -90,43 +89,24 @@ def analyse(evidence: Evidence) -> Finding:
         borders=len(borders),
         plane_power=plane_power,
         target=TARGET,
-        panels=[
-            Panel(
-                title="fraction of each noise",
-                x="problem chosen for",
-                y="fraction of the three",
-                series=[
-                    measured_series(name, zip(names, of_noise, strict=True))
-                    for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
-                ],
-            ),
-            over_dimensions(
-                "width for half the facts, N = ∞",
-                [
-                    critical_series("measured", wide_enough),
-                    theory_series("closed forms", wide_enough, 0),
-                ],
-                y="m*, hidden units",
-            ),
-            over_dimensions(
-                f"width for recall {TARGET:g}, on the plane",
-                [
-                    each
-                    for place, name in enumerate(("relu", "tanh"))
-                    for each in _border_series(borders, name, place)
-                ],
-                y="m*, hidden units",
-            ),
-            Panel(
-                title="effect of an MLP",
-                x="m, width",
-                y="change of recall",
-                log_x=True,
-                series=[
-                    measured_series(f"N = {samples:,.0f}", changes[samples].items())
-                    for samples in sorted(changes)
-                ],
-            ),
+        series=[
+            [
+                measured_series(name, zip(names, of_noise, strict=True))
+                for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
+            ],
+            [
+                critical_series("measured", wide_enough),
+                theory_series("closed forms", wide_enough, 0),
+            ],
+            [
+                each
+                for place, name in enumerate(("relu", "tanh"))
+                for each in _border_series(borders, name, place)
+            ],
+            [
+                measured_series(f"N = {samples:,.0f}", changes[samples].items())
+                for samples in sorted(changes)
+            ],
         ],
         rows=[
             *widths,

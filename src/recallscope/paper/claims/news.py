@@ -11,7 +11,7 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import extreme, moved
-from recallscope.paper.series import critical_series, over_dimensions
+from recallscope.paper.series import critical_series
 from recallscope.record import Status
 from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
@@ -35,22 +35,17 @@ def analyse(evidence: Evidence) -> Finding:
         stored=stored,
         misses=misses,
         nearer=nearer,
-        panels=[
-            over_dimensions(
-                f"samples needed, L = {middle}",
-                [critical_series("measured", long[middle]), _in_proportion(long[middle])],
-            ),
-            over_dimensions(
-                f"facts stored, N = {most:,.0f}",
-                [
-                    *(
-                        critical_series(f"L = {length}", searches)
-                        for length, searches in lengths.items()
-                    ),
-                    _in_proportion(lengths[min(lengths)]),
-                ],
-                y="V*, facts",
-            ),
+        middle=middle,
+        most=most,
+        series=[
+            [critical_series("measured", long[middle]), _in_proportion(long[middle])],
+            [
+                *(
+                    critical_series(f"L = {length}", searches)
+                    for length, searches in lengths.items()
+                ),
+                _in_proportion(lengths[min(lengths)]),
+            ],
         ],
         rows=[row(search) for search in (*batches, *capacity)],
     )

@@ -10,7 +10,7 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import average, ratio
-from recallscope.paper.series import critical_series, over_dimensions
+from recallscope.paper.series import critical_series
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -44,17 +44,14 @@ def analyse(evidence: Evidence) -> Finding:
         orthogonal=with_orthogonal,
         random=with_random,
         vocab=random[0].problem.vocab,
-        panels=[
-            over_dimensions(
-                "",
-                [
-                    *(
-                        critical_series(f"random, L = {length}", here)
-                        for length, here in grouped([*random, *equal], "length").items()
-                    ),
-                    critical_series("orthogonal, every L", orthogonal, 6),  # black
-                ],
-            )
+        series=[
+            [
+                *(
+                    critical_series(f"random, L = {length}", here)
+                    for length, here in grouped([*random, *equal], "length").items()
+                ),
+                critical_series("orthogonal, every L", orthogonal, 6),  # black
+            ]
         ],
         rows=rows + [row(search, embedding="random") for search in equal] + orthogonal_rows,
     )

@@ -16,7 +16,6 @@ from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.results.panels import Panel
 from recallscope.statistics.intervals import Interval
 
 _KINDS = ("orthogonal", "most facts", "recall 0.9", "equal parameters")
@@ -62,18 +61,11 @@ def analyse(evidence: Evidence) -> Finding:
         recall=", ".join(map(shown, at_recall)),
         power=power,
         length=runs[0][0].length,
-        panels=[
-            Panel(
-                title="random over orthogonal embeddings",
-                x="d, dimensions of the orthogonal ones",
-                y="ratio of facts recalled",
-                log_x=True,
-                log_y=True,
-                series=[
-                    measured_series(kind, zip(dims, map(factor, found), strict=True))
-                    for kind, found in ratios.items()
-                ],
-            )
+        series=[
+            [
+                measured_series(kind, zip(dims, map(factor, found), strict=True))
+                for kind, found in ratios.items()
+            ]
         ],
         rows=[
             {"for dimension": dim, "embeddings": kind, "vocab": problem.vocab, "dim": problem.dim}

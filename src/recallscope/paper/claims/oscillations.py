@@ -15,7 +15,7 @@ from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import drawn_again, mean_over
 from recallscope.paper.series import measured_series
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 
 _RISE = 1.01  # a loss that is more than one per cent higher has risen
@@ -70,18 +70,12 @@ def analyse(evidence: Evidence) -> Finding:
         rises_many=rises[at_many, large],
         recall=recall,
         seeds=len(few[large]),
-        panels=[
-            Panel(
-                x="step",
-                y="loss",
-                log_x=True,
-                log_y=True,
-                series=[
-                    _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
-                    for dim, rates in found.items()
-                    for rate, runs in rates.items()
-                ],
-            )
+        series=[
+            [
+                _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
+                for dim, rates in found.items()
+                for rate, runs in rates.items()
+            ]
         ],
         rows=[
             {

@@ -12,7 +12,6 @@ from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, shown
 from recallscope.paper.series import compared_with_theory, critical_series
-from recallscope.results.panels import Panel
 from recallscope.statistics.combining_power import Combination
 
 
@@ -32,22 +31,14 @@ def analyse(evidence: Evidence) -> Finding:
     }
     known = {which: each for which, each in combined.items() if each is not None}
     lengths = grouped(long, "length")
-    panels = [
+    series = [
         compared_with_theory(
-            "three steps: batch for half the facts",
-            {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))},
+            {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))}
         ),
-        Panel(
-            title="one step: facts of which half are right",
-            x="N/L, samples over length",
-            y="V*, facts",
-            log_x=True,
-            log_y=True,
-            series=[
-                critical_series(f"d = {dim}", searches, place, _samples_over_length)
-                for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
-            ],
-        ),
+        [
+            critical_series(f"d = {dim}", searches, place, _samples_over_length)
+            for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
+        ],
     ]
     return finding_of(
         "products",
@@ -67,7 +58,7 @@ def analyse(evidence: Evidence) -> Finding:
         capacity=capacity,
         at_equal_ratio=at_equal_ratio,
         rivals=_rivals(known),
-        panels=panels,
+        series=series,
         rows=batches + stored,
     )
 

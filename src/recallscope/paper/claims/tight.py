@@ -16,7 +16,7 @@ from recallscope.paper.intervals import extreme, factor, moved
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
-from recallscope.results.panels import Kind, Panel, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -45,16 +45,11 @@ def analyse(evidence: Evidence) -> Finding:
         range=format_range(smallest.mean, largest.mean, 2),
         left=left,
         coverage=_coverage(searches),
-        panels=[
-            Panel(
-                x="tokens V, dimensions d",
-                y="N* of three steps/bound",
-                log_y=True,
-                series=[
-                    *(measured_series(*each) for each in by_length.items()),
-                    Series("bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)),
-                ],
-            )
+        series=[
+            [
+                *(measured_series(*each) for each in by_length.items()),
+                Series("bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)),
+            ]
         ],
         rows=rows,
     )

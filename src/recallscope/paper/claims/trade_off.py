@@ -12,7 +12,7 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio
-from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
+from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.record import Status
 from recallscope.results.panels import theory_line
 from recallscope.statistics.intervals import Interval
@@ -62,21 +62,15 @@ def analyse(evidence: Evidence) -> Finding:
         more=more,
         few=few,
         many=many,
+        vocab=short[0].problem.vocab,
         fall=_fall(measured),
         growth=_growth(measured),
-        panels=[
-            over_dimensions(
-                "capacity: facts per parameter",
-                [
-                    measured_series("measured", densities),
-                    theory_line("closed forms", known, 0),
-                ],
-                y="V*/d²",
-            ),
-            compared_with_theory(
-                f"learnability: samples for half of {short[0].problem.vocab} facts",
-                {f"L = {each[0].problem.length}": each for each in (short, long)},
-            ),
+        series=[
+            [
+                measured_series("measured", densities),
+                theory_line("closed forms", known, 0),
+            ],
+            compared_with_theory({f"L = {each[0].problem.length}": each for each in (short, long)}),
         ],
         rows=stored + [row(search) for search in (*short, *long)],
     )

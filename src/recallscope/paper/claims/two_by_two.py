@@ -11,7 +11,7 @@ from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, count_shown, factor, moved, ratio, shown
-from recallscope.paper.series import critical_series, over_dimensions, theory_series
+from recallscope.paper.series import critical_series, theory_series
 from recallscope.statistics.intervals import Interval
 
 
@@ -41,16 +41,15 @@ def analyse(evidence: Evidence) -> Finding:
         samples="; ".join(f"{d} d, {at} L: {_both(each)}" for (d, at), each in corners.items()),
         between=len(between),
         over_between=_extremes(between),
-        panels=[
-            over_dimensions(
-                f"{at}: L = {searches[0].problem.length}",
-                [
-                    critical_series("corners", ends[searches[0].problem.length]),
-                    critical_series("in between", searches[1:-1]),
-                    theory_series("predicted", searches, 0),
-                ],
-            )
-            for at, searches in (("short", short), ("long", long))
+        short=min(lengths),
+        long=max(lengths),
+        series=[
+            [
+                critical_series("corners", ends[searches[0].problem.length]),
+                critical_series("in between", searches[1:-1]),
+                theory_series("predicted", searches, 0),
+            ]
+            for searches in (short, long)
         ],
         rows=[
             row(search, predicted=search.theory) for search in (*corners.values(), *short, *long)
