@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ class _Sentences(string.Formatter):
 
 def finding_of(
     claim: str,
-    measured: Mapping[str, Interval],
     *,
     series: Sequence[Sequence[Series]],
     rows: Sequence[dict[str, Any]],
@@ -38,15 +37,19 @@ def finding_of(
 
     Args:
         claim: its name.
-        measured: what was predicted, by the names in the file of predictions.
         series: of each panel of the figure.
         rows: the numbers behind it.
-        numbers: those in the sentences.
+        numbers: those that it predicts, and those in its sentences.
     """
-    written = _WRITTEN[claim]
+    written, sentences = _WRITTEN[claim], _Sentences()
 
     def said(text: str) -> str:
-        return _Sentences().vformat(" ".join(text.split()), (), numbers)
+        return sentences.vformat(" ".join(text.split()), (), numbers)
+
+    measured = {
+        what: sentences.get_field(number, (), numbers)[0]
+        for what, number in written["predictions"].items()
+    }
 
     panels = [
         Panel(**panel | {"title": said(panel.get("title", ""))}, series=each)

@@ -67,7 +67,10 @@ def analyse(evidence: Evidence) -> Finding:
     steps = sum(effect.pairs for effect in effects)
     return finding_of(
         "directions",
-        {_named(effect): effect.mean for effect in effects},
+        change={
+            model: {LETTERS[each.name]: each.mean for each in of_it}
+            for model, of_it in by_model.items()
+        },
         effects=" ".join(
             f"{model}: "
             + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
@@ -92,11 +95,6 @@ def analyse(evidence: Evidence) -> Finding:
             for effect in effects
         ],
     )
-
-
-def _named(effect: Effect) -> str:
-    model = effect.model[0].lower() + effect.model[1:]
-    return f"change of recall when {LETTERS[effect.name]} rises, {model}"
 
 
 def _where_data_hurts(exceptions: Sequence[Step]) -> str:

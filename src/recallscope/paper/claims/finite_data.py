@@ -37,18 +37,13 @@ def analyse(evidence: Evidence) -> Finding:
     fall = ratio(small, shares[fewest][smallest])
     return finding_of(
         "finite-data",
-        {
-            "facts from the smaller batch over facts from all data, largest d": factor(small),
-            "facts from the larger batch over facts from all data, largest d": factor(large),
-            "facts from the larger over the smaller batch, largest d": gained,
-            "share of facts learnt from the smaller batch, largest over smallest d": fall,
-        },
         shortest=shortest,
         largest=largest,
         fewest=fewest,
         most=most,
         small=factor(small),
         large=factor(large),
+        gained=gained,
         fall=fall,
         at_smallest=factor(shares[fewest][smallest]),
         series=[

@@ -45,14 +45,6 @@ def analyse(evidence: Evidence) -> Finding:
     small, large = min(trained), max(trained)
     return finding_of(
         "first-steps",
-        {
-            "cosine of attention with the trigger, largest batch": cosines[1],
-            "cosine of attention with the trigger, smallest batch": cosines[0],
-            "recall where attention has not locked, smallest batch": recall,
-            "lock gained after the first steps, saturating steps": gains[large],
-            "area under the curve of the early cosine, saturating steps": areas[large],
-            "area under the curve of the early cosine, small steps": areas[small],
-        },
         small=small,
         large=large,
         gained=", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains)),

@@ -104,17 +104,7 @@ def analyse(evidence: Evidence) -> Finding:
     half = [each for each in decoded["half the facts"] if each.problem.length == length]
     return finding_of(
         "lower-bound",
-        {
-            "smallest N* + V of any decoder over the bound's": lowest,
-            "largest N* + V of the best decoder over the bound's": farthest,
-        }
-        | {
-            f"power of {LETTERS[name]} in the best decoder's N* + V over the bound's, {which}": (
-                left[which][name]
-            )
-            for which in _TARGETS
-            for name in _SIZES
-        },
+        left=left,
         lowest=lowest,
         nearest=nearest,
         farthest=farthest,

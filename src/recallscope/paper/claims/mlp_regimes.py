@@ -55,24 +55,9 @@ def analyse(evidence: Evidence) -> Finding:
     )
     return finding_of(
         "mlp-regimes",
-        {
-            f"share of {name} where it should dominate": shares[place][place]
-            for place, name in enumerate(names)
-        }
-        | {
-            "power of d in the width m* that MLP noise asks for": every["dim"],
-            "change of recall by the widest MLP, smallest batch": few,
-            "change of recall by the widest MLP, largest batch": many,
-            "share of cells that MLP noise limits, of those in which it should": share_right(
-                cells, "MLP noise"
-            ),
-            "share of cells that mean bias limits, of those in which it should": share_right(
-                cells, "mean bias"
-            ),
-            "share of problems that distractors limit, of those in which they should": share_right(
-                cells, "distractors"
-            ),
-            "power of d in the width m* of the plane, where MLP noise limits": plane_power,
+        dominant={name: shares[place][place] for place, name in enumerate(names)},
+        named_right={
+            noise: share_right(cells, noise) for noise in ("MLP noise", "mean bias", "distractors")
         },
         dominating=", ".join(
             f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)

@@ -30,7 +30,6 @@ def analyse(evidence: Evidence) -> Finding:
     lengths = grouped([s for s in capacity if s.problem.samples == most], "length")
     return finding_of(
         "news",
-        {"how far powers are from those of d·L, in the nearer reading": nearer},
         needed=needed,
         stored=stored,
         misses=misses,

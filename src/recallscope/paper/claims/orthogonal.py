@@ -30,14 +30,6 @@ def analyse(evidence: Evidence) -> Finding:
     dimension = ratio(narrow, wide)
     return finding_of(
         "orthogonal",
-        {
-            "orthogonal: power of d in N*": with_orthogonal["dim"],
-            "orthogonal: power of L in N*": with_orthogonal["length"],
-            "random: power of d in N*": with_random["dim"],
-            "random: power of L in N*": with_random["length"],
-            "N* of random over orthogonal embeddings, equal d > V": randomness,
-            "N* of random embeddings, d < V over d > V": dimension,
-        },
         randomness=randomness,
         dimension=dimension,
         both=ratio(narrow, without_overlap),

@@ -33,7 +33,6 @@ def analyse(evidence: Evidence) -> Finding:
         for place, kind in enumerate(_KINDS)
         if place
     }
-    smallest = {kind: extreme(min, map(factor, found)) for kind, found in ratios.items()}
     at_recall = [mean_over(group[2][1], level) for group in groups]
     rows = [
         {"dim": group[0][0].dim, "status": "ok", "log_mean": ratio.mean}
@@ -43,17 +42,10 @@ def analyse(evidence: Evidence) -> Finding:
         if math.isfinite(ratio.low)
     ]
     power = powers(rows, "dim")["dim"]
-    start = "facts recalled, random over orthogonal"
     return finding_of(
         "orthogonal-capacity",
-        {
-            f"{start}, equal dimensions, smallest": smallest["most facts"],
-            f"{start}, equal parameters, smallest": smallest["equal parameters"],
-            "facts recalled where random ones recall most, random over orthogonal, equal "
-            "dimensions, smallest": smallest["recall 0.9"],
-            "recall of random ones there, lowest": extreme(min, at_recall),
-            "power of d in the facts recalled, random over orthogonal, equal dimensions": power,
-        },
+        smallest={kind: extreme(min, map(factor, found)) for kind, found in ratios.items()},
+        lowest_recall=extreme(min, at_recall),
         dims=", ".join(map(str, dims)),
         times={
             kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()

@@ -53,13 +53,6 @@ def analyse(evidence: Evidence) -> Finding:
     looks = "share of looks at which the loss rose"
     return finding_of(
         "oscillations",
-        {
-            "loss at the large over the small step, fewer dimensions than the edge": higher,
-            f"{looks}, large step, fewer dimensions": rises[at_few, large],
-            f"{looks}, small step, fewer dimensions": rises[at_few, small],
-            f"{looks}, large step, more dimensions": rises[at_many, large],
-            "recall at the large step, more dimensions": recall,
-        },
         at_few=at_few,
         at_many=at_many,
         small=small,

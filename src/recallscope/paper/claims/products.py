@@ -42,18 +42,10 @@ def analyse(evidence: Evidence) -> Finding:
     ]
     return finding_of(
         "products",
-        {
-            f"combining power of {which}": UNKNOWN if each is None else each.power
-            for which, each in combined.items()
-        }
-        | {
-            "power of d in N*, three steps, long sequences": needed["dim"],
-            "power of L in N*, three steps, long sequences": needed["length"],
-            "power of N/L in the facts stored, one step": capacity["ratio"],
-            "power of d in the facts stored, one step": capacity["dim"],
-            "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
+        combined={
+            which: UNKNOWN if each is None else each.power for which, each in combined.items()
         },
-        combining="; ".join(f"{shown(each.power)} for {which}" for which, each in known.items()),
+        exponents="; ".join(f"{shown(each.power)} for {which}" for which, each in known.items()),
         needed=needed,
         capacity=capacity,
         at_equal_ratio=at_equal_ratio,

@@ -34,12 +34,6 @@ def analyse(evidence: Evidence) -> Finding:
     }
     return finding_of(
         "tight",
-        {
-            "smallest N* of three steps over the bound": smallest,
-            "largest N* of three steps over the bound": largest,
-            "power of d in three steps' N* over the bound": left["dim"],
-            "power of L in three steps' N* over the bound": left["length"],
-        },
         smallest=smallest,
         largest=largest,
         range=format_range(smallest.mean, largest.mean, 2),

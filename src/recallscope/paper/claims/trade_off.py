@@ -48,13 +48,6 @@ def analyse(evidence: Evidence) -> Finding:
     known = [(dim, facts / dim**2) for dim, facts in predicted]
     return finding_of(
         "trade-off",
-        {
-            "power of d in V* ln V*, N = ∞": held_power,
-            "V* ln V* over d², N = ∞": constant,
-            "power of d in facts per parameter, N = ∞": per_parameter,
-            "N* of smallest over largest d, short sequences": more["short"],
-            "N* of smallest over largest d, long sequences": more["long"],
-        },
         held_power=held_power,
         constant=constant,
         facts=facts,

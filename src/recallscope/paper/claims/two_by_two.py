@@ -20,25 +20,22 @@ def analyse(evidence: Evidence) -> Finding:
     short, long = lengths[min(lengths)], lengths[max(lengths)]
     ends = grouped(evidence.searches("corners"), "length")
     corners = {
-        (d, at): end(ends[length], key=lambda search: search.problem.dim)
+        f"{d} d, {at} L": end(ends[length], key=lambda search: search.problem.dim)
         for at, length in (("short", min(ends)), ("long", max(ends)))
         for d, end in (("small", min), ("large", max))
     }
     between = [search for search in (*short, *long) if search.theory is not None]
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
-    costly, middle = sizes["small", "long"], sizes["large", "long"]
-    cheap, cheapest = sizes["small", "short"], sizes["large", "short"]
+    middle = sizes["large d, long L"]
     return finding_of(
         "two-by-two",
-        {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
-        | {
-            "N* of small over large d, long sequences": ratio(costly, middle),
-            "N* of large d, long L, over small d, short L": ratio(middle, cheap),
-            "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
-        },
-        over=", ".join(map(shown, over.values())),
-        samples="; ".join(f"{d} d, {at} L: {_both(each)}" for (d, at), each in corners.items()),
+        over=over,
+        small_over_large=ratio(sizes["small d, long L"], middle),
+        middle_corners=ratio(middle, sizes["small d, short L"]),
+        long_over_short=ratio(middle, sizes["large d, short L"]),
+        all_over=", ".join(map(shown, over.values())),
+        samples="; ".join(f"{corner}: {_both(search)}" for corner, search in corners.items()),
         between=len(between),
         over_between=_extremes(between),
         short=min(lengths),
