@@ -14,7 +14,7 @@ from recallscope.common.grouping import grouped_by
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
-from recallscope.paper.intervals import interval_row, mean_over, shown
+from recallscope.paper.intervals import interval_row, mean_over
 from recallscope.paper.series import measured_series
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
@@ -71,12 +71,6 @@ def analyse(evidence: Evidence) -> Finding:
             model: {LETTERS[each.name]: each.mean for each in of_it}
             for model, of_it in by_model.items()
         },
-        effects=" ".join(
-            f"{model}: "
-            + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
-            + "."
-            for model, of_it in by_model.items()
-        ),
         steps=steps,
         exceptions=len(exceptions),
         right_way=steps - len(exceptions),

@@ -33,8 +33,6 @@ def analyse(evidence: Evidence) -> Finding:
         {search.problem.dim: log_size(search) for search in batches[samples]}
         for samples in (fewest, most)
     )
-    gained = ratio(more_data[largest], less_data[largest])
-    fall = ratio(small, shares[fewest][smallest])
     return finding_of(
         "finite-data",
         shortest=shortest,
@@ -43,8 +41,8 @@ def analyse(evidence: Evidence) -> Finding:
         most=most,
         small=factor(small),
         large=factor(large),
-        gained=gained,
-        fall=fall,
+        gained=ratio(more_data[largest], less_data[largest]),
+        fall=ratio(small, shares[fewest][smallest]),
         at_smallest=factor(shares[fewest][smallest]),
         series=[
             compared_with_theory(

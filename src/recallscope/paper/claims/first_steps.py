@@ -37,9 +37,7 @@ class EarlyAndLate(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     runs = grouped_by(evidence.runs("locking"), attrgetter("problem.samples"))
     trained = _by_saturation(evidence.runs("saturating"))
-    smallest, largest = runs[min(runs)], runs[max(runs)]
-    cosines = [_cosine(each) for each in (smallest, largest)]
-    recall = _recall([each for each in smallest if not _has_locked(each)])
+    smallest = runs[min(runs)]
     gains = {s: _gain(each) for s, each in trained.items()}
     areas = {s: _area_under_curve(each) for s, each in trained.items()}
     small, large = min(trained), max(trained)
@@ -52,8 +50,8 @@ def analyse(evidence: Evidence) -> Finding:
         gained_large=gains[large],
         area_small=areas[small],
         area_large=areas[large],
-        cosines=cosines,
-        recall=recall,
+        cosines=[_cosine(smallest), _cosine(runs[max(runs)])],
+        recall=_recall([each for each in smallest if not _has_locked(each)]),
         series=[
             [
                 measured_series(label, [(n, of(each)) for n, each in runs.items()])

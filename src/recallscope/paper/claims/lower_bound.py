@@ -16,12 +16,11 @@ from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
-from recallscope.paper.intervals import extreme, mean_over, shown
+from recallscope.paper.intervals import extreme, mean_over
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record
-from recallscope.results.labels import LETTERS
 from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
@@ -94,8 +93,6 @@ def analyse(evidence: Evidence) -> Finding:
     level = 1 - (1 - LEVEL) / len(every)
     all_of_them = [each.over_bound(level) for each in every]
     best_of_them = [each.over_bound(level) for of_it in best.values() for each in of_it]
-    lowest, farthest = extreme(min, all_of_them), extreme(max, best_of_them)
-    nearest = min(each.mean for each in best_of_them)
     left = {
         which: powers([row for row in map(Decoded.row, each) if row["status"] == "ok"], *_SIZES)
         for which, each in best.items()
@@ -105,16 +102,10 @@ def analyse(evidence: Evidence) -> Finding:
     return finding_of(
         "lower-bound",
         left=left,
-        lowest=lowest,
-        nearest=nearest,
-        farthest=farthest,
+        lowest=extreme(min, all_of_them),
+        nearest=min(each.mean for each in best_of_them),
+        farthest=extreme(max, best_of_them),
         best=" or ".join(sorted({each.decoder for of_it in best.values() for each in of_it})),
-        laws=" ".join(
-            f"For {which}, the ratio of the best decoder goes as "
-            + " · ".join(f"{LETTERS[name]}^{shown(left[which][name])}" for name in _SIZES)
-            + f"{left[which].note}."
-            for which in _TARGETS
-        ),
         reach={name: _reach(every, name) for name in _SIZES},
         series=[_series_of(half)],
         rows=[each.row() for each in every],

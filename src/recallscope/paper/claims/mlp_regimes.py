@@ -12,7 +12,7 @@ from recallscope.paper.analysis import powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
-from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
+from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over
 from recallscope.paper.limits import TARGET, border, limited, share_right
 from recallscope.paper.series import (
     critical_series,
@@ -45,13 +45,8 @@ def analyse(evidence: Evidence) -> Finding:
     cells, first = limited(readings), limited(readings, "one_step_accuracy")
     plane = evidence.runs("mlp-plane")
     borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
-    plane_power = _border_power(borders)
     right, right_first = (
         sum(each.measured == each.predicted for each in found) for found in (cells, first)
-    )
-    near = sum(
-        each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
-        for each in borders
     )
     return finding_of(
         "mlp-regimes",
@@ -59,9 +54,6 @@ def analyse(evidence: Evidence) -> Finding:
         named_right={
             noise: share_right(cells, noise) for noise in ("MLP noise", "mean bias", "distractors")
         },
-        dominating=", ".join(
-            f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
-        ),
         every=every,
         below=below,
         above=above,
@@ -70,9 +62,12 @@ def analyse(evidence: Evidence) -> Finding:
         right=right,
         right_first=right_first,
         problems=len(cells),
-        near=near,
+        near=sum(
+            each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
+            for each in borders
+        ),
         borders=len(borders),
-        plane_power=plane_power,
+        plane_power=_border_power(borders),
         target=TARGET,
         series=[
             [

@@ -23,7 +23,6 @@ def analyse(evidence: Evidence) -> Finding:
     needed = powers([row(search) for search in batches], "dim", "length")
     stored = powers([row(search) for search in capacity], "dim", "length", "samples")
     misses = [_miss(needed), _miss(stored)]
-    nearer = extreme(min, misses)
     long = grouped(batches, "length")
     middle = list(long)[len(long) // 2]
     most = max(search.problem.samples for search in capacity)
@@ -33,7 +32,7 @@ def analyse(evidence: Evidence) -> Finding:
         needed=needed,
         stored=stored,
         misses=misses,
-        nearer=nearer,
+        nearer=extreme(min, misses),
         middle=middle,
         most=most,
         series=[

@@ -18,23 +18,18 @@ def analyse(evidence: Evidence) -> Finding:
     orthogonal = evidence.searches("orthogonal")
     rows = [row(search, embedding="random") for search in random]
     orthogonal_rows = [row(search, embedding="orthogonal") for search in orthogonal]
-    with_random, with_orthogonal = (
-        powers(each, "dim", "length") for each in (rows, orthogonal_rows)
-    )
     equal = evidence.searches("random-wide")
     same_sizes = [_same_sizes(search, orthogonal) for search in equal]
     narrow, wide, without_overlap = (
         average([log_size(search) for search in each]) for each in (random, equal, same_sizes)
     )
-    randomness = ratio(wide, without_overlap)
-    dimension = ratio(narrow, wide)
     return finding_of(
         "orthogonal",
-        randomness=randomness,
-        dimension=dimension,
+        randomness=ratio(wide, without_overlap),
+        dimension=ratio(narrow, wide),
         both=ratio(narrow, without_overlap),
-        orthogonal=with_orthogonal,
-        random=with_random,
+        orthogonal=powers(orthogonal_rows, "dim", "length"),
+        random=powers(rows, "dim", "length"),
         vocab=random[0].problem.vocab,
         series=[
             [

@@ -41,7 +41,6 @@ def analyse(evidence: Evidence) -> Finding:
         for ratio in [_ratio(group[1], group[0], 0.95)]
         if math.isfinite(ratio.low)
     ]
-    power = powers(rows, "dim")["dim"]
     return finding_of(
         "orthogonal-capacity",
         smallest={kind: extreme(min, map(factor, found)) for kind, found in ratios.items()},
@@ -51,7 +50,7 @@ def analyse(evidence: Evidence) -> Finding:
             kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
         },
         recall=", ".join(map(shown, at_recall)),
-        power=power,
+        power=powers(rows, "dim")["dim"],
         length=runs[0][0].length,
         series=[
             [

@@ -43,13 +43,11 @@ def analyse(evidence: Evidence) -> Finding:
     at_few, at_many = min(found), max(found)
     few, many = found[at_few], found[at_many]
     small, large = min(few), max(few)
-    higher = _over(few[large], few[small])
     rises = {
         (dim, rate): mean_over([run.rises for run in runs])
         for dim, rates in found.items()
         for rate, runs in rates.items()
     }
-    recall = mean_over([run.recall for run in many[large]])
     looks = "share of looks at which the loss rose"
     return finding_of(
         "oscillations",
@@ -57,11 +55,11 @@ def analyse(evidence: Evidence) -> Finding:
         at_many=at_many,
         small=small,
         large=large,
-        higher=higher,
+        higher=_over(few[large], few[small]),
         rises_few=rises[at_few, large],
         rises_few_small=rises[at_few, small],
         rises_many=rises[at_many, large],
-        recall=recall,
+        recall=mean_over([run.recall for run in many[large]]),
         seeds=len(few[large]),
         series=[
             [

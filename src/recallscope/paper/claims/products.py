@@ -20,8 +20,6 @@ def analyse(evidence: Evidence) -> Finding:
     one_step = evidence.searches("capacity-one-step")
     batches = [row(search, recall=0.5) for search in long]
     stored = [row(search, ratio=_samples_over_length(search)) for search in one_step]
-    needed, capacity = powers(batches, "dim", "length"), powers(stored, "ratio", "dim")
-    at_equal_ratio = power_within(_alike(one_step), "length")
     combined = {
         "d and L in N*": combination(long, "dim", "length"),
         "d and L in N*, half the vocabulary": combination(
@@ -31,26 +29,25 @@ def analyse(evidence: Evidence) -> Finding:
     }
     known = {which: each for which, each in combined.items() if each is not None}
     lengths = grouped(long, "length")
-    series = [
-        compared_with_theory(
-            {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))}
-        ),
-        [
-            critical_series(f"d = {dim}", searches, place, _samples_over_length)
-            for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
-        ],
-    ]
     return finding_of(
         "products",
         combined={
             which: UNKNOWN if each is None else each.power for which, each in combined.items()
         },
         exponents="; ".join(f"{shown(each.power)} for {which}" for which, each in known.items()),
-        needed=needed,
-        capacity=capacity,
-        at_equal_ratio=at_equal_ratio,
+        needed=powers(batches, "dim", "length"),
+        capacity=powers(stored, "ratio", "dim"),
+        at_equal_ratio=power_within(_alike(one_step), "length"),
         rivals=_rivals(known),
-        series=series,
+        series=[
+            compared_with_theory(
+                {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))}
+            ),
+            [
+                critical_series(f"d = {dim}", searches, place, _samples_over_length)
+                for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
+            ],
+        ],
         rows=batches + stored,
     )
 

@@ -27,7 +27,6 @@ def analyse(evidence: Evidence) -> Finding:
     ratios = [_over_bound(search, level) for search in searches]
     smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
-    left = powers(rows, "dim", "length", "vocab")
     by_length = {
         f"L = {length}": [(_sizes(each), _over_bound(each, 0.95)) for each in here]
         for length, here in grouped(searches, "length").items()
@@ -37,7 +36,7 @@ def analyse(evidence: Evidence) -> Finding:
         smallest=smallest,
         largest=largest,
         range=format_range(smallest.mean, largest.mean, 2),
-        left=left,
+        left=powers(rows, "dim", "length", "vocab"),
         coverage=_coverage(searches),
         series=[
             [

@@ -23,13 +23,9 @@ def analyse(evidence: Evidence) -> Finding:
     batches = batches_by_length(evidence)
     short, long = batches[min(batches)], batches[max(batches)]
     stored = [row(search, parameters=search.problem.dim**2) for search in population]
-    # Parameters are d², so facts per parameter go with two powers of d less than facts.
     facts = powers(stored, "dim")
-    per_parameter = moved(facts["dim"], -2.0)
-    more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     measured = [search for search in population if search.status is Status.OK]
-    held_power = powers([_times_its_logarithm(each) for each in stored], "dim")["dim"]
     constant = factor(
         average(
             [
@@ -48,11 +44,12 @@ def analyse(evidence: Evidence) -> Finding:
     known = [(dim, facts / dim**2) for dim, facts in predicted]
     return finding_of(
         "trade-off",
-        held_power=held_power,
+        held_power=powers([_times_its_logarithm(each) for each in stored], "dim")["dim"],
         constant=constant,
         facts=facts,
-        per_parameter=per_parameter,
-        more=more,
+        # Parameters are d², so facts per parameter go with two powers of d less than facts.
+        per_parameter=moved(facts["dim"], -2.0),
+        more={"short": _cost_of_few_dimensions(short), "long": _cost_of_few_dimensions(long)},
         few=few,
         many=many,
         vocab=short[0].problem.vocab,
