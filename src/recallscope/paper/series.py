@@ -9,7 +9,7 @@ from typing import Any
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import log_size
 from recallscope.paper.intervals import factor
-from recallscope.results.panels import Kind, Series
+from recallscope.results.panels import Kind, Series, theory_line
 from recallscope.statistics.intervals import Interval
 
 
@@ -30,9 +30,8 @@ def critical_series(
 
 def theory_series(label: str, searches: Sequence[CriticalSearch], colour: int) -> Series:
     """Predictions of closed forms over the dimension, where they reach the target."""
-    known = [search for search in searches if search.theory is not None]
-    sizes = [float(search.theory or 0) for search in known]
-    return Series(label, Kind.THEORY, list(map(_dimension, known)), sizes, colour=colour)
+    known = [(_dimension(each), float(each.theory)) for each in searches if each.theory is not None]
+    return theory_line(label, known, colour)
 
 
 def measured_series(

@@ -118,7 +118,7 @@ def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
         for name in ("relu", "tanh")
         if len(rows := [each for each in chosen if each["activation"] == name]) > _FEWEST
     ]
-    return average(each_power) if each_power else UNKNOWN
+    return average(each_power)
 
 
 def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:

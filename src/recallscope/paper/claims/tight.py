@@ -48,22 +48,18 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _bound(search: CriticalSearch) -> float:
-    return _samples_bound(search.problem, search.target)
-
-
 @cache
-def _samples_bound(problem: Problem, target: float) -> float:
+def _bound(problem: Problem, target: float) -> float:
     return bound(problem, target).samples
 
 
 def _over_bound(search: CriticalSearch, level: float) -> Interval:
-    return factor(moved(log_size(search, level), -math.log(_bound(search))))
+    return factor(moved(log_size(search, level), -math.log(_bound(search.problem, search.target))))
 
 
 def _row(search: CriticalSearch) -> dict[str, Any]:
     """A critical size; a law is fitted to its ratio to the bound."""
-    known = row(search, bound=_bound(search))
+    known = row(search, bound=_bound(search.problem, search.target))
     if known["log_mean"] is not None:
         known["log_mean"] -= math.log(known["bound"])
     return known

@@ -11,7 +11,7 @@ from recallscope.paper.analysis import batches_by_length, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
 from recallscope.paper.findings import finding_of
-from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio
+from recallscope.paper.intervals import average, factor, moved, ratio
 from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.record import Status
 from recallscope.results.panels import theory_line
@@ -26,26 +26,19 @@ def analyse(evidence: Evidence) -> Finding:
     facts = powers(stored, "dim")
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     measured = [search for search in population if search.status is Status.OK]
-    constant = factor(
-        average(
-            [
-                moved(_with_logarithm(log_size(search)), -2 * math.log(search.problem.dim))
-                for search in measured
-            ]
-        )
-        if measured
-        else UNKNOWN
-    )
     densities = [
         (each.problem.dim, factor(moved(log_size(each, 0.95), -2 * math.log(each.problem.dim))))
         for each in measured
+    ]
+    constants = [
+        moved(_with_logarithm(log_size(each)), -2 * math.log(each.problem.dim)) for each in measured
     ]
     predicted = [(each.problem.dim, each.theory) for each in population if each.theory]
     known = [(dim, facts / dim**2) for dim, facts in predicted]
     return finding_of(
         "trade-off",
         held_power=powers([_times_its_logarithm(each) for each in stored], "dim")["dim"],
-        constant=constant,
+        constant=factor(average(constants)),
         facts=facts,
         # Parameters are d², so facts per parameter go with two powers of d less than facts.
         per_parameter=moved(facts["dim"], -2.0),
