@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from recallscope.parts.registry import _FOLDERS, names
+from recallscope.parts.registry import _KINDS, names
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "recallscope"
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 def known_names() -> set[str]:
     """The names of all parts and laws that come with the package."""
-    return {name for kind in _FOLDERS for name in names(kind)}
+    return {name for kind in _KINDS for name in names(kind)}
 
 
 def places(text: str, file: str, known: set[str]) -> Iterator[Place]:
@@ -68,7 +68,7 @@ def _names_a_part(side: ast.expr) -> bool:
 
 def found() -> list[Place]:
     """All places but those in the folders of parts, whose files are the parts' own."""
-    own = {folder.removeprefix("recallscope.").replace(".", "/") for folder in _FOLDERS.values()}
+    own = {folder.removeprefix("recallscope.").replace(".", "/") for folder, _ in _KINDS.values()}
     known = known_names()
     return [
         place

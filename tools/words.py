@@ -91,12 +91,11 @@ ALLOWED = {
         )
     },
     **{
-        (f"src/recallscope/paper/claims/{file}.py", part): "the name of a prediction"
+        (f"src/recallscope/paper/{file}", part): "the name of a prediction"
         for file, part in (
-            ("finite_data", "share of facts learnt from the smaller batch"),
-            ("mlp_regimes", '"share of '),
-            ("oscillations", "share of looks at which the loss rose"),
-            ("oscillations", "fewer dimensions than the edge"),
+            ("findings.toml", '"share of '),
+            ("findings.toml", "fewer dimensions than the edge"),
+            ("claims/oscillations.py", "share of looks at which the loss rose"),
         )
     },
     ("tools/claims_page.py", "fewer dimensions than the edge"): "the name of a prediction",

@@ -6,7 +6,7 @@ import math
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -160,31 +160,18 @@ def _watched(
 
 
 def failed_record(
-    problem: Problem,
-    seed: int,
-    reason: str,
-    *,
-    engine: str,
-    dtype: str,
-    device: str,
-    status: Status = Status.FAILED,
+    problem: Problem, seed: int, reason: str, status: Status = Status.FAILED, **how: str
 ) -> Record:
-    """The record of a run that something outside of it ended, or kept from beginning."""
-    return _record(problem, seed, engine, dtype, device, 0.0, status=status, reason=reason)
+    """The record of a run that something outside of it ended, or kept from beginning.
+
+    `how` has the engine, the dtype and the device.
+    """
+    return _record(problem, seed, **how, seconds=0.0, status=status, reason=reason)
 
 
-def measure_record(
-    name: str,
-    problem: Problem,
-    seed: int,
-    values: Mapping[str, float],
-    reason: str | None,
-    elapsed_seconds: float,
-) -> Record:
-    """The record of a measure that is not a run: its values, or why it has no values."""
-    status = Status.OK if reason is None else Status.FAILED
-    found = {"status": status, "reason": reason, "measure": name, "metrics": dict(values)}
-    return _record(problem, seed, "auto", "float64", "cpu", elapsed_seconds, **found)
+def measure_record(name: str, problem: Problem, seed: int, seconds: float, **fields: Any) -> Record:
+    """The record of a measure that is not a run."""
+    return _record(problem, seed, "auto", "float64", "cpu", seconds, measure=name, **fields)
 
 
 def check_run(

@@ -29,6 +29,8 @@ def minus(first: Interval, second: Interval) -> Interval:
 
 def average(intervals: Sequence[Interval]) -> Interval:
     """The mean of independent numbers."""
+    if not intervals:
+        return UNKNOWN
     mean = math.fsum(each.mean for each in intervals) / len(intervals)
     return Interval(
         mean,

@@ -30,13 +30,6 @@ from recallscope.statistics.intervals import Interval
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_SIGNS = {
-    Verdict.SUPPORTED: "✓",
-    Verdict.CONTRADICTED: "✗",
-    Verdict.INCONCLUSIVE: "?",
-    Verdict.NOT_YET_MEASURED: "–",
-    Verdict.NOT_TESTABLE: "∅",
-}
 _MOST_ROWS = 200  # on the page; the CSV has all
 _PRINTED = ("pdf",)  # formats of the figures next to it
 
@@ -65,11 +58,10 @@ def report(
     )
     return template.render(
         claims=shown,
-        count=_in_words(len(of_paper)),
+        count=len(of_paper),
         tally=tally(of_paper, others, sum(claim.from_abstract for claim, _ in claims)),
         facts=facts,
         level=f"{100 * LEVEL:g} %",
-        signs=_SIGNS,
         css=page_styles(),
     )
 
@@ -172,11 +164,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return format_number(value, 7 if value.is_integer() else 4)
     return "" if value is None else str(value)
-
-
-def _in_words(count: int) -> str:
-    small = (
-        *("none", "one", "two", "three", "four", "five"),
-        *("six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    )
-    return small[count] if count < len(small) else str(count)

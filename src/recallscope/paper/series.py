@@ -1,4 +1,4 @@
-"""Series and panels of the figures of claims."""
+"""Series of the figures of claims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import log_size
 from recallscope.paper.intervals import factor
-from recallscope.results.panels import Kind, Panel, Series
+from recallscope.results.panels import Kind, Series, theory_line
 from recallscope.statistics.intervals import Interval
 
 
@@ -30,9 +30,8 @@ def critical_series(
 
 def theory_series(label: str, searches: Sequence[CriticalSearch], colour: int) -> Series:
     """Predictions of closed forms over the dimension, where they reach the target."""
-    known = [search for search in searches if search.theory is not None]
-    sizes = [float(search.theory or 0) for search in known]
-    return Series(label, Kind.THEORY, list(map(_dimension, known)), sizes, colour=colour)
+    known = [(_dimension(each), float(each.theory)) for each in searches if each.theory is not None]
+    return theory_line(label, known, colour)
 
 
 def measured_series(
@@ -44,18 +43,9 @@ def measured_series(
     return Series(label, Kind.MEASURED, x, y, low, high, colour)
 
 
-def over_dimensions(
-    title: str, series: Sequence[Series], y: str = "N*, samples", x: str = "d, dimensions"
-) -> Panel:
-    """Critical sizes over the dimension or what goes with it, both on logarithmic axes."""
-    return Panel(title=title, x=x, y=y, log_x=True, log_y=True, series=series)
-
-
-def compared_with_theory(
-    title: str, searches: Mapping[str, Sequence[CriticalSearch]], y: str = "N*, samples"
-) -> Panel:
+def compared_with_theory(searches: Mapping[str, Sequence[CriticalSearch]]) -> list[Series]:
     """Critical sizes over the dimension by label, each with the closed forms in its colour."""
-    series = [
+    return [
         part
         for place, (label, here) in enumerate(searches.items())
         for part in (
@@ -63,4 +53,3 @@ def compared_with_theory(
             theory_series(f"closed forms, {label}", here, place),
         )
     ]
-    return over_dimensions(title, series, y)

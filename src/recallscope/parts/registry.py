@@ -21,28 +21,21 @@ from recallscope.parts.fingerprint import fingerprint
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_FOLDERS = {
-    "embedding": "recallscope.models.families",
-    "task": "recallscope.tasks.kinds",
-    "model": "recallscope.models.kinds",
-    "learner": "recallscope.learning.learners",
-    "metric": "recallscope.experiment.metrics",
-    "law": "recallscope.theory.laws",
+_KINDS = {
+    "embedding": ("recallscope.models.families", "draw"),
+    "task": ("recallscope.tasks.kinds", "make"),
+    "model": ("recallscope.models.kinds", "build"),
+    "learner": ("recallscope.learning.learners", "learn"),
+    "metric": ("recallscope.experiment.metrics", "measure"),
+    "law": ("recallscope.theory.laws", "predict"),
 }
-KINDS = tuple(kind for kind in _FOLDERS if kind != "law")
+"""Of each kind of part, the folder of ours, and what a part must be able to do."""
+KINDS = tuple(kind for kind in _KINDS if kind != "law")
 """The kinds of parts that a problem names; a law is not one of them."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
 NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
 """How a part may be called; one passed as an object has a hash of its source behind its name."""
 
-_NEEDED = {
-    "embedding": "draw",
-    "task": "make",
-    "model": "build",
-    "learner": "learn",
-    "metric": "measure",
-    "law": "predict",
-}
 _loaded: dict[tuple[str, str], Any] = {}
 _registered: dict[tuple[str, str], Any] = {}
 
@@ -90,9 +83,10 @@ def register_object(kind: str, given: Any) -> str:
             f"a {kind} that is passed as an object needs a name of small letters, digits and '-', "
             f"not {called!r:.60}"
         )
-    if not all(hasattr(given, needed) for needed in (_NEEDED[kind], "fields", "check")):
+    _, needed = _KINDS[kind]
+    if not all(hasattr(given, name) for name in (needed, "fields", "check")):
         raise ValueError(
-            f"an object passed as {kind} must have {_NEEDED[kind]}, fields and check, as its "
+            f"an object passed as {kind} must have {needed}, fields and check, as its "
             f"class has; this is a {type(given).__name__}"
         )
     name = f"{called}:{fingerprint(given)}"
@@ -144,7 +138,7 @@ def _load(kind: str, name: str) -> Any:
 @cache
 def _own(kind: str) -> dict[str, str]:
     """Our parts by name: the module of each."""
-    folder = importlib.import_module(_FOLDERS[kind])
+    folder = importlib.import_module(_KINDS[kind][0])
     tables: Mapping[str, Sequence[str]] = getattr(folder, "TABLES", {})
     found = {name: module for module, listed in tables.items() for name in listed}
     for each in pkgutil.iter_modules(folder.__path__):

@@ -97,12 +97,10 @@ class RunCells:
         if how.own is not None:
             return lost_record(how.own, *cell, reason)
         if how.measure is not None:
-            return replace(
-                experiment.measure_record(how.measure, *cell, {}, reason, 0.0), status=status
-            )
-        engine, dtype, device = how.engine_for(cell.problem), how.dtype, how.device
+            return experiment.measure_record(how.measure, *cell, 0.0, status=status, reason=reason)
+        engine = how.engine_for(cell.problem)
         return experiment.failed_record(
-            *cell, reason, engine=engine, dtype=dtype, device=device, status=status
+            *cell, reason, status, engine=engine, dtype=how.dtype, device=how.device
         )
 
     def infeasible(self, cell: Cell, memory: float) -> Record:

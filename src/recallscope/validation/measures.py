@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record
+from recallscope.record import Record, Status
 from recallscope.validation.limits import limits
 
 NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
@@ -63,14 +64,13 @@ def measured_record(name: str, problem: Problem, seed: int) -> Record:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # each worker has a core, and sums come out the same everywhere
     started = time.perf_counter()
-    values: dict[str, float] = {}
-    reason = None
+    found: dict[str, Any]
     try:
-        values = MEASURES[name](problem, seed)
+        found = {"status": Status.OK, "metrics": MEASURES[name](problem, seed)}
     except ProblemError:
         raise
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
+        found = {"status": Status.FAILED, "reason": f"{type(error).__name__}: {error}"}
     finally:
         torch.set_num_threads(threads)
-    return measure_record(name, problem, seed, values, reason, time.perf_counter() - started)
+    return measure_record(name, problem, seed, time.perf_counter() - started, **found)

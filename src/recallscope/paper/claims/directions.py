@@ -13,14 +13,13 @@ import numpy as np
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import interval_row, mean_over, shown
-from recallscope.paper.predictions import judged
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import interval_row, mean_over
 from recallscope.paper.series import measured_series
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from recallscope.results.labels import LETTERS
-from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval
 
 _ORDER = ("samples", "dim", "width", "vocab", "length")  # those that help first
@@ -65,39 +64,24 @@ def analyse(evidence: Evidence) -> Finding:
     effects += _effects("With an MLP", evidence.runs("factorial-mlp"))
     by_model = grouped_by(effects, attrgetter("model"))
     exceptions = [step for effect in effects for step in effect.wrong_way]
-    pairs = sum(effect.pairs for effect in effects)
-    more_data = [step for step in exceptions if step.name == "samples"]
-    worst = sorted(more_data, key=lambda step: step.change)[:_NAMED]
-    return Finding(
-        judgements=judged("directions", {_named(effect): effect.mean for effect in effects}),
-        answer=(
-            " ".join(
-                f"{model}: "
-                + ", ".join(f"{LETTERS[each.name]} {shown(each.mean)}" for each in of_it)
-                + "."
+    steps = sum(effect.pairs for effect in effects)
+    return finding_of(
+        "directions",
+        change={
+            model: {LETTERS[each.name]: each.mean for each in of_it}
+            for model, of_it in by_model.items()
+        },
+        steps=steps,
+        exceptions=len(exceptions),
+        right_way=steps - len(exceptions),
+        clearly=_CLEARLY,
+        where_data_hurts=_where_data_hurts(exceptions),
+        series=[
+            [
+                measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
                 for model, of_it in by_model.items()
-            )
-            + " These are mean changes of recall when one size takes its next value and the others "
-            f"stay. Of {pairs} such steps, {len(exceptions)} change mean recall "
-            f"the other way by more than {_CLEARLY:g}. {_where_data_hurts(more_data, worst)}"
-        ),
-        reply=f"{pairs - len(exceptions)} of {pairs} single steps do not go the wrong way by more "
-        f"than {_CLEARLY:g}, so the averages do not hide a mixture.",
-        picture=Picture(
-            caption="The change of recall when one size takes its next value and all others stay, "
-            "averaged over a full factorial design. Bars are 99.5 % over seeds.",
-            panels=[
-                Panel(
-                    title="effect of one step up on recall",
-                    x="size that is raised",
-                    y="change of recall",
-                    series=[
-                        measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
-                        for model, of_it in by_model.items()
-                    ],
-                )
-            ],
-        ),
+            ]
+        ],
         rows=[
             {"model": effect.model, "size": effect.name}
             | interval_row("change of recall", effect.mean)
@@ -107,14 +91,11 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _named(effect: Effect) -> str:
-    model = effect.model[0].lower() + effect.model[1:]
-    return f"change of recall when {LETTERS[effect.name]} rises, {model}"
-
-
-def _where_data_hurts(steps: Sequence[Step], worst: Sequence[Step]) -> str:
+def _where_data_hurts(exceptions: Sequence[Step]) -> str:
+    steps = [step for step in exceptions if step.name == "samples"]
     if not steps:
         return "More data hurts nowhere by as much."
+    worst = sorted(steps, key=lambda step: step.change)[:_NAMED]
     return f"More data hurts in {len(steps)}: " + "; ".join(map(str, worst)) + "."
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from recallscope.paper.analysis import grouped, log_size, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import factor, minus, ratio, shown
-from recallscope.paper.predictions import judged
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import factor, minus, ratio
 from recallscope.paper.series import compared_with_theory, measured_series
-from recallscope.results.panels import Panel, Picture
 
 
 def analyse(evidence: Evidence) -> Finding:
@@ -28,58 +27,33 @@ def analyse(evidence: Evidence) -> Finding:
         }
         for samples, searches in batches.items()
     }
-    largest = max(shares[fewest])
+    smallest, largest = min(shares[fewest]), max(shares[fewest])
     small, large = (shares[samples][largest] for samples in (fewest, most))
     less_data, more_data = (
         {search.problem.dim: log_size(search) for search in batches[samples]}
         for samples in (fewest, most)
     )
-    gained = ratio(more_data[largest], less_data[largest])
-    fall = ratio(small, shares[fewest][min(shares[fewest])])
-    return Finding(
-        judgements=judged(
-            "finite-data",
-            {
-                "facts from the smaller batch over facts from all data, largest d": factor(small),
-                "facts from the larger batch over facts from all data, largest d": factor(large),
-                "facts from the larger over the smaller batch, largest d": gained,
-                "share of facts learnt from the smaller batch, largest over smallest d": fall,
-            },
-        ),
-        answer=(
-            f"At d = {largest} and {fewest:,} samples, the model stores {shown(factor(small))} of "
-            f"the facts that it stores from infinite data; at {most:,} samples, "
-            f"{shown(factor(large))}. The missing fraction grows with d: from the smallest to the "
-            f"largest d, the stored fraction falls to {shown(fall)} of its value."
-        ),
-        reply="The gap closes with data and opens with dimensions: from the smallest to the "
-        f"largest d the fraction stored from {fewest:,} samples goes from "
-        f"{shown(factor(shares[fewest][min(shares[fewest])]))} to {shown(factor(small))}. A "
-        "theory for infinite data does not have that factor.",
-        picture=Picture(
-            caption="Facts of which half are recalled after three steps, from a finite training "
-            "set and from the population (N = ∞), and one over the other. Lines are closed forms "
-            "with nothing fitted. Bars are 95 % (first) and 99.5 % (second).",
-            panels=[
-                compared_with_theory(
-                    f"facts stored, L = {shortest}",
-                    {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every},
-                    y="V*, facts",
-                ),
-                Panel(
-                    title="fraction of the facts stored from infinite data",
-                    x="d, dimensions",
-                    y="V* over V* at N = ∞",
-                    log_x=True,
-                    series=[
-                        measured_series(
-                            f"N = {samples:,.0f}",
-                            [(dim, factor(share)) for dim, share in by_dim.items()],
-                        )
-                        for samples, by_dim in shares.items()
-                    ],
-                ),
+    return finding_of(
+        "finite-data",
+        shortest=shortest,
+        largest=largest,
+        fewest=fewest,
+        most=most,
+        small=factor(small),
+        large=factor(large),
+        gained=ratio(more_data[largest], less_data[largest]),
+        fall=ratio(small, shares[fewest][smallest]),
+        at_smallest=factor(shares[fewest][smallest]),
+        series=[
+            compared_with_theory(
+                {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every}
+            ),
+            [
+                measured_series(
+                    f"N = {n:,.0f}", [(d, factor(share)) for d, share in by_dim.items()]
+                )
+                for n, by_dim in shares.items()
             ],
-        ),
+        ],
         rows=[row(search) for searches in (*batches.values(), every) for search in searches],
     )

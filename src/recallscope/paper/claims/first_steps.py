@@ -13,12 +13,12 @@ import numpy as np
 from recallscope.common.grouping import grouped_by
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, drawn_again, mean_over, shown
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval, mean_interval
 
 _LOCKED = 0.5
@@ -37,79 +37,36 @@ class EarlyAndLate(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     runs = grouped_by(evidence.runs("locking"), attrgetter("problem.samples"))
     trained = _by_saturation(evidence.runs("saturating"))
-    smallest, largest = runs[min(runs)], runs[max(runs)]
-    cosines = [_cosine(each) for each in (smallest, largest)]
-    recall = _recall([each for each in smallest if not _has_locked(each)])
+    smallest = runs[min(runs)]
     gains = {s: _gain(each) for s, each in trained.items()}
     areas = {s: _area_under_curve(each) for s, each in trained.items()}
     small, large = min(trained), max(trained)
-    judgements = judged(
+    return finding_of(
         "first-steps",
-        {
-            "cosine of attention with the trigger, largest batch": cosines[1],
-            "cosine of attention with the trigger, smallest batch": cosines[0],
-            "recall where attention has not locked, smallest batch": recall,
-            "lock gained after the first steps, saturating steps": gains[large],
-            "area under the curve of the early cosine, saturating steps": areas[large],
-            "area under the curve of the early cosine, small steps": areas[small],
-        },
-    )
-    return Finding(
-        judgements=judgements,
-        answer=(
-            f"After first steps that saturate attention (s = {large:g}), later steps add "
-            f"{shown(gains[large])} to attention accuracy: the first ones decide. After small ones "
-            f"(s = {small:g}) later steps add {shown(gains[small])}: the first ones do not decide. "
-            "The cosine that they leave still predicts which seeds will find the trigger: the area "
-            f"under the curve is {shown(areas[small])}, and {shown(areas[large])} with saturating "
-            "steps (0.5 is chance). After the paper's three steps, the cosine of attention with "
-            f"the trigger goes from {shown(cosines[0])} at the smallest training set to "
-            f"{shown(cosines[1])} at the largest. Where attention has not found the trigger, "
-            f"recall is {shown(recall, 3)}."
-        ),
-        reply="Attention accuracy gained later, from small to saturating first steps: "
-        + ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
-        + ". The verdict is on the paper's regime, large steps, and does not apply to small ones.",
-        picture=Picture(
-            title=f"Later steps add {gains[small].mean:.2f} to attention accuracy, after large "
-            f"first steps only {gains[large].mean:.2f}",
-            caption="The first steps leave attention logits with standard deviation s. AUC: of two "
-            "seeds, how often the one that finds the trigger had the higher cosine with it early. "
-            "Bars are 99.5 %.",
-            panels=[
-                Panel(
-                    title="after three steps",
-                    x="N, samples",
-                    y="fraction, or cosine",
-                    log_x=True,
-                    series=[
-                        measured_series(label, [(n, of(each)) for n, each in runs.items()])
-                        for label, of in (
-                            ("attends to the trigger", _lock),
-                            ("cosine with the trigger", _cosine),
-                            ("recall", _recall),
-                        )
-                    ],
-                ),
-                Panel(
-                    title="what later steps add",
-                    x="s, scale of attention logits",
-                    y="attention accuracy",
-                    log_x=True,
-                    series=[measured_series("gained later", gains.items())],
-                ),
-                Panel(
-                    title="what the first steps predict",
-                    x="s, scale of attention logits",
-                    y="AUC",
-                    log_x=True,
-                    series=[
-                        measured_series("early cosine", areas.items()),
-                        Series("chance", Kind.REFERENCE, list(areas), [0.5] * len(areas)),
-                    ],
-                ),
+        small=small,
+        large=large,
+        gained=", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains)),
+        gained_small=gains[small],
+        gained_large=gains[large],
+        area_small=areas[small],
+        area_large=areas[large],
+        cosines=[_cosine(smallest), _cosine(runs[max(runs)])],
+        recall=_recall([each for each in smallest if not _has_locked(each)]),
+        series=[
+            [
+                measured_series(label, [(n, of(each)) for n, each in runs.items()])
+                for label, of in (
+                    ("attends to the trigger", _lock),
+                    ("cosine with the trigger", _cosine),
+                    ("recall", _recall),
+                )
             ],
-        ),
+            [measured_series("gained later", gains.items())],
+            [
+                measured_series("early cosine", areas.items()),
+                Series("chance", Kind.REFERENCE, list(areas), [0.5] * len(areas)),
+            ],
+        ],
         rows=[
             {
                 "samples": samples,

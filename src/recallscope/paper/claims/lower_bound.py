@@ -15,14 +15,13 @@ from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import extreme, mean_over, shown
-from recallscope.paper.predictions import judged
-from recallscope.paper.series import measured_series, over_dimensions
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import extreme, mean_over
+from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record
-from recallscope.results.labels import LETTERS
-from recallscope.results.panels import Kind, Picture, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -94,56 +93,21 @@ def analyse(evidence: Evidence) -> Finding:
     level = 1 - (1 - LEVEL) / len(every)
     all_of_them = [each.over_bound(level) for each in every]
     best_of_them = [each.over_bound(level) for of_it in best.values() for each in of_it]
-    lowest, farthest = extreme(min, all_of_them), extreme(max, best_of_them)
-    nearest = min(each.mean for each in best_of_them)
     left = {
         which: powers([row for row in map(Decoded.row, each) if row["status"] == "ok"], *_SIZES)
         for which, each in best.items()
     }
-    judgements = judged(
-        "lower-bound",
-        {
-            "smallest N* + V of any decoder over the bound's": lowest,
-            "largest N* + V of the best decoder over the bound's": farthest,
-        }
-        | {
-            f"power of {LETTERS[name]} in the best decoder's N* + V over the bound's, {which}": (
-                left[which][name]
-            )
-            for which in _TARGETS
-            for name in _SIZES
-        },
-    )
     length = max(each.problem.length for each in every)
     half = [each for each in decoded["half the facts"] if each.problem.length == length]
-    names = sorted({each.decoder for of_it in best.values() for each in of_it})
-    return Finding(
-        judgements=judgements,
-        answer=(
-            f"The smallest N* + V of any decoder is {shown(lowest)} times the bound's, that of the "
-            f"best decoder ({' or '.join(names)}) at most {shown(farthest)} times. "
-            + " ".join(
-                f"For {which}, the ratio of the best decoder goes as "
-                + " · ".join(f"{LETTERS[name]}^{shown(left[which][name])}" for name in _SIZES)
-                + f"{left[which].note}."
-                for which in _TARGETS
-            )
-        ),
-        reply=f"V runs over a factor {_reach(every, 'vocab')} at two ratios of d² to V ln V, d "
-        f"over a factor {_reach(every, 'dim')} and L over {_reach(every, 'length')}, for two "
-        "fractions of the facts. The ratio to the bound stays between "
-        f"{nearest:.1f} and {farthest.mean:.1f}. "
-        "V is added to both sizes, as in the bound's formula; without it, exponents differ where N "
-        "is near V.",
-        picture=Picture(
-            title=f"No decoder needs less than {lowest.mean:.3g} times our bound, the best at "
-            f"most {farthest.mean:.3g} times",
-            caption="N* + V over the bound's, for half the facts, at the longest sequences; the "
-            "title is over all lengths and both fractions of the facts. The bound takes the "
-            "gradient's noise for Gaussian. It does not apply to three steps, which use two "
-            "further gradients. Bars are 95 %.",
-            panels=[over_dimensions("", _series_of(half), "samples/bound", "space, d²/(V ln V)")],
-        ),
+    return finding_of(
+        "lower-bound",
+        left=left,
+        lowest=extreme(min, all_of_them),
+        nearest=min(each.mean for each in best_of_them),
+        farthest=extreme(max, best_of_them),
+        best=" or ".join(sorted({each.decoder for of_it in best.values() for each in of_it})),
+        reach={name: _reach(every, name) for name in _SIZES},
+        series=[_series_of(half)],
         rows=[each.row() for each in every],
     )
 

@@ -11,18 +11,17 @@ from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over, shown
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import UNKNOWN, average, interval_row, mean_over
 from recallscope.paper.limits import TARGET, border, limited, share_right
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import (
     critical_series,
     measured_series,
-    over_dimensions,
     theory_series,
 )
 from recallscope.paper.verdict import LEVEL
 from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Picture, Series, theory_line
+from recallscope.results.panels import Series, theory_line
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from recallscope.validation.measures import NOISES
@@ -35,8 +34,7 @@ def analyse(evidence: Evidence) -> Finding:
     wide_enough = evidence.searches("width")
     widths = [row(search) for search in wide_enough]
     half = len(widths) // 2
-    every, *halves = (powers(part, "dim") for part in (widths, widths[:half], widths[half:]))
-    power, below, above = (each["dim"] for each in (every, *halves))
+    every, below, above = (powers(part, "dim") for part in (widths, widths[:half], widths[half:]))
     shares = _shares(evidence.measures("noises"))
     changes = _changes(evidence.runs("without-mlp"), evidence.runs("with-mlp"))
     few, many = (
@@ -47,102 +45,49 @@ def analyse(evidence: Evidence) -> Finding:
     cells, first = limited(readings), limited(readings, "one_step_accuracy")
     plane = evidence.runs("mlp-plane")
     borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
-    plane_power = _border_power(borders)
-    judgements = judged(
-        "mlp-regimes",
-        {
-            f"share of {name} where it should dominate": shares[place][place]
-            for place, name in enumerate(names)
-        }
-        | {
-            "power of d in the width m* that MLP noise asks for": power,
-            "change of recall by the widest MLP, smallest batch": few,
-            "change of recall by the widest MLP, largest batch": many,
-            "share of cells that MLP noise limits, of those in which it should": share_right(
-                cells, "MLP noise"
-            ),
-            "share of cells that mean bias limits, of those in which it should": share_right(
-                cells, "mean bias"
-            ),
-            "share of problems that distractors limit, of those in which they should": share_right(
-                cells, "distractors"
-            ),
-            "power of d in the width m* of the plane, where MLP noise limits": plane_power,
-        },
-    )
     right, right_first = (
         sum(each.measured == each.predicted for each in found) for found in (cells, first)
     )
-    near = sum(
-        each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
-        for each in borders
-    )
-    return Finding(
-        judgements=judgements,
-        answer=(
-            "In the problem chosen for each, "
-            + ", ".join(
-                f"{name} makes up {shown(shares[place][place])}" for place, name in enumerate(names)
-            )
-            + " of the three. From the population (N = ∞), where width must overcome MLP "
-            f"noise, m* ∝ d^{shown(power)}{every.note}: "
-            f"{shown(below)} over the smaller half of the dimensions, {shown(above)} over the "
-            f"larger. −1 would be a condition on the product m·d alone. The widest MLP changes "
-            f"recall by {shown(few, 3)} at the smallest training set and by {shown(many, 3)} "
-            f"at the largest. On the plane of m and d, removing one noise at a time showed which "
-            f"one limits recall: closed forms name it in {right} of {len(cells)} problems. "
-            f"Recall of {TARGET:g} needs m* ∝ d^{shown(plane_power)} where MLP noise limits."
+    return finding_of(
+        "mlp-regimes",
+        dominant={name: shares[place][place] for place, name in enumerate(names)},
+        named_right={
+            noise: share_right(cells, noise) for noise in ("MLP noise", "mean bias", "distractors")
+        },
+        every=every,
+        below=below,
+        above=above,
+        few=few,
+        many=many,
+        right=right,
+        right_first=right_first,
+        problems=len(cells),
+        near=sum(
+            each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
+            for each in borders
         ),
-        reply=f"On the plane the border of recall {TARGET:g} lies where closed forms put it at "
-        f"{near} of {len(borders)} dimensions, by intervals of 95 %. They name the limiting noise "
-        f"in {right} of {len(cells)} problems after three steps, and in {right_first} for the "
-        f"first gradient. From the population m* falls as d^{shown(below)} over the smaller "
-        f"dimensions and as d^{shown(above)} over the larger.",
-        picture=Picture(
-            caption="First: which of the three noises is the largest in the first gradient, in "
-            "three problems, each measured separately. Then the widths at which half the facts "
-            f"are recalled from the population, and {TARGET:.0%} of them on the plane of "
-            "m and d. Last: recall with an MLP minus recall without, at the same seeds. Bars are "
-            "99.5 % (first, last) and 95 %.",
-            panels=[
-                Panel(
-                    title="fraction of each noise",
-                    x="problem chosen for",
-                    y="fraction of the three",
-                    series=[
-                        measured_series(name, zip(names, of_noise, strict=True))
-                        for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
-                    ],
-                ),
-                over_dimensions(
-                    "width for half the facts, N = ∞",
-                    [
-                        critical_series("measured", wide_enough),
-                        theory_series("closed forms", wide_enough, 0),
-                    ],
-                    y="m*, hidden units",
-                ),
-                over_dimensions(
-                    f"width for recall {TARGET:g}, on the plane",
-                    [
-                        each
-                        for place, name in enumerate(("relu", "tanh"))
-                        for each in _border_series(borders, name, place)
-                    ],
-                    y="m*, hidden units",
-                ),
-                Panel(
-                    title="effect of an MLP",
-                    x="m, width",
-                    y="change of recall",
-                    log_x=True,
-                    series=[
-                        measured_series(f"N = {samples:,.0f}", changes[samples].items())
-                        for samples in sorted(changes)
-                    ],
-                ),
+        borders=len(borders),
+        plane_power=_border_power(borders),
+        target=TARGET,
+        series=[
+            [
+                measured_series(name, zip(names, of_noise, strict=True))
+                for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
             ],
-        ),
+            [
+                critical_series("measured", wide_enough),
+                theory_series("closed forms", wide_enough, 0),
+            ],
+            [
+                each
+                for place, name in enumerate(("relu", "tanh"))
+                for each in _border_series(borders, name, place)
+            ],
+            [
+                measured_series(f"N = {samples:,.0f}", changes[samples].items())
+                for samples in sorted(changes)
+            ],
+        ],
         rows=[
             *widths,
             *borders,
@@ -173,7 +118,7 @@ def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
         for name in ("relu", "tanh")
         if len(rows := [each for each in chosen if each["activation"] == name]) > _FEWEST
     ]
-    return average(each_power) if each_power else UNKNOWN
+    return average(each_power)
 
 
 def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:

@@ -9,11 +9,11 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import extreme, moved, shown
-from recallscope.paper.predictions import judged
-from recallscope.paper.series import critical_series, over_dimensions
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import extreme, moved
+from recallscope.paper.series import critical_series
 from recallscope.record import Status
-from recallscope.results.panels import Kind, Picture, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 
 
@@ -23,45 +23,28 @@ def analyse(evidence: Evidence) -> Finding:
     needed = powers([row(search) for search in batches], "dim", "length")
     stored = powers([row(search) for search in capacity], "dim", "length", "samples")
     misses = [_miss(needed), _miss(stored)]
-    nearer = extreme(min, misses)
     long = grouped(batches, "length")
     middle = list(long)[len(long) // 2]
     most = max(search.problem.samples for search in capacity)
     lengths = grouped([s for s in capacity if s.problem.samples == most], "length")
-    return Finding(
-        judgements=judged(
-            "news", {"how far powers are from those of d·L, in the nearer reading": nearer}
-        ),
-        answer=(
-            f"Samples needed: N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
-            f"{needed.note}. Facts stored from the same samples: "
-            f"V* ∝ d^{shown(stored['dim'])} · L^{shown(stored['length'])}"
-            f"{stored.note}. The exponent farther from one misses it by "
-            f"{shown(misses[0])} in the first reading and by {shown(misses[1])} in the second."
-        ),
-        reply="Both readings of the summary. The nearer one misses by "
-        f"{shown(nearer)}, many times the range allowed; for samples, the sign of d is wrong.",
-        picture=Picture(
-            caption="Grey lines rise as d to the first power, as the summary has it, through the "
-            "middle of what was measured. Bars are 95 %.",
-            panels=[
-                over_dimensions(
-                    f"samples needed, L = {middle}",
-                    [critical_series("measured", long[middle]), _in_proportion(long[middle])],
+    return finding_of(
+        "news",
+        needed=needed,
+        stored=stored,
+        misses=misses,
+        nearer=extreme(min, misses),
+        middle=middle,
+        most=most,
+        series=[
+            [critical_series("measured", long[middle]), _in_proportion(long[middle])],
+            [
+                *(
+                    critical_series(f"L = {length}", searches)
+                    for length, searches in lengths.items()
                 ),
-                over_dimensions(
-                    f"facts stored, N = {most:,.0f}",
-                    [
-                        *(
-                            critical_series(f"L = {length}", searches)
-                            for length, searches in lengths.items()
-                        ),
-                        _in_proportion(lengths[min(lengths)]),
-                    ],
-                    y="V*, facts",
-                ),
+                _in_proportion(lengths[min(lengths)]),
             ],
-        ),
+        ],
         rows=[row(search) for search in (*batches, *capacity)],
     )
 

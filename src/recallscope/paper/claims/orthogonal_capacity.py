@@ -10,13 +10,12 @@ from recallscope.common.grouping import grouped_by
 from recallscope.paper.analysis import powers
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import extreme, factor, interval_row, mean_over, shown
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval
 
 _KINDS = ("orthogonal", "most facts", "recall 0.9", "equal parameters")
@@ -34,7 +33,6 @@ def analyse(evidence: Evidence) -> Finding:
         for place, kind in enumerate(_KINDS)
         if place
     }
-    smallest = {kind: extreme(min, map(factor, found)) for kind, found in ratios.items()}
     at_recall = [mean_over(group[2][1], level) for group in groups]
     rows = [
         {"dim": group[0][0].dim, "status": "ok", "log_mean": ratio.mean}
@@ -43,49 +41,23 @@ def analyse(evidence: Evidence) -> Finding:
         for ratio in [_ratio(group[1], group[0], 0.95)]
         if math.isfinite(ratio.low)
     ]
-    power = powers(rows, "dim")["dim"]
-    start = "facts recalled, random over orthogonal"
-    in_words = {
-        kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
-    }
-    return Finding(
-        judgements=judged(
-            "orthogonal-capacity",
-            {
-                f"{start}, equal dimensions, smallest": smallest["most facts"],
-                f"{start}, equal parameters, smallest": smallest["equal parameters"],
-                "facts recalled where random ones recall most, random over orthogonal, equal "
-                "dimensions, smallest": smallest["recall 0.9"],
-                "recall of random ones there, lowest": extreme(min, at_recall),
-                "power of d in the facts recalled, random over orthogonal, equal dimensions": power,
-            },
-        ),
-        answer=f"With {', '.join(map(str, dims))} dimensions, random embeddings recall "
-        f"{in_words['most facts']} times as many facts as orthogonal ones can store. At "
-        f"equal parameters the factors are {in_words['equal parameters']}. The ratio at equal "
-        f"dimensions goes as d^{shown(power)}.",
-        reply="With so few facts that random embeddings recall "
-        f"{', '.join(shown(each) for each in at_recall)} of them, they are still "
-        f"{in_words['recall 0.9']} times as many.",
-        picture=Picture(
-            caption="Facts recalled after three steps (facts times recall) over those of "
-            "orthogonal embeddings, which store one fact fewer than they have dimensions. 16 "
-            f"samples for each fact, sequences of {runs[0][0].length}. Bars are 99.5 % for all "
-            "dimensions together.",
-            panels=[
-                Panel(
-                    title="random over orthogonal embeddings",
-                    x="d, dimensions of the orthogonal ones",
-                    y="ratio of facts recalled",
-                    log_x=True,
-                    log_y=True,
-                    series=[
-                        measured_series(kind, zip(dims, map(factor, found), strict=True))
-                        for kind, found in ratios.items()
-                    ],
-                )
-            ],
-        ),
+    return finding_of(
+        "orthogonal-capacity",
+        smallest={kind: extreme(min, map(factor, found)) for kind, found in ratios.items()},
+        lowest_recall=extreme(min, at_recall),
+        dims=", ".join(map(str, dims)),
+        times={
+            kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
+        },
+        recall=", ".join(map(shown, at_recall)),
+        power=powers(rows, "dim")["dim"],
+        length=runs[0][0].length,
+        series=[
+            [
+                measured_series(kind, zip(dims, map(factor, found), strict=True))
+                for kind, found in ratios.items()
+            ]
+        ],
         rows=[
             {"for dimension": dim, "embeddings": kind, "vocab": problem.vocab, "dim": problem.dim}
             | {"samples": problem.samples, "facts recalled": problem.vocab * mean.mean}

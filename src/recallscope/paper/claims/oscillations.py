@@ -11,11 +11,11 @@ import numpy as np
 from recallscope.learning.training.rates import largest_stable_step
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import drawn_again, mean_over, shown
-from recallscope.paper.predictions import judged
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import drawn_again, mean_over
 from recallscope.paper.series import measured_series
 from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 
 _RISE = 1.01  # a loss that is more than one per cent higher has risen
@@ -43,58 +43,31 @@ def analyse(evidence: Evidence) -> Finding:
     at_few, at_many = min(found), max(found)
     few, many = found[at_few], found[at_many]
     small, large = min(few), max(few)
-    higher = _over(few[large], few[small])
     rises = {
         (dim, rate): mean_over([run.rises for run in runs])
         for dim, rates in found.items()
         for rate, runs in rates.items()
     }
-    recall = mean_over([run.recall for run in many[large]])
     looks = "share of looks at which the loss rose"
-    return Finding(
-        judgements=judged(
-            "oscillations",
-            {
-                "loss at the large over the small step, fewer dimensions than the edge": higher,
-                f"{looks}, large step, fewer dimensions": rises[at_few, large],
-                f"{looks}, small step, fewer dimensions": rises[at_few, small],
-                f"{looks}, large step, more dimensions": rises[at_many, large],
-                "recall at the large step, more dimensions": recall,
-            },
-        ),
-        answer=(
-            f"With d = {at_few}, fewer dimensions than it takes to separate the facts, steps of "
-            f"{large:g} end at {shown(higher)} times the loss of steps of {small:g}, and the loss "
-            f"rises at {shown(rises[at_few, large])} of the evaluations in the second half "
-            f"({shown(rises[at_few, small])} with small steps). With d = {at_many} the same large "
-            f"steps end at recall {shown(recall)}, and the loss rises at "
-            f"{shown(rises[at_many, large])} of the evaluations."
-        ),
-        reply=f"The same step, {large:g}, on the same task oscillates at d = {at_few} and not at "
-        f"d = {at_many}: rises at {shown(rises[at_few, large])} against "
-        f"{shown(rises[at_many, large])} of the evaluations. Where facts cannot be separated, the "
-        "minimum is at finite weights and has a curvature that large steps overshoot. Where they "
-        "can, there is none.",
-        picture=Picture(
-            title=f"Steps that oscillate at d = {at_few} only learn faster at d = {at_many}, "
-            "where all facts fit",
-            caption="Loss of gradient descent on both matrices: means and ranges over "
-            f"{len(few[large])} seeds. Stable: the largest step that is so at the start, 2 over "
-            "the curvature.",
-            panels=[
-                Panel(
-                    x="step",
-                    y="loss",
-                    log_x=True,
-                    log_y=True,
-                    series=[
-                        _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
-                        for dim, rates in found.items()
-                        for rate, runs in rates.items()
-                    ],
-                )
-            ],
-        ),
+    return finding_of(
+        "oscillations",
+        at_few=at_few,
+        at_many=at_many,
+        small=small,
+        large=large,
+        higher=_over(few[large], few[small]),
+        rises_few=rises[at_few, large],
+        rises_few_small=rises[at_few, small],
+        rises_many=rises[at_many, large],
+        recall=mean_over([run.recall for run in many[large]]),
+        seeds=len(few[large]),
+        series=[
+            [
+                _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
+                for dim, rates in found.items()
+                for rate, runs in rates.items()
+            ]
+        ],
         rows=[
             {
                 "dim": dim,

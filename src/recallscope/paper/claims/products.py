@@ -9,10 +9,9 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import combination, grouped, power_within, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, shown
-from recallscope.paper.predictions import judged
 from recallscope.paper.series import compared_with_theory, critical_series
-from recallscope.results.panels import Panel, Picture
 from recallscope.statistics.combining_power import Combination
 
 
@@ -21,8 +20,6 @@ def analyse(evidence: Evidence) -> Finding:
     one_step = evidence.searches("capacity-one-step")
     batches = [row(search, recall=0.5) for search in long]
     stored = [row(search, ratio=_samples_over_length(search)) for search in one_step]
-    needed, capacity = powers(batches, "dim", "length"), powers(stored, "ratio", "dim")
-    at_equal_ratio = power_within(_alike(one_step), "length")
     combined = {
         "d and L in N*": combination(long, "dim", "length"),
         "d and L in N*, half the vocabulary": combination(
@@ -32,65 +29,30 @@ def analyse(evidence: Evidence) -> Finding:
     }
     known = {which: each for which, each in combined.items() if each is not None}
     lengths = grouped(long, "length")
-    panels = [
-        compared_with_theory(
-            "three steps: batch for half the facts",
-            {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))},
-        ),
-        Panel(
-            title="one step: facts of which half are right",
-            x="N/L, samples over length",
-            y="V*, facts",
-            log_x=True,
-            log_y=True,
-            series=[
+    return finding_of(
+        "products",
+        combined={
+            which: UNKNOWN if each is None else each.power for which, each in combined.items()
+        },
+        exponents="; ".join(f"{shown(each.power)} for {which}" for which, each in known.items()),
+        needed=powers(batches, "dim", "length"),
+        capacity=powers(stored, "ratio", "dim"),
+        at_equal_ratio=power_within(_alike(one_step), "length"),
+        rivals=_rivals(known),
+        series=[
+            compared_with_theory(
+                {f"L = {length}": lengths[length] for length in (min(lengths), max(lengths))}
+            ),
+            [
                 critical_series(f"d = {dim}", searches, place, _samples_over_length)
                 for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
             ],
-        ),
-    ]
-    return Finding(
-        judgements=judged(
-            "products",
-            {
-                f"combining power of {which}": UNKNOWN if each is None else each.power
-                for which, each in combined.items()
-            }
-            | {
-                "power of d in N*, three steps, long sequences": needed["dim"],
-                "power of L in N*, three steps, long sequences": needed["length"],
-                "power of N/L in the facts stored, one step": capacity["ratio"],
-                "power of d in the facts stored, one step": capacity["dim"],
-                "power of L in the facts stored at equal N/L, one step": at_equal_ratio,
-            },
-        ),
-        answer=(
-            f"N* comes nearer to a product than to a sum or a maximum. {_combined_in_words(known)} "
-            "After three steps on long sequences, for half of the facts, "
-            f"N* ∝ d^{shown(needed['dim'])} · L^{shown(needed['length'])}"
-            f"{needed.note}. For the facts stored in the first-gradient readout, "
-            f"V* ∝ (N/L)^{shown(capacity['ratio'])} · d^{shown(capacity['dim'])}"
-            f"{capacity.note}. At equal N/L and d, V* ∝ "
-            f"L^{shown(at_equal_ratio)}."
-        ),
-        reply=_reply(known),
-        picture=Picture(
-            caption="First: the sample-size threshold over d, for the shortest and the longest of "
-            "the long sequences; lines are closed forms with nothing fitted. Second: facts stored "
-            "over N/L. Several points of a colour above one another have the same N/L and "
-            "different L: the closer they lie, the less L matters but through N/L. Bars are 95 %.",
-            panels=panels,
-        ),
+        ],
         rows=batches + stored,
     )
 
 
-def _combined_in_words(combined: Mapping[str, Combination]) -> str:
-    exponents = "; ".join(f"{shown(each.power)} for {which}" for which, each in combined.items())
-    return f"The exponent that combines them (0 is a product, 1 a sum) is {exponents}."
-
-
-def _reply(combined: Mapping[str, Combination]) -> str:
+def _rivals(combined: Mapping[str, Combination]) -> str:
     """χ² of the rival laws, a sum and a maximum."""
     return " ".join(
         f"For {which}, f·g has χ² = {each.product:.0f}, f + g {each.sum:.0f} (both for "

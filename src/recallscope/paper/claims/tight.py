@@ -11,12 +11,12 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import grouped, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import extreme, factor, moved, shown
-from recallscope.paper.predictions import judged
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import extreme, factor, moved
 from recallscope.paper.series import measured_series
 from recallscope.paper.verdict import LEVEL
 from recallscope.problem import Problem
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 
@@ -27,71 +27,39 @@ def analyse(evidence: Evidence) -> Finding:
     ratios = [_over_bound(search, level) for search in searches]
     smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
-    left = powers(rows, "dim", "length", "vocab")
     by_length = {
         f"L = {length}": [(_sizes(each), _over_bound(each, 0.95)) for each in here]
         for length, here in grouped(searches, "length").items()
     }
-    return Finding(
-        judgements=judged(
-            "tight",
-            {
-                "smallest N* of three steps over the bound": smallest,
-                "largest N* of three steps over the bound": largest,
-                "power of d in three steps' N* over the bound": left["dim"],
-                "power of L in three steps' N* over the bound": left["length"],
-            },
-        ),
-        answer=(
-            f"Three steps need {shown(smallest)} to {shown(largest)} of the training-set size that "
-            f"our bound requires of a reader of the first gradient. The ratio goes as "
-            f"d^{shown(left['dim'])} · L^{shown(left['length'])} · V^{shown(left['vocab'])}"
-            f"{left.note}. The bound does not apply to three steps: their second and third "
-            "gradients see which position has the trigger. That is worth more, the longer the "
-            "sequences."
-        ),
-        reply="Our bound is judged. A bound for all three gradients would be another one. "
-        f"Coverage, a bound for every learner, is at {_coverage(searches)} of "
-        "what three steps need.",
-        picture=Picture(
-            title=f"Three steps need {format_range(smallest.mean, largest.mean, 2)} of the samples "
-            "of our bound, which is for one gradient",
-            caption="Samples at which three steps recall half the facts, over our lower bound for "
-            "readers of the first gradient. Bars are 95 %.",
-            panels=[
-                Panel(
-                    x="tokens V, dimensions d",
-                    y="N* of three steps/bound",
-                    log_y=True,
-                    series=[
-                        *(measured_series(*each) for each in by_length.items()),
-                        Series(
-                            "bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)
-                        ),
-                    ],
-                )
-            ],
-        ),
+    return finding_of(
+        "tight",
+        smallest=smallest,
+        largest=largest,
+        range=format_range(smallest.mean, largest.mean, 2),
+        left=powers(rows, "dim", "length", "vocab"),
+        coverage=_coverage(searches),
+        series=[
+            [
+                *(measured_series(*each) for each in by_length.items()),
+                Series("bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)),
+            ]
+        ],
         rows=rows,
     )
 
 
-def _bound(search: CriticalSearch) -> float:
-    return _samples_bound(search.problem, search.target)
-
-
 @cache
-def _samples_bound(problem: Problem, target: float) -> float:
+def _bound(problem: Problem, target: float) -> float:
     return bound(problem, target).samples
 
 
 def _over_bound(search: CriticalSearch, level: float) -> Interval:
-    return factor(moved(log_size(search, level), -math.log(_bound(search))))
+    return factor(moved(log_size(search, level), -math.log(_bound(search.problem, search.target))))
 
 
 def _row(search: CriticalSearch) -> dict[str, Any]:
     """A critical size; a law is fitted to its ratio to the bound."""
-    known = row(search, bound=_bound(search))
+    known = row(search, bound=_bound(search.problem, search.target))
     if known["log_mean"] is not None:
         known["log_mean"] -= math.log(known["bound"])
     return known

@@ -10,11 +10,11 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, log_size, powers, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
-from recallscope.paper.intervals import UNKNOWN, average, factor, moved, ratio, shown
-from recallscope.paper.predictions import judged
-from recallscope.paper.series import compared_with_theory, measured_series, over_dimensions
+from recallscope.paper.findings import finding_of
+from recallscope.paper.intervals import average, factor, moved, ratio
+from recallscope.paper.series import compared_with_theory, measured_series
 from recallscope.record import Status
-from recallscope.results.panels import Picture, theory_line
+from recallscope.results.panels import theory_line
 from recallscope.statistics.intervals import Interval
 
 
@@ -23,71 +23,38 @@ def analyse(evidence: Evidence) -> Finding:
     batches = batches_by_length(evidence)
     short, long = batches[min(batches)], batches[max(batches)]
     stored = [row(search, parameters=search.problem.dim**2) for search in population]
-    # Parameters are d², so facts per parameter go with two powers of d less than facts.
     facts = powers(stored, "dim")
-    per_parameter = moved(facts["dim"], -2.0)
-    more = {at: _cost_of_few_dimensions(each) for at, each in (("short", short), ("long", long))}
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     measured = [search for search in population if search.status is Status.OK]
-    held_power = powers([_times_its_logarithm(each) for each in stored], "dim")["dim"]
-    constant = factor(
-        average(
-            [
-                moved(_with_logarithm(log_size(search)), -2 * math.log(search.problem.dim))
-                for search in measured
-            ]
-        )
-        if measured
-        else UNKNOWN
-    )
     densities = [
         (each.problem.dim, factor(moved(log_size(each, 0.95), -2 * math.log(each.problem.dim))))
         for each in measured
     ]
+    constants = [
+        moved(_with_logarithm(log_size(each)), -2 * math.log(each.problem.dim)) for each in measured
+    ]
     predicted = [(each.problem.dim, each.theory) for each in population if each.theory]
     known = [(dim, facts / dim**2) for dim, facts in predicted]
-    return Finding(
-        judgements=judged(
-            "trade-off",
-            {
-                "power of d in V* ln V*, N = ∞": held_power,
-                "V* ln V* over d², N = ∞": constant,
-                "power of d in facts per parameter, N = ∞": per_parameter,
-                "N* of smallest over largest d, short sequences": more["short"],
-                "N* of smallest over largest d, long sequences": more["long"],
-            },
-        ),
-        answer=(
-            f"From the population (N = ∞), V ln V = {shown(constant)} d² at one half, with an "
-            f"exponent of d of {shown(held_power)}. Facts per parameter fall as 1/ln V and no "
-            f"faster: over this grid, with an exponent of d of {shown(per_parameter)}"
-            f"{facts.note}. For the same facts the "
-            f"smallest dimension of the grid, {few}, needs {shown(more['short'])} times the "
-            f"samples of the largest, {many}, for short sequences, and {shown(more['long'])} times "
-            "for long ones."
-        ),
-        reply=f"The gain is a logarithm: from the smallest to the largest d of the capacity's grid "
-        f"facts per parameter fall by a factor {_fall(measured)}, while parameters grow by "
-        f"{_growth(measured)}. V ln V/d² stays at {shown(constant)}.",
-        picture=Picture(
-            caption="First: facts of which half are recalled from the population (N = ∞), per "
-            "number of the d² in the value matrix. Second: samples that the same facts need. "
-            "Bars are 95 %, lines closed forms.",
-            panels=[
-                over_dimensions(
-                    "capacity: facts per parameter",
-                    [
-                        measured_series("measured", densities),
-                        theory_line("closed forms", known, 0),
-                    ],
-                    y="V*/d²",
-                ),
-                compared_with_theory(
-                    f"learnability: samples for half of {short[0].problem.vocab} facts",
-                    {f"L = {each[0].problem.length}": each for each in (short, long)},
-                ),
+    return finding_of(
+        "trade-off",
+        held_power=powers([_times_its_logarithm(each) for each in stored], "dim")["dim"],
+        constant=factor(average(constants)),
+        facts=facts,
+        # Parameters are d², so facts per parameter go with two powers of d less than facts.
+        per_parameter=moved(facts["dim"], -2.0),
+        more={"short": _cost_of_few_dimensions(short), "long": _cost_of_few_dimensions(long)},
+        few=few,
+        many=many,
+        vocab=short[0].problem.vocab,
+        fall=_fall(measured),
+        growth=_growth(measured),
+        series=[
+            [
+                measured_series("measured", densities),
+                theory_line("closed forms", known, 0),
             ],
-        ),
+            compared_with_theory({f"L = {each[0].problem.length}": each for each in (short, long)}),
+        ],
         rows=stored + [row(search) for search in (*short, *long)],
     )
 

@@ -9,10 +9,9 @@ from recallscope.measurement.critical import CriticalSearch
 from recallscope.paper.analysis import batches_by_length, grouped, log_size, row
 from recallscope.paper.claim import Finding
 from recallscope.paper.evidence import Evidence
+from recallscope.paper.findings import finding_of
 from recallscope.paper.intervals import UNKNOWN, count_shown, factor, moved, ratio, shown
-from recallscope.paper.predictions import judged
-from recallscope.paper.series import critical_series, over_dimensions, theory_series
-from recallscope.results.panels import Picture
+from recallscope.paper.series import critical_series, theory_series
 from recallscope.statistics.intervals import Interval
 
 
@@ -21,52 +20,34 @@ def analyse(evidence: Evidence) -> Finding:
     short, long = lengths[min(lengths)], lengths[max(lengths)]
     ends = grouped(evidence.searches("corners"), "length")
     corners = {
-        (d, at): end(ends[length], key=lambda search: search.problem.dim)
+        f"{d} d, {at} L": end(ends[length], key=lambda search: search.problem.dim)
         for at, length in (("short", min(ends)), ("long", max(ends)))
         for d, end in (("small", min), ("large", max))
     }
     between = [search for search in (*short, *long) if search.theory is not None]
     sizes = {corner: log_size(search) for corner, search in corners.items()}
     over = {corner: _over_prediction(search, sizes[corner]) for corner, search in corners.items()}
-    costly, middle = sizes["small", "long"], sizes["large", "long"]
-    cheap, cheapest = sizes["small", "short"], sizes["large", "short"]
-    return Finding(
-        judgements=judged(
-            "two-by-two",
-            {f"observed over predicted N*: {d} d, {at} L": over[d, at] for d, at in corners}
-            | {
-                "N* of small over large d, long sequences": ratio(costly, middle),
-                "N* of large d, long L, over small d, short L": ratio(middle, cheap),
-                "N* of large d, long L, over large d, short L": ratio(middle, cheapest),
-            },
-        ),
-        answer="Measured over predicted N*: "
-        + ", ".join(map(shown, over.values()))
-        + ". Samples measured: "
-        + "; ".join(f"{d} d, {at} L: {_both(search)}" for (d, at), search in corners.items())
-        + ".",
-        practice="Before you lengthen sequences in a small model, ask the closed forms what it "
-        f"costs: measured over predicted is {', '.join(map(shown, over.values()))} here.",
-        reply="Sizes between the corners follow the closed forms as well: for "
-        f"{len(between)} of them, measured over predicted is {_extremes(between)}. The order of "
-        "the middle corners depends on how far apart they are chosen. It is judged as an order, "
-        "not as a law.",
-        picture=Picture(
-            caption="Samples needed for half of the facts at the shortest and longest sequences. "
-            "The corners are judged, from separate runs; the points between are shown for "
-            "comparison. Lines are our closed forms with nothing fitted. Bars are 95 %.",
-            panels=[
-                over_dimensions(
-                    f"{at}: L = {searches[0].problem.length}",
-                    [
-                        critical_series("corners", ends[searches[0].problem.length]),
-                        critical_series("in between", searches[1:-1]),
-                        theory_series("predicted", searches, 0),
-                    ],
-                )
-                for at, searches in (("short", short), ("long", long))
-            ],
-        ),
+    middle = sizes["large d, long L"]
+    return finding_of(
+        "two-by-two",
+        over=over,
+        small_over_large=ratio(sizes["small d, long L"], middle),
+        middle_corners=ratio(middle, sizes["small d, short L"]),
+        long_over_short=ratio(middle, sizes["large d, short L"]),
+        all_over=", ".join(map(shown, over.values())),
+        samples="; ".join(f"{corner}: {_both(search)}" for corner, search in corners.items()),
+        between=len(between),
+        over_between=_extremes(between),
+        short=min(lengths),
+        long=max(lengths),
+        series=[
+            [
+                critical_series("corners", ends[searches[0].problem.length]),
+                critical_series("in between", searches[1:-1]),
+                theory_series("predicted", searches, 0),
+            ]
+            for searches in (short, long)
+        ],
         rows=[
             row(search, predicted=search.theory) for search in (*corners.values(), *short, *long)
         ],
