@@ -32,7 +32,8 @@ from real_tables import _package
 from torch import nn
 from torch.nn.utils import parametrize
 
-from recallscope.theory.low_rank import low_rank_facts, low_rank_recall
+from recallscope.theory.laws.lora import facts_of_adapters
+from recallscope.theory.low_rank import low_rank_recall
 
 HERE = Path(__file__).parent
 KEYS = HERE / "lora-keys.pt"  # not kept in the repository
@@ -279,7 +280,7 @@ def gpt() -> None:
     rows: list[dict[str, object]] = []
     for rank, facts, where in cells:
         new = gpt_facts(facts, OLD)
-        held = 2 * sum(low_rank_facts(m, d, rank, GPT_ANSWERS) for m, d in MATRICES[where])
+        held = facts_of_adapters([(m, d, 2) for m, d in MATRICES[where]], rank, GPT_ANSWERS)
         torch.manual_seed(1)
         base = GPT2LMHeadModel(config)
         base.load_state_dict(state)

@@ -76,3 +76,20 @@ def test_plan_finds_the_rank_of_a_memory() -> None:
     assert full.recall == plan(**asked, progress=False).recall
     with pytest.raises(ProblemError, match="solve-for is one of"):
         plan(method="pretrain", d_model=64, facts=100, exposures=100, solve_for="rank")
+
+
+def test_lora_is_answered_by_what_its_matrices_could_store() -> None:
+    asked = {"d_model": 64, "layers": 2, "method": "lora", "answers": 128, "progress": False}
+    found = [
+        next(
+            each.capacity
+            for each in plan(**asked, rank=rank, facts=1000, exposures=exposures).laws
+            if each.law == "lora"
+        )
+        for rank, exposures in ((2, 1000), (4, 1000), (2, 100))
+    ]
+    usual, higher, fewer = (each.facts for each in found)
+    assert 1.5 * usual.value < higher.value < 2 * usual.value
+    assert fewer.value == pytest.approx(usual.value / 4)
+    assert (fewer.low, fewer.high) == (0, usual.high)
+    assert any("exposures 100" in each for each in found[2].extrapolated)

@@ -71,7 +71,8 @@ def test_a_folder_and_an_inner_configuration_are_read(config):
 def test_published_values_answer_for_lora(config):
     path = config(LLAMA)
     found = plan(model=path, rank=16, facts=50_000, exposures=100, progress=False)
-    (answer,) = found.laws
+    answer, ours = found.laws
+    assert (ours.law, ours.calibrated) == ("lora", False)
     assert (answer.law, answer.kind, answer.calibrated) == ("allen-zhu-li", "published", False)
     # 1 bit for each of 6,815,744 parameters, and a factor of 2 either way.
     space = 6_815_744 / math.log2(50_000)

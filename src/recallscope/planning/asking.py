@@ -72,7 +72,7 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
             LawAnswer(
                 law=name,
                 kind=kind,
-                calibrated=not published,
+                calibrated=not published and capacity.calibrated,
                 origin=law.origin,
                 capacity=capacity,
             )

@@ -66,6 +66,7 @@ class Inputs:
             dim=self.shape.dim,
             width=self.shape.mlp if alone else self.shape.width,
             rank=self.rank if self.method in ("lora", "memory") else None,
+            adapted=self.shape.adapted(self.modules) if self.method == "lora" else (),
             problem=self._problem(facts, exposures) if alone else None,
         )
 

@@ -41,6 +41,7 @@ class Question:
         dim: dimension of embeddings.
         width: of an MLP, if there is one.
         rank: of an update of low rank, if it is one.
+        adapted: inputs and outputs of the matrices that it is of, and how many there are of each.
         problem: the same as an experiment of this package, if it is one.
 
     >>> Question(method="full", facts=1024, answers=1024, exposures=100, trained=10**6).bits
@@ -58,6 +59,7 @@ class Question:
     dim: int = 0
     width: int | None = None
     rank: int | None = None
+    adapted: tuple[tuple[int, int, int], ...] = ()
     problem: Problem | None = None
 
     def recalled(self, stored: float) -> float:
@@ -92,6 +94,7 @@ class Capacity:
         limit: what limits recall.
         extrapolated: what of the question is unlike what the law was tested at, in words.
         said: what the law says, as a sentence.
+        calibrated: whether the interval was tested to have 90 % of experiments.
     """
 
     recall: Ends
@@ -99,3 +102,4 @@ class Capacity:
     limit: Limit
     extrapolated: list[str] = field(default_factory=list)
     said: str = ""
+    calibrated: bool = True
