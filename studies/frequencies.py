@@ -158,6 +158,18 @@ def run_all(study: str) -> None:
         write(HERE / f"frequencies-{study}-runs.csv", rows)
 
 
+def classes(rows: list[dict[str, str]]) -> list[np.ndarray]:
+    """Predicted and measured recall of all classes of all problems, and their facts."""
+    pairs = [
+        (here, there, 2**k)
+        for row in rows
+        for k, (here, there) in enumerate(
+            zip(json.loads(row["by_class"]), json.loads(row["measured_by_class"]), strict=True)
+        )
+    ]
+    return [np.array(each, dtype=float) for each in zip(*pairs, strict=True)]
+
+
 def report() -> None:
     for study in COUNT:
         if not (HERE / f"frequencies-{study}-runs.csv").exists():
@@ -175,14 +187,7 @@ def report() -> None:
         print(f"  median {np.median(error):.4f}, largest {error.max():.4f}")
         print(f"  a constant: {np.abs(measured - measured.mean()).mean():.4f}")
         print(f"  noise of the seeds: {(spread / math.sqrt(SEEDS)).mean():.4f}")
-        pairs = [
-            (here, there, 2**k)
-            for row in rows
-            for k, (here, there) in enumerate(
-                zip(json.loads(row["by_class"]), json.loads(row["measured_by_class"]), strict=True)
-            )
-        ]
-        here, there, facts = (np.array(each, dtype=float) for each in zip(*pairs, strict=True))
+        here, there, facts = classes(rows)
         for least in (1, 8):
             chosen = (there > 0.05) & (there < 0.95) & (facts >= least)
             gap = np.abs(here - there)[chosen]

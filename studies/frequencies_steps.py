@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from frequencies import read, table_of, write
+from frequencies import classes, read, table_of, write
 
 from recallscope import Problem, run
 from recallscope.common.frequencies import frequencies_of, frequency_classes
@@ -129,14 +129,7 @@ def report() -> None:
                 f"a constant {np.abs(measured - measured.mean()).mean():.4f}; "
                 f"noise of the seeds {(spread / math.sqrt(SEEDS)).mean():.4f}"
             )
-        pairs = [
-            (here, there, 2**k)
-            for row in rows
-            for k, (here, there) in enumerate(
-                zip(json.loads(row["by_class"]), json.loads(row["measured_by_class"]), strict=True)
-            )
-        ]
-        here, there, facts = (np.array(each, dtype=float) for each in zip(*pairs, strict=True))
+        here, there, facts = classes(rows)
         for least in (1, 8):
             chosen = (there > 0.05) & (there < 0.95) & (facts >= least)
             gap = np.abs(here - there)[chosen].mean()

@@ -66,4 +66,5 @@ def axis_field(name: str, parts: Iterable[tuple[str, str]], searched: bool = Fal
         )
     raise ProblemError(
         f"an axis is one of {', '.join(along)}, not {name!r:.60}{did_you_mean(str(name), along)}"
+        + ("; recallscope plan --solve-for rank finds that of an update" if name == "rank" else "")
     )

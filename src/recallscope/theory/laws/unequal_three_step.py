@@ -20,6 +20,7 @@ from recallscope.theory.unequal_steps import Steps, UnequalFacts, three_steps
 _MOST_DRAWS, _LEAST_DRAWS = 64, 8
 _MULTIPLY_ADDS = 1e10  # of all draws, about
 _PER_SECOND = 4e9
+_MOST_WORK = 2e9  # of one draw, where sizes are sought
 _FREE = (*FREQUENCIES, "distractor_frequencies")
 _OFTEN = 1000.0  # samples for each fact; as good as infinitely many
 TESTED: Ranges = {
@@ -53,6 +54,17 @@ def _work(problem: Problem) -> float:
 
 def _draws(problem: Problem) -> int:
     return int(np.clip(_MULTIPLY_ADDS / _work(problem), _LEAST_DRAWS, _MOST_DRAWS))
+
+
+def _solved(problem: Problem, size: str) -> tuple[float, float]:
+    """The sizes at which a prediction takes some seconds at most."""
+    ends = {"samples": (1, 1e6 * problem.vocab), "length": (2, 4096), "zipf_exponent": (0, 10)}
+    low, high = ends.get(size, (4, 16_384))
+    while size in ("vocab", "dim") and high > low:
+        if _work(problem.replace(**{size: int(high)})) <= _MOST_WORK:
+            break
+        high /= 2
+    return low, max(high, low)
 
 
 def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]:
@@ -146,6 +158,7 @@ PART = Law(
     priority=45,
     tested=TESTED,
     recorded_error=_recorded_error,
+    solved=_solved,
     seconds=lambda problem: _draws(problem) * _work(problem) / _PER_SECOND,
     step=4.0,
     close=1.02,
