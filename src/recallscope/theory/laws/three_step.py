@@ -108,7 +108,7 @@ def _slopes(s: ProblemArrays, stage: str, term: str) -> dict[str, float]:
     return dict.fromkeys(SIZES, 0.0) | dict(zip(names, map(float, slopes), strict=True))
 
 
-def _untested(problem: Problem) -> list[str]:
+def untested_parts(problem: Problem) -> list[str]:
     found = []
     if problem.embedding not in _EMBEDDINGS:
         found.append(f"embedding {problem.embedding}")
@@ -144,7 +144,7 @@ PART = Law(
         "samples per fact": (0, 400),
         "width": (64, 16384),
     },
-    untested=_untested,
+    untested=untested_parts,
     recorded_error=recorded_error,
     widens=1.3,
     comparisons=simulated_comparisons,

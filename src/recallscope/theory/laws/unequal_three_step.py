@@ -13,17 +13,18 @@ from recallscope.problem import Problem
 from recallscope.theory import table_prediction
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.laws.tables import NEEDS_ARRAYS
+from recallscope.theory.laws.three_step import untested_parts
 from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.unequal_steps import Steps, UnequalFacts, three_steps
 
 _MOST_DRAWS, _LEAST_DRAWS = 64, 8
 _MULTIPLY_ADDS = 1e10  # of all draws, about
-_PER_SECOND = 4e9
+_PER_SECOND, _MOST_SECONDS = 4e9, 1200
 _MOST_WORK = 2e9  # of one draw, where sizes are sought
 _FREE = (*FREQUENCIES, "distractor_frequencies")
 _OFTEN = 1000.0  # samples for each fact; as good as infinitely many
-TESTED: Ranges = {
+_TESTED: Ranges = {
     "vocab": (64, 1024),
     "dim": (8, 256),
     "length": (2, 64),
@@ -54,6 +55,10 @@ def _work(problem: Problem) -> float:
 
 def _draws(problem: Problem) -> int:
     return int(np.clip(_MULTIPLY_ADDS / _work(problem), _LEAST_DRAWS, _MOST_DRAWS))
+
+
+def _seconds(problem: Problem) -> float:
+    return _draws(problem) * _work(problem) / _PER_SECOND
 
 
 def _solved(problem: Problem, size: str) -> tuple[float, float]:
@@ -103,6 +108,10 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     for place, problem in enumerate(problems):
         if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
             answers.append(Answer(reason=NEEDS_ARRAYS))
+            continue
+        if (seconds := _seconds(problem)) > _MOST_SECONDS:
+            said = f"no prediction: it would take about {seconds / 60:,.0f} minutes"
+            answers.append(Answer(reason=f"{said}; choose a smaller vocab or dim"))
             continue
         found = unequal_steps(problem, given._part(place, 1, len(problems)))
         answers.append(_answer(problem, found))
@@ -156,10 +165,11 @@ PART = Law(
     predict=_predict,
     kind=LawKind.DERIVED,
     priority=45,
-    tested=TESTED,
+    tested=_TESTED,
+    untested=untested_parts,
     recorded_error=_recorded_error,
     solved=_solved,
-    seconds=lambda problem: _draws(problem) * _work(problem) / _PER_SECOND,
+    seconds=_seconds,
     step=4.0,
     close=1.02,
     about="predicted for facts of unequal frequency",
