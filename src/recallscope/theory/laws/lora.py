@@ -10,7 +10,7 @@ from recallscope.theory.output_cone import cone
 from recallscope.theory.published import law_of_models, refusal, unequal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
 
-REACHED = Ends(0.4, 0.02, 1.0)
+REACHED = Ends(0.4, 0.008, 1.0)
 """Fractions measured in two networks (studies/lora.py): usual, of badly conditioned keys, and of
 whitened ones."""
 _EXPOSURES = 400
