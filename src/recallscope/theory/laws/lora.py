@@ -61,7 +61,7 @@ def _capacity(question: Question) -> Capacity | str:
 PART = law_of_models(
     _capacity,
     LawKind.FITTED,
-    priority=5,
+    priority=31,
     origin="A derived capacity, times what was reached in two networks.",
     about="by the law of rank",
 )
