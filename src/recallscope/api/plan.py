@@ -52,7 +52,8 @@ def plan(
 ) -> Plan:
     """Say how many of some facts a model will recall, what limits it, and what to change.
 
-    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for.
+    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for. So is the
+    rank of a memory, if asked.
 
     Args:
         model: a config.json of Hugging Face, or a folder with one; instead of the sizes below.
@@ -64,7 +65,7 @@ def plan(
         precision: of the weights when the model answers, as bfloat16 or int4.
         method: pretrain, full (fine-tuning), lora, memory (one layer over frozen embeddings) or
             edit; lora if there is a rank, else full for a model and memory without one.
-        rank: of LoRA.
+        rank: of LoRA, or of a memory.
         target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
         facts: how many.
         answers: how many different answers a fact may have; as many as facts if not given.
