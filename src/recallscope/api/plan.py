@@ -52,8 +52,8 @@ def plan(
 ) -> Plan:
     """Say how many of some facts a model will recall, what limits it, and what to change.
 
-    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for. So is the
-    rank of a memory, if asked.
+    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for.
+    So is the rank of a memory, if asked for.
 
     Args:
         model: a config.json of Hugging Face, or a folder with one; instead of the sizes below.
