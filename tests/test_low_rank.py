@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial import ConvexHull
+from scipy.stats.qmc import Sobol
 
 from recallscope import ProblemError, plan
 from recallscope.theory.low_rank import low_rank_dimensions, low_rank_facts, nameable
+from recallscope.theory.memory_recall import rival_draws
 from recallscope.theory.output_cone import cone
 
 
@@ -93,3 +95,7 @@ def test_lora_is_answered_by_what_its_matrices_could_store() -> None:
     assert fewer.value == pytest.approx(usual.value / 4)
     assert (fewer.low, fewer.high) == (0, usual.high)
     assert any("exposures 100" in each for each in found[2].extrapolated)
+
+
+def test_kept_draws_are_those_of_sobol() -> None:
+    assert np.array_equal(rival_draws(), Sobol(17, seed=0).random_base2(7))

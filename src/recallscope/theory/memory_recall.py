@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.resources import as_file, files
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +167,13 @@ def _signal(vocab: int, share: float, facts: Facts) -> float:
 
 
 def rival_draws(top: int = _TOP) -> np.ndarray:
-    """Even draws of a label and of its highest rivals, each between 0 and 1."""
+    """Even draws of a label and of its highest rivals, each between 0 and 1.
+
+    They are Sobol's. The usual ones are kept in a file, as importing their maker takes a second.
+    """
+    if top == _TOP:
+        with as_file(files("recallscope.theory") / "rival_draws.npy") as path:
+            return np.load(path)
     from scipy.stats.qmc import Sobol  # type: ignore[import-untyped]
 
     return Sobol(1 + top, seed=0).random_base2(_LOG_DRAWS)

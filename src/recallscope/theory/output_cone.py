@@ -28,24 +28,32 @@ def cone(vocab: float, dim: float) -> float:
     crowding = mean * (1 / dim - 1 / max(vocab - 1, 1))
     if crowding <= 0:
         return mean
-    rows = cone_rows()
-    place = np.interp(math.log(vocab), [math.log(each) for each, *_ in rows], range(len(rows)))
+    known = _vocabs()
+    place = np.interp(math.log(vocab), [math.log(each) for each in known], range(len(known)))
     low, high = math.floor(place), math.ceil(place)
-    left = [np.interp(crowding, *rows[each][1:]) for each in (low, high)]
+    left = [np.interp(crowding, *_row(known[each])[1:]) for each in (low, high)]
     return min(mean * float(left[0] + (place - low) * (left[1] - left[0])), float(dim))
 
 
-@cache
 def cone_rows() -> list[tuple[int, np.ndarray, np.ndarray]]:
     """For each V, how crowded outputs are and the fraction of K(V) that is left.
 
     With V − 1 dimensions or more they are not crowded.
     """
-    table = np.array([recorded("output_cones.csv")[name] for name in ("vocab", "dim", "cone")]).T
-    found = []
-    for vocab in dict.fromkeys(map(int, table[:, 0])):
-        mean = pool(vocab).mean
-        dims, lacking = np.array(sorted(table[table[:, 0] == vocab, 1:].tolist(), reverse=True)).T
-        crowding = np.append(0.0, mean * (1 / dims - 1 / (vocab - 1)))
-        found.append((vocab, crowding, np.append(1.0, np.minimum(lacking / mean, 1))))
-    return found
+    return [_row(vocab) for vocab in _vocabs()]
+
+
+@cache
+def _vocabs() -> list[int]:
+    return list(dict.fromkeys(map(int, recorded("output_cones.csv")["vocab"])))
+
+
+@cache
+def _row(vocab: int) -> tuple[int, np.ndarray, np.ndarray]:
+    table = recorded("output_cones.csv")
+    mine = table["vocab"] == vocab
+    order = np.argsort(-table["dim"][mine])
+    dims, lacking = (table[name][mine][order] for name in ("dim", "cone"))
+    mean = pool(vocab).mean
+    crowding = np.append(0.0, mean * (1 / dims - 1 / (vocab - 1)))
+    return vocab, crowding, np.append(1.0, np.minimum(lacking / mean, 1))
