@@ -21,7 +21,7 @@ from kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 from recallscope import Problem, predict, run
 from recallscope.learning.cost import predict_cost
-from recallscope.theory.end_law import CLEAR, trigger_snr
+from recallscope.theory.end_law import trigger_snr
 from recallscope.theory.memory_edge import edge
 
 HERE = Path(__file__).parent
@@ -30,6 +30,7 @@ KEPT = HERE / "beyond.jsonl"
 SIZES = ("vocab", "samples", "dim", "length")
 COUNT, UNCLEAR, MOST_SECONDS = 24, 8, 150.0
 LEARNERS = ("adam", "muon", "gd")
+CLEAR = 8.0  # a signal-to-noise ratio of the first steps
 
 
 def drawn() -> list[Problem]:

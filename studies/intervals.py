@@ -57,12 +57,12 @@ def every() -> list[Compared]:
         "trigger_snr": np.maximum(rows["trigger_snr"], 1e-3),
         "away": np.maximum(np.abs(rows["share_of_edge"] - 1), 0.02),
     }
-    for name, columns in (
-        ("recall_accuracy", ("predicted", "recall")),
-        ("lock_accuracy", ("found", "lock")),
-    ):
-        both = (rows[each] for each in columns)
-        found.append(Compared("trained", name, natural, rows["learner"], rows["vocab"], *both))
+    some = np.isfinite(rows["recall_if_found"])  # an interval is around that of those that find it
+    natural = {name: values[some] for name, values in natural.items()}
+    for name in ("recall", "lock"):
+        both = (rows[f"{of}{name}_if_found"][some] for of in ("predicted_", ""))
+        kinds = rows["learner"][some], rows["vocab"][some]
+        found.append(Compared("trained", f"{name}_accuracy", natural, *kinds, *both))
     rows = recorded("memories.csv")
     sizes = {each: rows[each] for each in ("vocab", "facts", "dim", "width")}
     both = rows["predicted"], rows["recall"]

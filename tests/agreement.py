@@ -11,7 +11,7 @@ from recallscope import predict
 from recallscope.problem import ACTIVATIONS, Problem
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.choosing import extrapolated
-from recallscope.theory.end_law import FOUND
+from recallscope.theory.finding import TURNS
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.simulations import recorded_error
@@ -61,7 +61,7 @@ def draw_trained(count: int, seed: int) -> list[Problem]:
     problems = []
     for _ in range(count):
         vocab = round(math.exp(random.uniform(math.log(60), math.log(520))))
-        learner = str(random.choice(sorted([*FOUND, "converged"])))
+        learner = str(random.choice(sorted([*TURNS, "converged"])))
         dim = round(math.exp(random.uniform(math.log(5), math.log(126))))
         mlp = learner == "converged" and random.random() < 0.4
         problems.append(

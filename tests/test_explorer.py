@@ -61,8 +61,11 @@ def test_the_data_of_the_page_are_those_of_the_laws():
     for name, rows in (("three-step", data["simulated"]), ("trained", by_gradients)):
         law = law_named(name)
         assert data["tested"][name] == law.tested
-        assert len(rows) == len(law.comparisons()) > 200
-        assert [row["dim"] for row in rows] == [each.problem.dim for each in law.comparisons()]
+        compared = [each.problem for each in law.comparisons()]
+        if name == "trained":  # the page has no law of trainings behind an MLP
+            compared = [problem for problem in compared if problem.width is None]
+        assert len(rows) == len(compared) > 200
+        assert [row["dim"] for row in rows] == [problem.dim for problem in compared]
     problem, predicted, _ = law_named("three-step").comparisons()[0]
     (answer,) = law_named("three-step").predict([problem], NOTHING_GIVEN)
     assert answer.accuracies == pytest.approx(predicted, abs=1e-12)

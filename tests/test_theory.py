@@ -593,8 +593,8 @@ def test_a_phase_map_says_by_which_law_it_is() -> None:
     assert repr(plane).startswith("the fitted law trained over 2 × 2 values of dim and samples")
     caption = " ".join(phase_map_figure(plane.figure_data()).get_suptitle().split())
     assert caption == (
-        "Lines: predicted recall accuracy. After training: the memory is derived, attention is a "
-        "fitted law."
+        "Lines: predicted recall accuracy. After training: the memory is derived, attention is "
+        "partly fitted."
     )
     assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
     derived = phase_map(Problem(vocab=64, samples=1, dim=1, length=4), *axes)

@@ -83,4 +83,5 @@ def _trained() -> list[dict[str, Any]]:
             "recall": measured["recall_accuracy"],
         }
         for problem, predicted, measured in law_named("trained").comparisons()
+        if problem.width is None
     ]

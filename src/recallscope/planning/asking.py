@@ -16,7 +16,8 @@ from recallscope.theory.question import Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import recorded
 
 _FACTORS = {
-    "lock_accuracy": Limit.ATTENTION,
+    "trigger_found": Limit.ATTENTION,
+    "lock_if_found": Limit.ATTENTION,
     "facts_seen": Limit.UNSEEN,
     "memory_accuracy": Limit.CAPACITY,
 }

@@ -8,18 +8,9 @@ from typing import Any
 
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
-from recallscope.theory.end_law import CLEAR, EDGE_WIDTH_FACTOR, End, end_of_training
-from recallscope.theory.law import Answer, Factor, Given, Ranges
+from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training
+from recallscope.theory.law import Answer, Factor, Given
 from recallscope.theory.memory_edge import edge
-from recallscope.theory.tested_range import outside
-
-MEASURED: Ranges = {
-    "vocab": (64, 512),
-    "dim": (5, 125),
-    "length": (2, 128),
-    "samples per fact": (0.25, 32),
-}
-"""Where the law of gd, adam and muon was found and judged, with d below V."""
 
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; "
@@ -52,7 +43,8 @@ def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str 
 
 
 _ALL = 0.99  # of memories that store every fact: from here on no equations are solved
-_SURE = 1.64  # standard deviations, on one side of 95 %
+_SURE = 0.95  # a probability above it needs no words
+_SURELY = Factor(1.0, "given")
 _INDEPENDENT = ("relu", "gelu", "tanh")  # hidden units are almost independent
 
 
@@ -83,22 +75,12 @@ def seconds(problem: Problem) -> float:
     return 0.01 if widest.share_that_hold(problem.hidden * outputs) > _ALL else 0.6
 
 
-def end_of(problem: Problem) -> End:
-    """The law for one problem, which beyond what was measured trusts a clear trigger."""
-    return end_of_training(problem, _measured(problem))
-
-
-def _measured(problem: Problem) -> bool:
-    return not outside(problem, MEASURED) and problem.width is None
-
-
 def _answer(problem: Problem) -> Answer:
-    measured = _measured(problem)
-    end = end_of(problem)
+    end = end_of_training(problem)
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
-    intervals = {}
+    factors = {"lock_accuracy": _SURELY}
     if end.kept is not None:
         quantities |= {
             "recall_per_fact": end.kept.per_fact,
@@ -106,22 +88,15 @@ def _answer(problem: Problem) -> Answer:
             "facts_kept": end.kept.kept,
         }
     if end.trigger_snr is not None:
-        quantities["trigger_snr"] = end.trigger_snr
-    if end.ceiling is not None:
-        quantities["ceiling"] = end.ceiling
-        if not measured:
-            # Such trainings find the trigger or do not: all that is known of one is the ceiling,
-            # and that the facts seen vary.
-            varies = _SURE * math.sqrt(end.ceiling * (1 - end.ceiling) / problem.vocab)
-            most = min(end.ceiling + varies, 1.0)
-            intervals = {"recall_accuracy": (0.0, most), "lock_accuracy": (0.0, 1.0)}
+        quantities |= {"trigger_snr": end.trigger_snr, "recall_if_found": end.recall_if_found}
+        factors = {
+            "trigger_found": Factor(end.found, "its beginning derived, the rest fitted"),
+            "lock_if_found": Factor(end.lock, "fitted"),
+        }
     return Answer(
-        accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.lock},
-        intervals=intervals,
-        factors={
-            "lock_accuracy": Factor(
-                end.lock, "given" if end.trigger_snr is None else "fitted: finds the trigger"
-            ),
+        accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.found * end.lock},
+        factors=factors
+        | {
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
             "memory_accuracy": Factor(end.memory, "derived; its threshold is right to a few %"),
         },
@@ -142,12 +117,11 @@ def explain_end(problem: Problem, answer: Answer) -> str:
             f"least {answer.quantities['half_recall_frequency']:.3g}. Counted once each, "
             f"{answer.quantities['recall_per_fact']:.3f} of all facts are recalled."
         )
-    snr = answer.quantities.get("trigger_snr", math.inf)
-    if snr <= CLEAR and not _measured(problem):
+    if (found := answer.factors.get("trigger_found", _SURELY).value) < _SURE:
         said += (
-            f" The signal-to-noise ratio of the first steps is below {CLEAR:g}: a training finds "
-            f"the trigger with a probability of about {answer.accuracies['lock_accuracy']:.2f}, "
-            f"and then recalls {answer.quantities['ceiling']:.3f}."
+            f" A training finds the trigger with a probability of about {found:.2f}, and then "
+            f"recalls {answer.quantities['recall_if_found']:.3f}; else it recalls next to nothing. "
+            "Train with several seeds."
         )
     return said
 

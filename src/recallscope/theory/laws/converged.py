@@ -8,6 +8,7 @@ from recallscope.common.frequencies import FREQUENCIES, MOST_UNEQUAL, frequencie
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
+from recallscope.theory.end_law import end_of_training
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.memory_edge import edge
@@ -50,7 +51,7 @@ def _wide(width: int | None) -> list[str]:
 def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
     if accuracy != "recall_accuracy":
         return None  # attention is given
-    end = end_answers.end_of(problem)
+    end = end_of_training(problem)
     seen = problem.vocab * end.facts_seen
     unequal = end.kept is not None
     return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected, unequal)

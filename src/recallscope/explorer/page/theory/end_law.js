@@ -1,20 +1,28 @@
 // The law for the end of training: recall if the model is trained until it learns no more.
 //
-// Recall = attention × facts seen × memory. The memory is derived (memory_recall.js). How often
-// attention finds the trigger is fitted, as a function of the signal-to-noise ratio of first steps.
+// Recall = trigger found × attention × facts seen × memory. The memory is derived
+// (memory_recall.js). Whether a training finds the trigger is partly derived, partly fitted.
 
 import { locking } from "./locking.js";
 import { edge } from "./memory_edge.js";
 import { factsSeen, memoryRecall } from "./memory_recall.js";
 import { settle } from "./problem.js";
 import { means } from "./readout.js";
+import { ndtr } from "./special.js";
 
 /** The learners that the law covers. */
 export const TRAINED = ["adam", "gd", "muon", "converged"];
 
-// Fitted: the logistic function of a constant, and of the logarithms of the signal-to-noise ratio
-// and of the samples for each fact.
-const FOUND = { gd: [3.7, 0.75, 0.45], adam: [2.2, 0.95, 1.5], muon: [2.2, 0.95, 1.5] };
+// Fitted: how soon a training turns round that begins on the wrong side.
+const TURNS = { gd: 0.75, adam: 0.22, muon: 0.65 };
+// Fitted: a constant, and coefficients of the logarithms of the signal-to-noise ratio, of the
+// samples for each fact, and of the parameters over those that store every fact.
+const LOCKS = {
+  gd: [2.7, 0.55, 0.65, 1.6],
+  adam: [1.55, 0.6, 0.65, 0.7],
+  muon: [2.0, 0.7, 0.6, 1.25],
+};
+const UNCLEAR = 0.1;
 const BLUR = 2.5; // fitted: how much wider the capacity threshold is, if attention learns too
 
 /** The trigger's score after the first steps over its standard deviation. */
@@ -25,6 +33,16 @@ function signalToNoise({ vocab, samples, dim, length }) {
   return scores.signal / Math.sqrt(scores.triggerVariance);
 }
 
+/** The probability that a training finds the trigger, and its lock accuracy if it does. */
+function attention(problem, filled) {
+  const { vocab, samples, learner } = problem;
+  const [snr, perFact] = [signalToNoise(problem), samples / vocab];
+  const sizes = [1, Math.log(Math.max(snr, 0) + UNCLEAR), Math.log(perFact), Math.log(filled)];
+  const odds = LOCKS[learner].reduce((sum, each, i) => sum + each * sizes[i], 0);
+  const turned = TURNS[learner] * perFact * Math.sqrt(filled);
+  return { found: 1 - ndtr(-snr) * Math.exp(-turned), lock: 1 / (1 + Math.exp(-odds)) };
+}
+
 /** The law for one problem that it covers. */
 export function endOfTraining(problem, tables) {
   const { vocab, samples, dim, learner } = problem;
@@ -32,22 +50,24 @@ export function endOfTraining(problem, tables) {
   const seen = facts.reduce((sum, each) => sum + each.number, 0);
   // More keys than facts are of no use.
   const parameters = dim * Math.min(problem.width ?? dim, Math.ceil(seen));
-  let [lock, blur] = [1, 1];
+  let [found, lock, load, blur] = [1, 1, 1, 1];
   if (learner !== "converged") {
-    const [constant, ofSignal, ofSamples] = FOUND[learner];
-    const odds = ofSignal * Math.log(signalToNoise(problem)) + ofSamples * Math.log(samples / vocab);
-    lock = 1 / (1 + Math.exp(-constant - odds));
+    const filled = parameters / edge(vocab, seen, dim, tables).parameters;
+    ({ found, lock } = attention(problem, filled));
+    // A sample that attention gets wrong takes space too, if its fact is seldom seen.
+    load = lock + (1 - lock) * Math.exp((-2 * samples) / vocab);
     blur = BLUR;
   }
-  // A fact that attention does not find takes no space.
-  const found = facts.map(({ number, times }) => ({ number: lock * number, times }));
-  const memory = memoryRecall(vocab, parameters, found, dim, blur, tables);
+  const stored = facts.map(({ number, times }) => ({ number: load * number, times }));
+  const memory = memoryRecall(vocab, parameters, stored, dim, blur, tables);
   return {
-    lock_accuracy: lock,
+    trigger_found: found,
+    lock_if_found: lock,
+    lock_accuracy: found * lock,
     facts_seen: seen / vocab,
     memory_accuracy: memory,
-    recall_accuracy: (lock * seen * memory) / vocab,
+    recall_accuracy: (found * lock * seen * memory) / vocab,
     parameters,
-    edge: edge(vocab, lock * seen, dim, tables).parameters,
+    edge: edge(vocab, load * seen, dim, tables).parameters,
   };
 }

@@ -88,8 +88,8 @@ function showEnd(problem, data) {
   const compared = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =
-    `= attention finds the trigger ${share(found.lock_accuracy)} ` +
-    `(${problem.learner === "converged" ? "given" : "fitted law"}) × facts seen ${share(found.facts_seen)} ` +
+    `= trigger found ${share(found.trigger_found)} × attention at it ${share(found.lock_if_found)} ` +
+    `(${problem.learner === "converged" ? "given" : "partly fitted"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
     `${compared} than the ${whole(found.edge)} that store every fact found.` +
     (error

@@ -1,0 +1,86 @@
+"""What else may be trained: both layers of an MLP, and the embeddings.
+
+    python studies/both_layers.py run       # studies/both-layers.csv
+    python studies/both_layers.py report
+    python studies/both_layers.py figure    # docs/end-both-layers.png
+
+`mlp`: a memory of V facts behind an MLP of m = 2d ReLU units whose layers are both trained by Adam
+(`learn_mlp`), at m·d around the published 0.35 V ln V. `other`: the same with m = d and m = 8d.
+`embeddings`: embeddings of tokens and labels and the value matrix are trained; how many steps until
+recall is 0.9, by d and V. Attention is given, every fact is seen in every step, learning rates are
+the defaults. Cost: 20 minutes of two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import torch
+from exposures import crossing
+from kept_runs import Row, run_rest
+
+from recallscope import Problem, run
+
+HERE = Path(__file__).parent
+KEPT = HERE / "both-layers.jsonl"
+PUBLISHED = 0.35
+NAMES = ("study", "vocab", "dim", "width", "number")
+STEPS = 2000
+
+
+def tasks() -> list[tuple[str, int, int, int, int]]:
+    """Every training: the study, its sizes, and the number of its seed."""
+    found = []
+    for study, vocabs, ratio, shares, seeds in (
+        ("mlp", (64, 128, 256, 512), 2, (0.6, 0.75, 0.9, 1.1, 1.35, 1.65), 4),
+        ("other", (256,), 1, (0.75, 0.9, 1.1, 1.35), 3),
+        ("other", (256,), 8, (0.75, 0.9, 1.1, 1.35), 3),
+        ("mlp", (1024,), 2, (0.75, 0.9, 1.1, 1.35), 2),
+    ):
+        for vocab in vocabs:
+            for share in shares:
+                numbers = share * PUBLISHED * vocab * math.log(vocab)
+                dim = round(math.sqrt(numbers / ratio))
+                width = round(numbers / dim)
+                found += [(study, vocab, dim, width, number) for number in range(seeds)]
+    for dim, vocabs in ((2, (16, 32, 64, 128)), (3, (64, 128, 256, 512)), (4, (128, 256, 512))):
+        for vocab in vocabs:
+            found += [("embeddings", vocab, dim, 0, number) for number in range(3)]
+    return found
+
+
+def trained(study: str, vocab: int, dim: int, width: int, number: int) -> list[Row]:
+    """One training."""
+    torch.set_num_threads(1)
+    how: dict[str, object] = {"learn_embeddings": True}
+    if width:
+        how = {"width": width, "activation": "relu", "learn_mlp": True}
+    sizes = {"vocab": vocab, "samples": vocab, "dim": dim, "length": 1}
+    problem = Problem.from_dict({**sizes, **how, "task": "memory", "learner": "adam"})
+    record = run(problem.replace(steps=STEPS), number, test_samples=4096)
+    if record.status != "ok":
+        raise RuntimeError(f"{problem}: {record.reason}")
+    curve = [record.metrics[f"curve_{name}"] for name in ("step", "recall")]
+    return [
+        dict(zip(NAMES, (study, vocab, dim, width, number), strict=True))
+        | {"recall": record.recall_accuracy, "steps_0.9": round(crossing(*curve, 0.9), 1)}
+        | {"steps_taken": record.metrics["steps_taken"]}
+        | {"final_loss": round(record.metrics["final_loss"], 5)}
+        | {"seconds": round(record.provenance.elapsed_seconds, 1)}
+    ]
+
+
+def main() -> None:
+    """Do what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("run", "report", "figure"))
+    parser.add_argument("--processes", type=int, default=2)
+    asked = parser.parse_args()
+    if asked.what == "run":
+        run_rest(trained, tasks(), NAMES, KEPT, asked.processes)
+
+
+if __name__ == "__main__":
+    main()
