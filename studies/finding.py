@@ -237,9 +237,8 @@ def report() -> None:
         )
     outcome, rate = np.array(found, dtype=float), float(np.mean(found))
     for name, probability in (("law", probabilities), ("base rate", rate), ("guess", guesses)):
-        print(
-            f"Brier score of finding the trigger, {name}: {np.mean((probability - outcome) ** 2):.4f}"
-        )
+        score = np.mean((probability - outcome) ** 2)
+        print(f"Brier score of finding the trigger, {name}: {score:.4f}")
     size, value = np.abs(errors), np.array(values)
     hard = (value > 0.1) & (value < 0.9)
     for name, some in (("all", hard | True), ("in 0.1 to 0.9", hard)):

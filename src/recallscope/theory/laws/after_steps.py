@@ -1,0 +1,104 @@
+"""Some steps of an optimiser on a memory: attention is given, how fast it learns is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from recallscope.problem import Problem
+from recallscope.theory import end_answers
+from recallscope.theory.exposures import (
+    FACTOR,
+    FARTHEST,
+    LEARNERS,
+    NEAREST,
+    TARGETS,
+    recall_after,
+    steps_to,
+)
+from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.memory_edge import edge
+
+_MOST_BATCHES = 32
+
+
+def _applies(problem: Problem) -> str | None:
+    if problem.learner not in LEARNERS or problem.task != "memory":
+        return f"no law of steps for the learner {problem.learner} and the task {problem.task}"
+    refused = end_answers.refusal(problem, ["steps", "batch"], length=1, width=None, fresh=False)
+    return refused or _too_near(problem)
+
+
+def _too_near(problem: Problem) -> str | None:
+    if (filled := _filled(problem)) >= NEAREST:
+        return None
+    return (
+        f"no law of steps below {NEAREST} times the parameters of the capacity threshold, and "
+        f"{problem.dim}² are {filled:.2f} times; take more dimensions, or the learner converged"
+    )
+
+
+def _filled(problem: Problem) -> float:
+    dim = min(problem.dim, problem.vocab - 1)
+    return dim**2 / edge(problem.vocab, _facts(problem), dim).parameters
+
+
+def _facts(problem: Problem) -> float:
+    return min(problem.samples, problem.vocab)
+
+
+def _batches(problem: Problem) -> float:
+    batch = getattr(problem, "batch", 0)
+    return max(_facts(problem) / batch, 1.0) if batch else 1.0
+
+
+def _untested(problem: Problem) -> list[str]:
+    filled, batches = _filled(problem), _batches(problem)
+    found = end_answers.untested(problem)
+    if filled > FARTHEST:
+        found.append(f"{filled:.3g} times the parameters of the threshold > {FARTHEST:g}")
+    if batches > _MOST_BATCHES:
+        found.append(f"{batches:.3g} batches in a pass > {_MOST_BATCHES}")
+    return found
+
+
+def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
+    return [_answer(problem) for problem in problems]
+
+
+def _answer(problem: Problem) -> Answer:
+    how = (problem.learner, problem.vocab, min(_filled(problem), FARTHEST), _batches(problem))
+    seen = _facts(problem) / problem.vocab
+    low, value, high = (
+        seen * recall_after(problem["steps"] * factor, *how) for factor in (1 / FACTOR, 1.0, FACTOR)
+    )
+    steps = {f"steps_to_{target}": steps_to(target, *how) for target in TARGETS}
+    passes = {f"passes_to_{target}": steps_to(target, *how) / how[3] for target in TARGETS}
+    return Answer(
+        accuracies={"recall_accuracy": value},
+        intervals={"recall_accuracy": (low, high)},
+        quantities={"times_the_edge": _filled(problem), **steps, **passes},
+    )
+
+
+def _explain(problem: Problem, answer: Answer) -> str:
+    found = answer.quantities
+    return (
+        f"The memory has {found['times_the_edge']:.2f} times the parameters that store every fact. "
+        f"About {math.ceil(found['steps_to_0.9'])} steps, that is {found['passes_to_0.9']:.3g} "
+        f"exposures of each fact, bring recall to 0.9, and {math.ceil(found['steps_to_0.99'])} to "
+        f"0.99; 90 % of trainings take {FACTOR} times fewer to {FACTOR} times more."
+    )
+
+
+PART = Law(
+    applies=_applies,
+    predict=_predict,
+    kind=LawKind.FITTED,
+    priority=58,
+    tested={"vocab": (64, 768)},
+    untested=_untested,
+    about="predicted after these steps",
+    explain=_explain,
+    origin="Steps of a memory: measured and interpolated, attention is given.",
+)
