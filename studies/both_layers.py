@@ -2,7 +2,6 @@
 
     python studies/both_layers.py run       # studies/both-layers.csv
     python studies/both_layers.py report
-    python studies/both_layers.py figure    # docs/end-both-layers.png
 
 `mlp`: a memory of V facts behind an MLP of m = 2d ReLU units whose layers are both trained by Adam
 (`learn_mlp`), at m·d around the published 0.35 V ln V. `other`: the same with m = d and m = 8d.
@@ -15,13 +14,16 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import torch
 from exposures import crossing
-from kept_runs import Row, run_rest
+from kept_runs import Row, kept, run_rest
 
 from recallscope import Problem, run
+from recallscope.theory.output_cone import cone
 
 HERE = Path(__file__).parent
 KEPT = HERE / "both-layers.jsonl"
@@ -72,14 +74,78 @@ def trained(study: str, vocab: int, dim: int, width: int, number: int) -> list[R
     ]
 
 
+def numbers_for(rows: list[Row], target: float) -> float:
+    """m·d at which mean recall reaches a target, between sizes; NaN if it does not."""
+    every: dict[int, list[float]] = defaultdict(list)
+    for row in rows:
+        every[row["dim"] * row["width"]].append(row["recall"])
+    sizes = sorted(every)
+    means = np.maximum.accumulate([np.mean(every[size]) for size in sizes])
+    if not means[0] < target <= means[-1]:
+        return math.nan
+    return float(np.exp(np.interp(target, means, np.log(sizes))))
+
+
+def with_interval(rows: list[Row], target: float) -> tuple[float, float, float]:
+    """The same with a 95 % interval, by drawing seeds again."""
+    rng = np.random.default_rng(0)
+    groups: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["dim"]].append(row)
+    drawn = [
+        numbers_for(
+            [each for mine in groups.values() for each in rng.choice(mine, len(mine))], target
+        )
+        for _ in range(400)
+    ]
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return numbers_for(rows, target), float(low), float(high)
+
+
+def stored() -> list[Row]:
+    """m·d for 0.9 and 0.99 at each V and ratio, and what it makes for each trained parameter."""
+    rows = [row for row in kept(KEPT) if row["width"]]
+    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["vocab"], 2 ** round(math.log2(row["width"] / row["dim"]))].append(row)
+    found = []
+    for (vocab, ratio), mine in sorted(groups.items()):
+        for target in (0.9, 0.99):
+            value, low, high = with_interval(mine, target)
+            unit = vocab * math.log(vocab)
+            dim = math.sqrt(value / ratio)
+            found.append(
+                {"vocab": vocab, "ratio": ratio, "target": target, "numbers": round(value, 1)}
+                | {"constant": value / unit, "low": low / unit, "high": high / unit}
+                | {"of_derived": 2 * value / (vocab * cone(vocab, dim))}
+                | {"bits": target * vocab * math.log2(vocab) / (2 * value)}
+            )
+    return found
+
+
+def report() -> None:
+    """Constants of the MLP, and steps of learned embeddings."""
+    for row in stored():
+        print(*(f"{name} {value:.4g}" for name, value in row.items()), sep=", ")
+    groups: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in kept(KEPT):
+        if not row["width"]:
+            groups[row["dim"], row["vocab"]].append(row)
+    for (dim, vocab), mine in sorted(groups.items()):
+        steps = [row["steps_0.9"] for row in mine]
+        print(f"d={dim} V={vocab}: steps {steps}, recall {[row['recall'] for row in mine]}")
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("run", "report", "figure"))
+    parser.add_argument("what", choices=("run", "report"))
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     if asked.what == "run":
         run_rest(trained, tasks(), NAMES, KEPT, asked.processes)
+    else:
+        report()
 
 
 if __name__ == "__main__":

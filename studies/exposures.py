@@ -15,10 +15,13 @@ Cost, of two cores: `open` 8 minutes, `preregistered` 3.
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 from functools import cache
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from kept_runs import Row, kept, run_rest, seed_from, write_table
@@ -33,6 +36,7 @@ TABLE = HERE.parent / "src" / "recallscope" / "theory" / "exposures.csv"
 PREDICTIONS = HERE / "exposures-predictions.csv"
 TARGETS = (0.5, 0.9, 0.99)
 LEARNERS = ("gd", "sgd", "adam", "muon")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 SIZES = ("vocab", "dim", "learner", "batch", "weight_decay")
 KNOTS = (0.05, 0.1, 0.2, 0.35, 0.6, 1, 2, 4, 7)  # parameters over those of the threshold, less one
 STEPS = {False: 3000, True: 1500}  # up to 256 facts, and above
@@ -155,7 +159,7 @@ def parts_of(row: Row) -> float:
 
 
 def fit() -> None:
-    """Steps at some distances to capacity, for 256 facts, and the power of their number."""
+    """Steps at some distances to capacity, for 256 facts, and the exponent of their number."""
     rows = [row for row in kept(HERE / "exposures-open.jsonl") if not row["weight_decay"]]
     whole = [row for row in rows if not row["batch"] and row["rho"] > 1.03]
     knots = np.log(KNOTS)
@@ -176,6 +180,7 @@ def fit() -> None:
             ]
             steps = [math.log(max(row[name], 1)) for row in mine]
             found = np.linalg.lstsq(np.array(between), np.array(steps), rcond=None)[0]
+            found[:-1] = np.maximum.accumulate(found[-2::-1])[::-1]  # nearer is never faster
             table += [
                 {"learner": learner, "target": target, "filled": 1 + knot}
                 | {"steps": round(float(np.exp(each)), 2), "power": round(float(found[-1]), 3)}
@@ -233,6 +238,84 @@ def said(problem: Problem, target: float) -> float:
     return steps_to(target, problem.learner, problem.vocab, rho_of(problem), parts)
 
 
+def report() -> None:
+    """The predictions against the trainings."""
+    with PREDICTIONS.open() as file:
+        predicted = list(csv.DictReader(file))
+    runs = kept(HERE / "exposures-preregistered.jsonl")
+    ratios = []
+    for index, row in enumerate(predicted):
+        mine = [each[f"steps_{row['target']}"] for each in runs if each["problem"] == index]
+        # One that does not reach the target took longer than all others.
+        steps = float(np.median([math.inf if math.isnan(each) else max(each, 1) for each in mine]))
+        ratios.append(float(row["steps"]) / steps)
+        print(*row.values(), f"measured {steps:.1f}, ratio {ratios[-1]:.2f}")
+    logs = np.abs(np.log(np.maximum(ratios, 1e-9)))
+    trivial = np.array(
+        [float(row["steps"]) / ratio for row, ratio in zip(predicted, ratios, strict=True)]
+    )
+    off = np.abs(np.log(trivial / np.median(trivial)))
+    for factor in (1.5, 1.6, 2.0):
+        counts = [int((each <= math.log(factor)).sum()) for each in (logs, off)]
+        print(f"within {factor}: {counts[0]} of {len(logs)}; by their median: {counts[1]}")
+    every = [
+        math.log(max(each[f"steps_{predicted[each['problem']]['target']}"], 1))
+        - math.log(float(predicted[each["problem"]]["steps"]))
+        for each in runs
+        if each[f"steps_{predicted[each['problem']]['target']}"] > 0
+    ]
+    print(f"90 % of trainings within {math.exp(np.quantile(np.abs(every), 0.9)):.2f}")
+
+
+def figure() -> None:
+    """Steps against the distance to capacity, and predicted against measured."""
+    matplotlib.use("Agg")
+    plt.rcParams.update({"font.size": 9, "svg.hashsalt": "recallscope"})
+    drawn, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.2), layout="constrained")
+    rows = [row for row in kept(HERE / "exposures-open.jsonl") if not row["weight_decay"]]
+    filled = np.geomspace(0.06, 7, 60) + 1
+    for learner, colour, mark in zip(("gd", "adam", "muon"), COLOURS, "os^", strict=True):
+        mine = [row for row in rows if row["learner"] == learner and not row["batch"]]
+        left.plot(
+            [row["rho"] for row in mine],
+            [max(row["steps_0.9"], 1) for row in mine],
+            mark,
+            color=colour,
+            ms=3,
+            alpha=0.6,
+            label=learner,
+        )
+        left.plot(filled, [steps_to(0.9, learner, 256, each) for each in filled], color=colour)
+    left.set(xscale="log", yscale="log", xlabel="parameters / capacity threshold")
+    left.set(ylabel="steps to recall 0.9, all facts at once")
+    left.set_xticks([1.1, 1.5, 2, 3, 5, 8], ["1.1", "1.5", "2", "3", "5", "8"], minor=False)
+    left.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    left.legend(frameon=False)
+    with PREDICTIONS.open() as file:
+        predicted = list(csv.DictReader(file))
+    runs = kept(HERE / "exposures-preregistered.jsonl")
+    for learner, colour, mark in zip(
+        LEARNERS, (COLOURS[0], COLOURS[3], *COLOURS[1:3]), "oDs^", strict=True
+    ):
+        for index, row in enumerate(predicted):
+            if row["learner"] != learner:
+                continue
+            mine = [each[f"steps_{row['target']}"] for each in runs if each["problem"] == index]
+            steps = np.maximum([each for each in mine if each == each], 1)
+            if len(steps):
+                right.plot(
+                    [float(row["steps"])] * 2, [steps.min(), steps.max()], color=colour, lw=1
+                )
+                right.plot(float(row["steps"]), np.median(steps), mark, color=colour, ms=4)
+        right.plot([], [], mark, color=colour, label=learner)
+    line = np.array([1, 2000])
+    right.plot(line, line, color="0.4", lw=0.8)
+    right.fill_between(line, line / 1.5, line * 1.5, color="0.9", zorder=0)
+    right.set(xscale="log", yscale="log", xlabel="predicted steps", ylabel="measured steps")
+    right.legend(frameon=False)
+    drawn.savefig(HERE.parent / "docs" / "end-exposures.png", dpi=150)
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -246,6 +329,10 @@ def main() -> None:
         fit()
     elif asked.what == "predict":
         write_predictions()
+    elif asked.what == "report":
+        report()
+    else:
+        figure()
 
 
 if __name__ == "__main__":

@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from kept_runs import Row, run_rest, seed_from, write_table
@@ -41,6 +44,8 @@ PREDICTIONS = HERE / "finding-predictions.csv"
 DRAWN_FROM = {"open": 20261121, "preregistered": 20261122}
 COUNT = {"open": 48, "preregistered": 40}
 KINDS = ("wide", "long", "mlp", "few")
+NAMES = dict(zip(KINDS, ("V above 1024", "L above 256", "an MLP", "few samples"), strict=True))
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 LEARNERS = ("gd", "adam", "muon")
 SIZES = ("vocab", "samples", "dim", "length", "width", "learner")
 STEPS, MOST_SECONDS = 1500, 20.0  # as estimated: two trainings at once are slower
@@ -249,6 +254,55 @@ def report() -> None:
     print(f"median width {np.median(widths):.3f}, score {np.mean(scores):.3f}")
 
 
+def figure() -> None:
+    """How often trainings find the trigger, and recall if they do, predicted and measured."""
+    matplotlib.use("Agg")
+    plt.rcParams.update({"font.size": 9})
+    drawn, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
+    rows = [row for row in means() if row["trigger_snr"] > 0]
+    chosen = np.array([row["predicted_found"] for row in rows])
+    found = np.array([row["found"] for row in rows])
+    seeds = np.array([row["seeds"] for row in rows])
+    mine = np.array([row["study"] == "preregistered" for row in rows])
+    ends = np.array([0.5, 0.65, 0.8, 0.95, 1.0001])
+    for some, name, colour, mark, shift in (
+        (~mine, "the law was found with these", "#0072B2", "o", -0.006),
+        (mine, "preregistered", "#D55E00", "s", 0.006),
+    ):
+        for low, high in itertools.pairwise(ends):
+            here = some & (chosen >= low) & (chosen < high)
+            if not here.any():
+                continue
+            count, total = int((found * seeds)[here].round().sum()), int(seeds[here].sum())
+            around = binomtest(count, total).proportion_ci()
+            at = float((chosen * seeds)[here].sum() / total) + shift
+            left.plot([at, at], [around.low, around.high], color=colour, lw=1)
+            left.plot(at, count / total, mark, color=colour, ms=5, label=name)
+            name = None
+    left.plot([0.5, 1], [0.5, 1], color="0.4", lw=0.8)
+    left.set(xlabel="predicted probability", ylabel="trainings that found the trigger")
+    left.legend(frameon=False, loc="lower right")
+    for kind, colour, mark in zip(KINDS, COLOURS, "osD^", strict=True):
+        at = [row for row in lines(PREDICTIONS) if row["kind"] == kind]
+        runs = every_run()
+        for row in at:
+            length = int(row["length"])
+            recalls = [
+                float(each["recall"])
+                for each in runs["preregistered", int(row["problem"])]
+                if has_found(float(each["lock"]), length)
+            ]
+            if recalls:
+                x = float(row["recall_if_found"])
+                right.plot([x, x], [min(recalls), max(recalls)], color=colour, lw=1)
+                right.plot(x, np.mean(recalls), mark, color=colour, ms=4)
+        right.plot([], [], mark, color=colour, label=NAMES[kind])
+    right.plot([0, 1], [0, 1], color="0.4", lw=0.8)
+    right.set(xlabel="predicted recall if found", ylabel="measured")
+    right.legend(frameon=False)
+    drawn.savefig(HERE.parent / "docs" / "end-found.png", dpi=150)
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -264,6 +318,8 @@ def main() -> None:
         write_predictions()
     elif asked.what == "report":
         report()
+    else:
+        figure()
 
 
 if __name__ == "__main__":

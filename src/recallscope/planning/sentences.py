@@ -84,6 +84,11 @@ def details(found: Plan) -> list[str]:
                 f"{100 * lost:.0f} % of all, which make up {100 * (1 - found.recall.value):.2g} % "
                 "of what is asked."
             )
+    if (needed := found.laws[0].capacity.exposures) is not None:
+        said.append(
+            f"Adam on all facts at once takes about {_count(needed)} exposures of each fact to "
+            "recall 0.9 of them; the nearer to capacity, the more."
+        )
     limit = LIMITS[found.limit or Limit.NONE]
     if found.limit is Limit.NONE and found.recall.low < _ALL:
         limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."

@@ -9,6 +9,7 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
+from recallscope.theory.exposures import FACTOR, FARTHEST, NEAREST, steps_to
 from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.memory_edge import edge
@@ -123,7 +124,17 @@ def _capacity(question: Question) -> Capacity | str:
         limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
         extrapolated=far,
         said=f"{parameters:,} dimensions that count; {full.parameters:,.0f} store all facts",
+        exposures=_exposures(question, parameters / full.parameters),
     )
+
+
+def _exposures(question: Question, filled: float) -> Ends | None:
+    """How often each fact is to be seen, where a training was like it."""
+    other = question.zipf_exponent, question.width, question.rank
+    if any(other) or question.answers != question.facts or filled < NEAREST:
+        return None
+    steps = steps_to(0.9, "adam", question.facts, min(filled, FARTHEST))
+    return Ends(steps, steps / FACTOR, steps * FACTOR)
 
 
 PART = Law(
