@@ -2,9 +2,11 @@
 
     python studies/exposures.py run open            # trainings that the law may be found with
     python studies/exposures.py fit                 # its table and its constants
-    python studies/exposures.py predict             # 30 others: predictions, to be committed
+    python studies/exposures.py predict preregistered   # 30 others, to be committed
     python studies/exposures.py run preregistered   # train; seeds come from the predictions
-    python studies/exposures.py report
+    python studies/exposures.py predict again       # 30 more, for the law as fixed after these
+    python studies/exposures.py run again
+    python studies/exposures.py report again
     python studies/exposures.py figure              # docs/end-exposures.png
 
 Attention is given (task `memory`), every fact is seen equally often, learning rates are the
@@ -33,7 +35,7 @@ from recallscope.theory.memory_edge import edge
 
 HERE = Path(__file__).parent
 TABLE = HERE.parent / "src" / "recallscope" / "theory" / "exposures.csv"
-PREDICTIONS = HERE / "exposures-predictions.csv"
+DRAWN_FROM = {"preregistered": 20261123, "again": 20261124}
 TARGETS = (0.5, 0.9, 0.99)
 LEARNERS = ("gd", "sgd", "adam", "muon")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -104,7 +106,7 @@ def trained(study: str, index: int, number: int) -> list[Row]:
     """One training, and when it reached each target."""
     torch.set_num_threads(1)
     problem = draw(study)[index]
-    seed = number + (seed_from(PREDICTIONS) if study == "preregistered" else 0)
+    seed = number + (seed_from(predictions(study)) if study in DRAWN_FROM else 0)
     record = run(problem, seed, test_samples=4096)
     if record.status != "ok":
         raise RuntimeError(f"problem {index}: {record.reason}")
@@ -119,10 +121,15 @@ def trained(study: str, index: int, number: int) -> list[Row]:
     ]
 
 
+def predictions(study: str) -> Path:
+    """Where the predictions of a study are."""
+    return HERE / f"exposures-{study}-predictions.csv"
+
+
 @cache
-def draw_preregistered() -> list[tuple[Problem, float]]:
+def draw_preregistered(study: str) -> list[tuple[Problem, float]]:
     """Thirty memories, and the recall that is asked for."""
-    rng = np.random.default_rng(20261123)
+    rng = np.random.default_rng(DRAWN_FROM[study])
     found = []
     for index in range(30):
         learner = LEARNERS[index % 4]
@@ -139,7 +146,7 @@ def draw(study: str) -> list[Problem]:
     """The problems of a study, the same every time."""
     if study == "open":
         return draw_open()
-    return [problem for problem, _ in draw_preregistered()]
+    return [problem for problem, _ in draw_preregistered(study)]
 
 
 def run_study(study: str, processes: int) -> None:
@@ -160,8 +167,13 @@ def parts_of(row: Row) -> float:
 
 def fit() -> None:
     """Steps at some distances to capacity, for 256 facts, and the exponent of their number."""
-    rows = [row for row in kept(HERE / "exposures-open.jsonl") if not row["weight_decay"]]
-    whole = [row for row in rows if not row["batch"] and row["rho"] > 1.03]
+    rows = [
+        row
+        for study in ("open", "preregistered")
+        for row in kept(HERE / f"exposures-{study}.jsonl")
+        if not row["weight_decay"] and row["rho"] > 1.03
+    ]
+    whole = [row for row in rows if not row["batch"]]
     knots = np.log(KNOTS)
     table = []
     for learner in ("gd", "adam", "muon"):
@@ -211,23 +223,25 @@ def fit() -> None:
             measured: np.ndarray = measured,
         ) -> np.ndarray:
             added = np.exp(given[:3])[places] * more ** given[3] / away ** given[4]
-            return np.log(before + added) - measured
+            return np.log(before + added + np.exp(given[5:])[places] * more) - measured
 
-        found = least_squares(off, [0.0, 0.0, 0.0, 1.0, 1.0], loss="soft_l1", f_scale=0.2)
+        start = [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0, 0.0]
+        found = least_squares(off, start, loss="soft_l1", f_scale=0.2)
         within = np.mean(np.abs(off(found.x)) < math.log(1.5))
-        print(learner, np.exp(found.x[:3]).round(2), found.x[3:].round(2), f"{within:.2f} in 1.5")
+        constants = [np.exp(found.x[:3]), found.x[3:5], np.exp(found.x[5:])]
+        print(learner, *(each.round(3) for each in constants), f"{within:.2f} within 1.5")
 
 
-def write_predictions() -> None:
+def write_predictions(study: str) -> None:
     """Steps until the recall that is asked for."""
     write_table(
         [
             {"problem": index, "target": target, "rho": round(rho_of(problem), 4)}
             | {name: getattr(problem, name, 0) for name in SIZES[:4]}
             | {"steps": round(said(problem, target), 1)}
-            for index, (problem, target) in enumerate(draw_preregistered())
+            for index, (problem, target) in enumerate(draw_preregistered(study))
         ],
-        PREDICTIONS,
+        predictions(study),
     )
 
 
@@ -238,11 +252,11 @@ def said(problem: Problem, target: float) -> float:
     return steps_to(target, problem.learner, problem.vocab, rho_of(problem), parts)
 
 
-def report() -> None:
+def report(study: str) -> None:
     """The predictions against the trainings."""
-    with PREDICTIONS.open() as file:
+    with predictions(study).open() as file:
         predicted = list(csv.DictReader(file))
-    runs = kept(HERE / "exposures-preregistered.jsonl")
+    runs = kept(HERE / f"exposures-{study}.jsonl")
     ratios = []
     for index, row in enumerate(predicted):
         mine = [each[f"steps_{row['target']}"] for each in runs if each["problem"] == index]
@@ -291,9 +305,9 @@ def figure() -> None:
     left.set_xticks([1.1, 1.5, 2, 3, 5, 8], ["1.1", "1.5", "2", "3", "5", "8"], minor=False)
     left.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
     left.legend(frameon=False)
-    with PREDICTIONS.open() as file:
+    with predictions("again").open() as file:
         predicted = list(csv.DictReader(file))
-    runs = kept(HERE / "exposures-preregistered.jsonl")
+    runs = kept(HERE / "exposures-again.jsonl")
     for learner, colour, mark in zip(
         LEARNERS, (COLOURS[0], COLOURS[3], *COLOURS[1:3]), "oDs^", strict=True
     ):
@@ -320,7 +334,7 @@ def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("run", "fit", "predict", "report", "figure"))
-    parser.add_argument("study", nargs="?", choices=("open", "preregistered"))
+    parser.add_argument("study", nargs="?", choices=("open", *DRAWN_FROM))
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     if asked.what == "run":
@@ -328,9 +342,9 @@ def main() -> None:
     elif asked.what == "fit":
         fit()
     elif asked.what == "predict":
-        write_predictions()
+        write_predictions(asked.study)
     elif asked.what == "report":
-        report()
+        report(asked.study)
     else:
         figure()
 

@@ -61,8 +61,9 @@ def every() -> list[Compared]:
     natural = {name: values[some] for name, values in natural.items()}
     for name in ("recall", "lock"):
         both = (rows[f"{of}{name}_if_found"][some] for of in ("predicted_", ""))
-        kinds = rows["learner"][some], rows["vocab"][some]
-        found.append(Compared("trained", f"{name}_accuracy", natural, *kinds, *both))
+        kind = np.where(rows["width"] > 0, "mlp", rows["learner"])[some]
+        sizes = kind, rows["vocab"][some]
+        found.append(Compared("trained", f"{name}_accuracy", natural, *sizes, *both))
     rows = recorded("memories.csv")
     sizes = {each: rows[each] for each in ("vocab", "facts", "dim", "width")}
     both = rows["predicted"], rows["recall"]
