@@ -120,36 +120,6 @@ def edge_picture() -> None:
     draw("end-edge.png", Picture(caption="", panels=panels))
 
 
-def law_picture() -> None:
-    """What was predicted, what was trained; and the facts seen."""
-    with (HERE.parent / "src/recallscope/theory/trained.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["study"] == "again"]
-    panels = []
-    for title, guess in (("the law", "predicted"), ("baseline: facts seen", "facts_seen")):
-        series: list[Series] = []
-        for learner in ("gd", "adam", "muon"):
-            mine = [row for row in rows if row["learner"] == learner]
-            recall = [float(row["recall"]) for row in mine]
-            error = [
-                float(row["spread"]) / math.sqrt(max(int(row["seeds"]) - 1, 1)) for row in mine
-            ]
-            series.append(
-                Series(
-                    label=learner,
-                    kind=Kind.MEASURED,
-                    x=[float(row[guess]) for row in mine],
-                    y=recall,
-                    low=[r - e for r, e in zip(recall, error, strict=True)],
-                    high=[r + e for r, e in zip(recall, error, strict=True)],
-                )
-            )
-        series.append(Series(label="equal", kind=Kind.REFERENCE, x=[0, 1], y=[0, 1]))
-        panels.append(
-            Panel(title=title, x="predicted recall", y="recall after training", series=series)
-        )
-    draw("end-law.png", Picture(caption="", panels=panels))
-
-
 def samples_picture() -> None:
     """Critical samples of three steps and after training, along each size."""
     rows = [row for row in table("after-training.csv") if row["scale"] == "large"]
@@ -260,7 +230,6 @@ def saturation_picture() -> None:
 
 if __name__ == "__main__":
     edge_picture()
-    law_picture()
     samples_picture()
     learned_picture()
     saturation_picture()

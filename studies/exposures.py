@@ -288,7 +288,7 @@ def figure() -> None:
     drawn, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.2), layout="constrained")
     rows = [row for row in kept(HERE / "exposures-open.jsonl") if not row["weight_decay"]]
     filled = np.geomspace(0.06, 7, 60) + 1
-    for learner, colour, mark in zip(("gd", "adam", "muon"), COLOURS, "os^", strict=True):
+    for learner, colour, mark in zip(("gd", "adam", "muon"), COLOURS[:3], "os^", strict=True):
         mine = [row for row in rows if row["learner"] == learner and not row["batch"]]
         left.plot(
             [row["rho"] for row in mine],

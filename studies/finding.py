@@ -259,10 +259,11 @@ def figure() -> None:
     matplotlib.use("Agg")
     plt.rcParams.update({"font.size": 9})
     drawn, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
-    rows = [row for row in means() if row["trigger_snr"] > 0]
-    chosen = np.array([row["predicted_found"] for row in rows])
-    found = np.array([row["found"] for row in rows])
-    seeds = np.array([row["seeds"] for row in rows])
+    rows = lines(TABLE)
+    chosen, found, seeds = (
+        np.array([float(row[name]) for row in rows])
+        for name in ("predicted_found", "found", "seeds")
+    )
     mine = np.array([row["study"] == "preregistered" for row in rows])
     ends = np.array([0.5, 0.65, 0.8, 0.95, 1.0001])
     for some, name, colour, mark, shift in (

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from recallscope import Problem, plan, predict, run, solve
 from recallscope.cli.main import app
 from recallscope.theory.exposures import LEARNERS, TARGETS, recall_after, steps_to
+from recallscope.theory.scope import scope
 
 MEMORY = Problem(vocab=256, samples=256, dim=55, length=1, task="memory", learner="adam", steps=40)
 
@@ -82,3 +83,26 @@ def test_engineers_are_given_exposures():
     assert far is not None
     assert far.value < near.value
     assert plan(method="memory", d_model=56, facts=500).laws[0].capacity.exposures is None
+
+
+def test_both_layers_of_an_mlp_have_a_law():
+    sizes = {"vocab": 256, "samples": 256, "dim": 16, "length": 1, "width": 32}
+    both = Problem(**sizes, task="memory", learner="adam", learn_mlp=True)
+    found = predict(both)
+    assert found.law == "both-layers"
+    recalls = [predict(both.replace(width=width)).recall_accuracy for width in (8, 16, 24, 32, 48)]
+    assert np.all(np.diff(recalls) > 0)
+    assert recalls[-1] > 0.99
+    assert predict(both.replace(steps=10)).law is None
+    assert predict(both.replace(activation="tanh")).law is None
+    assert "a trained MLP of width 32" in scope(both)
+
+
+@pytest.mark.parametrize(("width", "low", "high"), [(20, 0.2, 0.65), (44, 0.97, 1)])
+def test_recall_of_both_layers_is_as_measured(width, low, high):
+    """A few seeds away from the threshold, 128 facts."""
+    sizes = {"vocab": 128, "samples": 128, "dim": 9, "length": 1, "width": width}
+    problem = Problem(**sizes, task="memory", learner="adam", learn_mlp=True)
+    found = [run(problem, seed, test_samples=512).recall_accuracy for seed in range(2)]
+    assert low < np.mean(found) <= high
+    assert low < predict(problem).recall_accuracy <= high

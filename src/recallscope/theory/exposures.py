@@ -16,7 +16,7 @@ from recallscope.theory.recorded_error import recorded
 
 TARGETS = (0.5, 0.9, 0.99)
 LEARNERS = ("gd", "sgd", "adam", "muon")
-FACTOR = 1.6
+FACTOR = 1.75
 """Measured: 90 % of trainings take between this many times fewer and more steps."""
 NEAREST, FARTHEST = 1.05, 8.0
 """Times the parameters of the capacity threshold, between which steps were measured."""

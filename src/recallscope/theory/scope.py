@@ -17,7 +17,8 @@ def scope(problem: Problem) -> str:
     'One attention layer, frozen embeddings, learnt by adam.'
     """
     embeddings = "learned" if getattr(problem, "learn_embeddings", False) else "frozen"
-    hidden = "" if problem.width is None else f" and a frozen random MLP of width {problem.width}"
+    mlp = "trained" if getattr(problem, "learn_mlp", False) else "frozen random"
+    hidden = "" if problem.width is None else f" and a {mlp} MLP of width {problem.width}"
     model = f"one attention layer{hidden}, {embeddings} embeddings"
     if not find_part("model", problem.model).closed_form:
         model = f"the model {problem.model}"
