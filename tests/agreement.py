@@ -60,7 +60,7 @@ def draw_trained(count: int, seed: int) -> list[Problem]:
     random = np.random.default_rng(seed)
     problems = []
     for _ in range(count):
-        vocab = round(math.exp(random.uniform(math.log(60), math.log(520))))
+        vocab = round(math.exp(random.uniform(math.log(60), math.log(2100))))
         learner = str(random.choice(sorted([*TURNS, "converged"])))
         dim = round(math.exp(random.uniform(math.log(5), math.log(126))))
         mlp = learner == "converged" and random.random() < 0.4

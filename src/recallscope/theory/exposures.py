@@ -28,6 +28,7 @@ _OF_BATCHES = {
 }
 """Fitted: the steps that batches add near capacity, for each target, with the exponents of batches
 in a pass less one and of how far `filled` is above one; and those that each batch adds anywhere."""
+_WHOLE = {"sgd": "gd"}  # what they are called if a batch has all facts
 _AT = 256  # facts of the table
 
 
@@ -40,8 +41,7 @@ def steps_to(
     [126, 23, 5]
     """
     rows = recorded("exposures.csv")
-    whole = "gd" if learner == "sgd" else learner
-    mine = (rows["learner"] == whole) & (rows["target"] == target)
+    mine = (rows["learner"] == _WHOLE.get(learner, learner)) & (rows["target"] == target)
     away = math.log(filled - 1)
     steps = np.interp(away, np.log(rows["filled"][mine] - 1), np.log(rows["steps"][mine]))
     found = math.exp(float(steps) + rows["power"][mine][0] * math.log(vocab / _AT))
