@@ -150,7 +150,7 @@ def test_a_prediction_of_the_end_is_one_line_of_python():
         ({"learn_embeddings": True}, "learn_embeddings True"),
         ({"width": 64, "activation": "quadratic"}, "activation quadratic"),
         ({"embedding": "gaussian"}, "embedding gaussian"),
-        ({"task": "memory", "length": 1}, "task memory"),
+        ({"task": "memory", "length": 1, "dim": 30}, "task memory"),
     ],
 )
 def test_the_law_does_not_answer_where_an_assumption_fails(changes, word):

@@ -1,0 +1,253 @@
+"""How far off `plan` is: sixty models that no law was fitted to, planned before they are trained.
+
+    python studies/planner.py plan     # studies/planner-plans.csv, to be committed
+    python studies/planner.py run      # train; seeds come from the plans
+    python studies/planner.py report
+
+GPT-2 and Llama shapes of one to four layers, from configurations of transformers. Forty-eight are
+trained from scratch by AdamW: `pairs`, `relations`, `biographies` and `recall` (a marked id), a
+quarter of them with Zipf's law. Twelve are LoRAs of rank 1 to 8 on all matrices of a model that was
+trained on as many other pairs. Each is drawn for a load, bits of all answers for each trained
+parameter, and for exposures of 5 to 1,000, as long as it takes at most 4,000 steps. Measured is
+recall with facts asked for as often as they are seen. One training each. Baselines: the mean of all
+measured values, and 2 bits for each trained parameter. Cost: about 25 minutes of two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from kept_runs import Row, run_rest, seed_from, write_table
+
+from recallscope import Problem, plan, run
+from recallscope.common.frequencies import frequent_fraction
+from recallscope.learning.learner import Setup
+from recallscope.learning.training.probe import parameters_of
+from recallscope.parts.naming import find_part
+from recallscope.tasks.kind import facts_of
+
+HERE = Path(__file__).parent
+PLANS = HERE / "planner-plans.csv"
+KEPT = HERE / "planner.jsonl"
+COUNT, LORAS, MOST_STEPS, BATCH = 60, 12, 4000, 256
+TASKS = ("pairs", "relations", "biographies", "recall")
+BITS_OF_A_VALUE = 47.6 / 8  # of biographies, on average
+TRAINING = {"learner": "adamw", "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.0}
+
+
+def config_of(kind: str, layers: int, dim: int) -> str:
+    """A configuration of transformers, with no more positions than are needed."""
+    if kind == "gpt2":
+        sizes = {"n_layer": layers, "n_head": 2, "n_positions": 32}
+        sizes |= {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    else:
+        sizes = {"num_hidden_layers": layers, "num_attention_heads": 2, "num_key_value_heads": 2}
+        sizes |= {"intermediate_size": 4 * dim, "max_position_embeddings": 32}
+    return json.dumps({"model_type": kind, **sizes})
+
+
+def asked(task: str, facts: int, dim: int, **options: object) -> Problem:
+    """About so many facts of a task, for a model that is still to be said."""
+    common = {"dim": dim, "model": "huggingface", "learning_rate": 0.003, **TRAINING, **options}
+    if task == "pairs":
+        return Problem.from_dict(
+            {"vocab": 64, "samples": facts, "facts": facts, "length": 4, "task": task, **common}
+        )
+    if task == "relations":
+        subjects = max(2, round(facts / 32))
+        sizes = {"vocab": subjects, "samples": 32 * subjects, "relations": 32, "answers": 8}
+        return Problem.from_dict(
+            {**sizes, "noise_tokens": 16, "fresh": True, "length": 4, "task": task, **common}
+        )
+    if task == "biographies":
+        people = max(2, round(facts / 8))
+        return Problem.from_dict(
+            {"vocab": people, "samples": 8 * people, "length": 4, "task": task, **common}
+        )
+    sizes = {"vocab": facts, "samples": facts, "length": 8, "trigger": "marked-id"}
+    return Problem.from_dict({**sizes, "fresh": True, "task": task, **common})
+
+
+def answers_of(problem: Problem) -> int:
+    """How many answers a fact may have."""
+    known = {"pairs": 64, "relations": 8, "biographies": round(2**BITS_OF_A_VALUE)}
+    return known.get(problem.task, problem.vocab)
+
+
+def exposures_of(problem: Problem) -> float:
+    """How often each fact is seen, on average."""
+    return problem["steps"] * problem["batch"] / facts_of(problem)
+
+
+@cache
+def draw() -> list[Problem]:
+    """All models; a LoRA has no checkpoint yet."""
+    rng = np.random.default_rng(20261125)
+    found: list[Problem] = []
+    while len(found) < COUNT:
+        place = len(found)
+        lora = place >= COUNT - LORAS
+        task = "pairs" if lora else TASKS[place % 4]
+        kind = ("gpt2", "llama")[place // 4 % 2]
+        layers = 1 + place // 8 % 4
+        dim = int(rng.choice([16, 24, 32, 48]))
+        load = math.exp(rng.uniform(math.log(0.2), math.log(3)))
+        exposures = math.exp(rng.uniform(math.log(5), math.log(1000)))
+        options: dict[str, object] = {"config": config_of(kind, layers, dim)}
+        if rng.random() < 0.25 and not lora:
+            options |= {"frequencies": "zipf", "zipf_exponent": 1.0}
+        if lora:
+            options |= {"rank": int(rng.choice([1, 2, 4, 8])), "learning_rate": 0.01}
+        facts = 512
+        for _ in range(3):  # some tasks bring parameters with their facts
+            problem = asked(task, max(facts, 64), dim, **options)
+            bits = math.log2(answers_of(problem))
+            facts = round(load * parameters_of(problem).trained / bits)
+            if not 64 <= facts <= 20_000:
+                break
+        seen = facts_of(problem)
+        batch = min(BATCH, seen)
+        steps = round(seen * exposures / batch)
+        if not 64 <= facts <= 20_000 or not 20 <= steps <= MOST_STEPS:
+            continue
+        found.append(problem.replace(batch=batch, steps=steps))
+    return found
+
+
+def planned(problem: Problem) -> Row:
+    """What plan says of a model."""
+    zipf = problem["frequencies"] == "zipf"
+    given: dict[str, object] = {"frequencies": "zipf", "zipf_exponent": 1.0} if zipf else {}
+    if problem["rank"]:
+        given |= {"method": "lora", "rank": problem["rank"], "target_modules": "all-linear"}
+    else:
+        given |= {"method": "pretrain"}
+    with tempfile.TemporaryDirectory() as folder:
+        built = find_part("model", problem.model).build(Setup(problem=problem, seed=0))
+        config = built.base_model.config if hasattr(built, "base_model") else built.config
+        (Path(folder) / "config.json").write_text(json.dumps(config.to_dict(), default=str))
+        found = plan(
+            model=folder,
+            facts=facts_of(problem),
+            answers=answers_of(problem),
+            exposures=exposures_of(problem),
+            progress=False,
+            **given,
+        )
+    law = found.laws[0]
+    row = {"law": law.law, "status": str(found.status), "limit": str(found.limit)}
+    return row | {name: round(each, 4) for name, each in found.recall._asdict().items()}
+
+
+def write_plans() -> None:
+    """Every model and its plan."""
+    rows = []
+    for index, problem in enumerate(draw()):
+        config = json.loads(problem_config(problem))
+        trained = parameters_of(problem).trained
+        bits = math.log2(answers_of(problem))
+        stored = 2 * trained / bits
+        exponent = 1.0 if problem["frequencies"] == "zipf" else 0.0
+        rows.append(
+            {"model": index, "kind": config["model_type"], "task": problem.task}
+            | {"layers": config.get("n_layer", config.get("num_hidden_layers"))}
+            | {"dim": problem.dim, "rank": problem["rank"] or 0, "zipf": exponent}
+            | {"facts": facts_of(problem), "trained": trained, "bits": round(bits, 3)}
+            | {"exposures": round(exposures_of(problem), 1)}
+            | planned(problem)
+            | {"two_bits": round(frequent_fraction(stored, facts_of(problem), exponent), 4)}
+        )
+        print(*rows[-1].values())
+    write_table(rows, PLANS)
+
+
+def problem_config(problem: Problem) -> str:
+    """The configuration that a problem names by its content."""
+    from recallscope.parts.long_values import text_of
+
+    return text_of(problem["config"])
+
+
+def trained(index: int) -> list[Row]:
+    """One training; of a LoRA, first that of the model it adapts, on other facts."""
+    torch.set_num_threads(1)
+    problem, seed = draw()[index], seed_from(PLANS) + index
+    with tempfile.TemporaryDirectory() as folder:
+        if problem["rank"]:
+            base = problem.replace(rank=None, learning_rate=0.003)
+            base = base.replace(steps=min(max(base["steps"], 1000), 2000))
+            learner = find_part("learner", base.learner)
+            outcome = learner.learn(Setup(problem=base, seed=seed + 10**6))
+            outcome.module.model.save_pretrained(folder)
+            problem = problem.replace(config="", checkpoint=folder)
+        record = run(problem, seed, test_samples=4096)
+    if record.status != "ok":
+        raise RuntimeError(f"model {index}: {record.reason}")
+    return [
+        {"model": index, "seed": seed, "recall": record.recall_accuracy}
+        | {"final_loss": record.metrics["final_loss"], "steps": problem["steps"]}
+        | {"seconds": round(record.provenance.elapsed_seconds, 1)}
+    ]
+
+
+def report() -> None:
+    """Planned against measured."""
+    with PLANS.open() as file:
+        plans = list(csv.DictReader(file))
+    with KEPT.with_suffix(".csv").open() as file:
+        measured = {int(row["model"]): float(row["recall"]) for row in csv.DictReader(file)}
+    rows = [row for row in plans if int(row["model"]) in measured]
+    recall = np.array([measured[int(row["model"])] for row in rows])
+    value, low, high, two = (
+        np.array([float(row[name]) for row in rows])
+        for name in ("value", "low", "high", "two_bits")
+    )
+    hard = (recall > 0.1) & (recall < 0.9)
+    for name, some in (("all", hard | True), ("0.1 to 0.9", hard)):
+        guesses = (value, recall.mean(), two)
+        said, mean, bits = (np.abs(each - recall)[some].mean() for each in guesses)
+        print(f"{name}: {some.sum()}, plan {said:.3f}, mean {mean:.3f}, 2 bits {bits:.3f}")
+    inside = (recall >= low - 1e-9) & (recall <= high + 1e-9)
+    print(f"inside: {inside.sum()} of {len(inside)}, median width {np.median(high - low):.2f}")
+    for row, found in sorted(
+        zip(rows, recall, strict=True), key=lambda e: -abs(float(e[0]["value"]) - e[1])
+    ):
+        names = (
+            "kind",
+            "task",
+            "layers",
+            "dim",
+            "rank",
+            "zipf",
+            "facts",
+            "exposures",
+            "law",
+            "value",
+        )
+        print(*(row[name] for name in names), f"measured {found:.3f}")
+
+
+def main() -> None:
+    """Do what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("plan", "run", "report"))
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    if given.what == "plan":
+        write_plans()
+    elif given.what == "run":
+        run_rest(trained, [(index,) for index in range(COUNT)], ("model",), KEPT, given.processes)
+    else:
+        report()
+
+
+if __name__ == "__main__":
+    main()
