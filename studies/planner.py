@@ -131,7 +131,9 @@ def planned(problem: Problem) -> Row:
     else:
         given |= {"method": "pretrain"}
     with tempfile.TemporaryDirectory() as folder:
-        built = find_part("model", problem.model).build(Setup(problem=problem, seed=0))
+        built = find_part("model", problem.model).build(
+            Setup(problem=problem, seed=0, dtype="float32")
+        )
         config = built.base_model.config if hasattr(built, "base_model") else built.config
         (Path(folder) / "config.json").write_text(json.dumps(config.to_dict(), default=str))
         found = plan(
@@ -142,6 +144,8 @@ def planned(problem: Problem) -> Row:
             progress=False,
             **given,
         )
+    if not found.laws:
+        raise RuntimeError(f"no plan: {found.reason}")
     law = found.laws[0]
     row = {"law": law.law, "status": str(found.status), "limit": str(found.limit)}
     return row | {name: round(each, 4) for name, each in found.recall._asdict().items()}
@@ -185,7 +189,7 @@ def trained(index: int) -> list[Row]:
             base = problem.replace(rank=None, learning_rate=0.003)
             base = base.replace(steps=min(max(base["steps"], 1000), 2000))
             learner = find_part("learner", base.learner)
-            outcome = learner.learn(Setup(problem=base, seed=seed + 10**6))
+            outcome = learner.learn(Setup(problem=base, seed=seed + 10**6, dtype="float32"))
             outcome.module.model.save_pretrained(folder)
             problem = problem.replace(config="", checkpoint=folder)
         record = run(problem, seed, test_samples=4096)
