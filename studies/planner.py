@@ -186,7 +186,7 @@ def trained(index: int) -> list[Row]:
     problem, seed = draw()[index], seed_from(PLANS) + index
     with tempfile.TemporaryDirectory() as folder:
         if problem["rank"]:
-            base = problem.replace(rank=None, learning_rate=0.003)
+            base = problem.replace(rank=0, learning_rate=0.003)
             base = base.replace(steps=min(max(base["steps"], 1000), 2000))
             learner = find_part("learner", base.learner)
             outcome = learner.learn(Setup(problem=base, seed=seed + 10**6, dtype="float32"))

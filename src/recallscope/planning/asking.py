@@ -22,6 +22,7 @@ _FACTORS = {
     "memory_accuracy": Limit.CAPACITY,
 }
 _GOOD = 0.99  # a recall that nothing limits
+_SMALL, _MOST_LOAD = 10**6, 3.0  # parameters of a model, and bits of all facts for each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,9 @@ class LawAnswer:
 def ask(inputs: Inputs) -> list[LawAnswer]:
     """The answers of the best law of each kind, the one that counts first; empty if no law applies.
 
-    One that was tested at such sizes comes before others.
+    One that was tested at such sizes comes before others. Models of up to a million parameters and
+    3 bits for each were planned and trained here (studies/planner.py): for them fitted laws come
+    before published ones.
 
     Of published laws the first answers, with the span of all as its interval.
     """
@@ -78,7 +81,11 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
                 capacity=capacity,
             )
         )
-    return sorted(answers, key=lambda each: each.extrapolated)  # those tested at such sizes first
+    load = question.facts * question.bits / question.trained
+    small = inputs.shape.parameters <= _SMALL and load <= _MOST_LOAD
+    return sorted(
+        answers, key=lambda each: (each.extrapolated, small and each.kind == LawKind.PUBLISHED)
+    )
 
 
 def largest_tested() -> float:
