@@ -31,14 +31,20 @@ from recallscope import Problem, plan, run
 from recallscope.common.frequencies import frequent_fraction
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.probe import parameters_of
+from recallscope.parts.long_values import text_of
 from recallscope.parts.naming import find_part
 from recallscope.tasks.kind import facts_of
 
 HERE = Path(__file__).parent
-PLANS = HERE / "planner-plans.csv"
-KEPT = HERE / "planner.jsonl"
-COUNT, LORAS, MOST_STEPS, BATCH = 60, 12, 4000, 256
+SETS = {"planned": (20261125, 60, 12), "more": (20261126, 64, 20), "again": (20261127, 20, 6)}
+"""Seed of the draw, number of models, and how many of them are adapted after a first training."""
+MOST_STEPS = {"planned": 4000, "more": 1500, "again": 4000}
+BATCH = 256
 TASKS = ("pairs", "relations", "biographies", "recall")
+METRICS = ("recall-per-fact", "bits-per-parameter")
+CONTEXTS = {"relations": 4, "recall": 8}
+"""Tokens of a text in which a fact is found; elsewhere the text is the question."""
+SAID = ("kind", "task", "layers", "dim", "rank", "zipf", "facts", "exposures", "law", "value")
 BITS_OF_A_VALUE = 47.6 / 8  # of biographies, on average
 TRAINING = {"learner": "adamw", "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.0}
 
@@ -88,23 +94,26 @@ def exposures_of(problem: Problem) -> float:
 
 
 @cache
-def draw() -> list[Problem]:
-    """All models; a LoRA has no checkpoint yet."""
-    rng = np.random.default_rng(20261125)
+def draw(name: str) -> list[Problem]:
+    """All models of a set; one that is adapted has no checkpoint yet."""
+    seed, count, adapted = SETS[name]
+    rng = np.random.default_rng(seed)
     found: list[Problem] = []
-    while len(found) < COUNT:
+    while len(found) < count:
         place = len(found)
-        lora = place >= COUNT - LORAS
-        task = "pairs" if lora else TASKS[place % 4]
+        method = "pretrain" if place < count - adapted else "lora"
+        if method == "lora" and name != "planned" and place % 3 == 0:
+            method = "full"
+        task = TASKS[place % 4] if method == "pretrain" else "pairs"
         kind = ("gpt2", "llama")[place // 4 % 2]
         layers = 1 + place // 8 % 4
         dim = int(rng.choice([16, 24, 32, 48]))
         load = math.exp(rng.uniform(math.log(0.2), math.log(3)))
         exposures = math.exp(rng.uniform(math.log(5), math.log(1000)))
         options: dict[str, object] = {"config": config_of(kind, layers, dim)}
-        if rng.random() < 0.25 and not lora:
+        if rng.random() < 0.25 and method == "pretrain":
             options |= {"frequencies": "zipf", "zipf_exponent": 1.0}
-        if lora:
+        if method == "lora":
             options |= {"rank": int(rng.choice([1, 2, 4, 8])), "learning_rate": 0.01}
         facts = 512
         for _ in range(3):  # some tasks bring parameters with their facts
@@ -116,20 +125,26 @@ def draw() -> list[Problem]:
         seen = facts_of(problem)
         batch = min(BATCH, seen)
         steps = round(seen * exposures / batch)
-        if not 64 <= facts <= 20_000 or not 20 <= steps <= MOST_STEPS:
+        if not 64 <= facts <= 20_000 or not 20 <= steps <= MOST_STEPS[name]:
             continue
         found.append(problem.replace(batch=batch, steps=steps))
     return found
 
 
-def planned(problem: Problem) -> Row:
+def method_of(name: str, index: int) -> str:
+    """How a model of a set is trained: pretrain, lora or full."""
+    _, count, adapted = SETS[name]
+    if index < count - adapted:
+        return "pretrain"
+    return "lora" if draw(name)[index]["rank"] else "full"
+
+
+def planned(problem: Problem, method: str) -> Row:
     """What plan says of a model."""
     zipf = problem["frequencies"] == "zipf"
     given: dict[str, object] = {"frequencies": "zipf", "zipf_exponent": 1.0} if zipf else {}
     if problem["rank"]:
-        given |= {"method": "lora", "rank": problem["rank"], "target_modules": "all-linear"}
-    else:
-        given |= {"method": "pretrain"}
+        given |= {"rank": problem["rank"], "target_modules": "all-linear"}
     with tempfile.TemporaryDirectory() as folder:
         built = find_part("model", problem.model).build(
             Setup(problem=problem, seed=0, dtype="float32")
@@ -138,9 +153,11 @@ def planned(problem: Problem) -> Row:
         (Path(folder) / "config.json").write_text(json.dumps(config.to_dict(), default=str))
         found = plan(
             model=folder,
+            method=method,
             facts=facts_of(problem),
             answers=answers_of(problem),
             exposures=exposures_of(problem),
+            context=CONTEXTS.get(problem.task, 1),
             progress=False,
             **given,
         )
@@ -151,106 +168,113 @@ def planned(problem: Problem) -> Row:
     return row | {name: round(each, 4) for name, each in found.recall._asdict().items()}
 
 
-def write_plans() -> None:
-    """Every model and its plan."""
+def sizes_of(name: str, index: int) -> Row:
+    """What a model of a set is, and what it is to learn."""
+    problem = draw(name)[index]
+    config = json.loads(text_of(problem["config"]))
+    bits, facts = math.log2(answers_of(problem)), facts_of(problem)
+    trained = parameters_of(problem).trained
+    exponent = 1.0 if problem["frequencies"] == "zipf" else 0.0
+    return (
+        {"model": index, "kind": config["model_type"], "task": problem.task}
+        | {"layers": config.get("n_layer", config.get("num_hidden_layers"))}
+        | {"dim": problem.dim, "rank": problem["rank"] or 0, "zipf": exponent}
+        | {"facts": facts, "trained": trained, "bits": round(bits, 3)}
+        | {"exposures": round(exposures_of(problem), 1)}
+        | {"two_bits": round(frequent_fraction(2 * trained / bits, facts, exponent), 4)}
+        | {"method": method_of(name, index), "context": CONTEXTS.get(problem.task, 1)}
+    )
+
+
+def write_plans(name: str) -> None:
+    """Every model of a set and its plan."""
     rows = []
-    for index, problem in enumerate(draw()):
-        config = json.loads(problem_config(problem))
-        trained = parameters_of(problem).trained
-        bits = math.log2(answers_of(problem))
-        stored = 2 * trained / bits
-        exponent = 1.0 if problem["frequencies"] == "zipf" else 0.0
-        rows.append(
-            {"model": index, "kind": config["model_type"], "task": problem.task}
-            | {"layers": config.get("n_layer", config.get("num_hidden_layers"))}
-            | {"dim": problem.dim, "rank": problem["rank"] or 0, "zipf": exponent}
-            | {"facts": facts_of(problem), "trained": trained, "bits": round(bits, 3)}
-            | {"exposures": round(exposures_of(problem), 1)}
-            | planned(problem)
-            | {"two_bits": round(frequent_fraction(stored, facts_of(problem), exponent), 4)}
-        )
+    for index, problem in enumerate(draw(name)):
+        rows.append(sizes_of(name, index) | planned(problem, method_of(name, index)))
         print(*rows[-1].values())
-    write_table(rows, PLANS)
+    write_table(rows, plans_of(name))
 
 
-def problem_config(problem: Problem) -> str:
-    """The configuration that a problem names by its content."""
-    from recallscope.parts.long_values import text_of
-
-    return text_of(problem["config"])
+def plans_of(name: str) -> Path:
+    """The table of the plans of a set."""
+    return HERE / f"planner-{name}-plans.csv"
 
 
-def trained(index: int) -> list[Row]:
-    """One training; of a LoRA, first that of the model it adapts, on other facts."""
+def runs_of(name: str) -> Path:
+    """The table of the trainings of a set."""
+    return HERE / f"planner-{name}.csv"
+
+
+def trained(name: str, index: int) -> list[Row]:
+    """One training; of a model that is adapted, first that of the model, on other facts."""
     torch.set_num_threads(1)
-    problem, seed = draw()[index], seed_from(PLANS) + index
+    # Nothing was planned of the set that laws are fitted to.
+    first = SETS[name][0] * 10**6 if name == "more" else seed_from(plans_of(name))
+    problem, seed = draw(name)[index], first + index
     with tempfile.TemporaryDirectory() as folder:
-        if problem["rank"]:
+        if method_of(name, index) != "pretrain":
             base = problem.replace(rank=0, learning_rate=0.003)
             base = base.replace(steps=min(max(base["steps"], 1000), 2000))
             learner = find_part("learner", base.learner)
             outcome = learner.learn(Setup(problem=base, seed=seed + 10**6, dtype="float32"))
             outcome.module.model.save_pretrained(folder)
             problem = problem.replace(config="", checkpoint=folder)
-        record = run(problem, seed, test_samples=4096)
+        record = run(problem.replace(metrics=METRICS), seed, test_samples=4096)
     if record.status != "ok":
         raise RuntimeError(f"model {index}: {record.reason}")
     return [
-        {"model": index, "seed": seed, "recall": record.recall_accuracy}
+        {"set": name, "model": index, "seed": seed, "recall": record.recall_accuracy}
+        | {each.replace("-", "_"): record.metric(each) for each in METRICS}
         | {"final_loss": record.metrics["final_loss"], "steps": problem["steps"]}
         | {"seconds": round(record.provenance.elapsed_seconds, 1)}
     ]
 
 
-def report() -> None:
+def report(name: str) -> None:
     """Planned against measured."""
-    with PLANS.open() as file:
-        plans = list(csv.DictReader(file))
-    with KEPT.with_suffix(".csv").open() as file:
-        measured = {int(row["model"]): float(row["recall"]) for row in csv.DictReader(file)}
-    rows = [row for row in plans if int(row["model"]) in measured]
-    recall = np.array([measured[int(row["model"])] for row in rows])
+    rows, recall = judged(name)
     value, low, high, two = (
-        np.array([float(row[name]) for row in rows])
-        for name in ("value", "low", "high", "two_bits")
+        np.array([float(row[each]) for row in rows])
+        for each in ("value", "low", "high", "two_bits")
     )
     hard = (recall > 0.1) & (recall < 0.9)
-    for name, some in (("all", hard | True), ("0.1 to 0.9", hard)):
+    for some, chosen in (("all", hard | True), ("0.1 to 0.9", hard)):
         guesses = (value, recall.mean(), two)
-        said, mean, bits = (np.abs(each - recall)[some].mean() for each in guesses)
-        print(f"{name}: {some.sum()}, plan {said:.3f}, mean {mean:.3f}, 2 bits {bits:.3f}")
+        said, mean, bits = (np.abs(each - recall)[chosen].mean() for each in guesses)
+        print(f"{some}: {chosen.sum()}, plan {said:.3f}, mean {mean:.3f}, 2 bits {bits:.3f}")
     inside = (recall >= low - 1e-9) & (recall <= high + 1e-9)
     print(f"inside: {inside.sum()} of {len(inside)}, median width {np.median(high - low):.2f}")
     for row, found in sorted(
         zip(rows, recall, strict=True), key=lambda e: -abs(float(e[0]["value"]) - e[1])
     ):
-        names = (
-            "kind",
-            "task",
-            "layers",
-            "dim",
-            "rank",
-            "zipf",
-            "facts",
-            "exposures",
-            "law",
-            "value",
-        )
-        print(*(row[name] for name in names), f"measured {found:.3f}")
+        named = (row[each] for each in SAID)
+        print(*named, f"measured {found:.3f}")
+
+
+def judged(name: str) -> tuple[list[dict[str, str]], np.ndarray]:
+    """The plans of a set, and the recall measured."""
+    with plans_of(name).open() as file:
+        rows = list(csv.DictReader(file))
+    with runs_of(name).open() as file:
+        measured = {int(row["model"]): float(row["recall"]) for row in csv.DictReader(file)}
+    return rows, np.array([measured[int(row["model"])] for row in rows])
 
 
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("plan", "run", "report"))
+    parser.add_argument("set", choices=tuple(SETS))
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     if given.what == "plan":
-        write_plans()
+        write_plans(given.set)
     elif given.what == "run":
-        run_rest(trained, [(index,) for index in range(COUNT)], ("model",), KEPT, given.processes)
+        tasks = [(given.set, index) for index in range(SETS[given.set][1])]
+        kept = runs_of(given.set).with_suffix(".jsonl")
+        run_rest(trained, tasks, ("set", "model"), kept, given.processes)
     else:
-        report()
+        report(given.set)
 
 
 if __name__ == "__main__":

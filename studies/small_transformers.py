@@ -1,11 +1,11 @@
 """Facts that small transformers recall, by bits for each trained parameter and exposures.
 
     python studies/small_transformers.py run STORE     # resumes; about 20 minutes of two cores
-    python studies/small_transformers.py report STORE  # writes the table of the law, prints errors
+    python studies/small_transformers.py report STORE  # writes the table that the law is fitted to
 
 Eleven sizes of `gpt`, all parameters trained from scratch by AdamW with a cosine schedule, on the
 tasks `pairs` and `relations`. The number of facts is chosen for a load: bits of all answers for
-each trained parameter. One training for each load and number of exposures.
+each trained parameter. One training for each load and number of exposures. `planner_law.py` fits.
 """
 
 from __future__ import annotations
@@ -13,19 +13,13 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from scipy.optimize import least_squares
 
 import recallscope
 from recallscope import Problem, Store
 from recallscope.learning.training.probe import parameters_of
 from recallscope.tasks.kind import facts_of
-from recallscope.theory.laws import small_transformers
-from recallscope.theory.laws.small_transformers import CONSTANTS, recall_at
 
-TABLE = Path(recallscope.__file__).parent / "theory" / small_transformers.TABLE
+TABLE = Path(__file__).with_name("small-transformers.csv")
 SIZES = {
     "pairs": [(8, 1), (12, 1), (16, 1), (24, 1), (16, 2), (24, 2)],
     "relations": [(8, 1), (12, 1), (16, 1), (12, 2), (16, 2)],
@@ -97,47 +91,10 @@ def report(store: str) -> None:
     rows.sort(
         key=lambda row: [row[name] for name in ("task", "layers", "dim", "facts", "exposures")]
     )
-    predict(rows)
     with TABLE.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-
-
-def predict(rows: list[dict[str, Any]]) -> None:
-    """Fit the law, and expect each row from the rows of all other sizes; print the errors."""
-    numbers = {
-        name: np.array([float(row[name]) for row in rows])
-        for name in ("trained", "facts", "bits", "exposures", "recall")
-    }
-    load = numbers["facts"] * numbers["bits"] / numbers["trained"]
-    sizes = np.array([f"{row['task']} {row['dim']} {row['layers']}" for row in rows])
-    recall = numbers["recall"]
-
-    def at(constants: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        given = (load, numbers["exposures"], numbers["bits"])
-        return recall_at(tuple(np.exp(constants)), *(each[chosen] for each in given))
-
-    def fitted(chosen: np.ndarray) -> np.ndarray:
-        start = np.log(CONSTANTS)
-        return least_squares(
-            lambda constants: at(constants, chosen) - recall[chosen],
-            start,
-            loss="soft_l1",
-            f_scale=0.1,
-        ).x
-
-    everywhere = np.full(len(rows), True)
-    print("constants", np.exp(fitted(everywhere)).round(3))
-    expected = np.zeros(len(rows))
-    for size in np.unique(sizes):
-        expected[sizes == size] = at(fitted(sizes != size), sizes == size)
-    off, hard = np.abs(expected - recall), (recall > 0.1) & (recall < 0.9)
-    constant = np.abs(recall - np.median(recall))
-    for name, chosen in (("all", everywhere), ("0.1 to 0.9", hard)):
-        print(name, chosen.sum(), off[chosen].mean().round(3), constant[chosen].mean().round(3))
-    for row, value in zip(rows, expected, strict=True):
-        row["expected"] = f"{value:.4f}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+"""Fit the law of small transformers to two studies, and predict each training from the others.
+
+    python studies/planner_law.py           # writes the table of the law, prints constants
+    python studies/planner_law.py beyond    # fitted to small sizes, how far off are larger ones?
+
+The trainings are those of `small_transformers.py` and of the sets `planned` and `more` of
+`planner.py`. Each is predicted with itself left out: of the first study all trainings of its size,
+of the others that training alone. The set `again` is not fitted to.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from kept_runs import write_table
+from planner import CONTEXTS, runs_of, sizes_of
+from scipy.optimize import least_squares
+
+import recallscope
+from recallscope.theory.laws import small_transformers
+from recallscope.theory.laws.small_transformers import CONSTANTS, Constants, classes_of, recall_at
+
+HERE = Path(__file__).parent
+TABLE = Path(recallscope.__file__).parent / "theory" / small_transformers.TABLE
+LOGARITHMS = ("load", "steepness", "early", "full", "lora")
+"""Constants that are positive; the others are exponents."""
+NAMES = ("load", "exposures", "examples", "dim", "bits", "context")
+FIRST = 0.4
+"""Weight of a training of the first study, whose rate and models differ from those of plans."""
+
+
+def trainings() -> list[dict[str, Any]]:
+    """All trainings, with what the law is about."""
+    found = []
+    with (HERE / "small-transformers.csv").open() as file:
+        for row in csv.DictReader(file):
+            size = f"{row['task']} {row['dim']} {row['layers']}"
+            more = {"study": "first", "left_out": size, "method": "pretrain", "rank": 0, "zipf": 0}
+            found.append({**more, **row, "context": CONTEXTS.get(row["task"], 1)})
+    for name in ("planned", "more"):
+        with runs_of(name).open() as file:
+            for run in csv.DictReader(file):
+                sizes = sizes_of(name, int(run["model"]))
+                left_out = f"{name} {run['model']}"
+                found.append(
+                    {"study": name, "left_out": left_out, **sizes, "recall": run["recall"]}
+                )
+    for row in found:
+        for each in ("facts", "trained", "bits", "exposures", "recall", "zipf", "dim", "context"):
+            row[each] = float(row[each])
+        row["load"] = row["facts"] * row["bits"] / row["trained"]
+        row["examples"] = row["facts"] * row["exposures"]
+    return found
+
+
+def predicted(constants: Constants, rows: list[dict[str, Any]]) -> np.ndarray:
+    """Recall of each training, by the law with such constants."""
+    found = np.zeros(len(rows))
+    for method in ("pretrain", "full", "lora"):
+        mine = [place for place, row in enumerate(rows) if row["method"] == method]
+        if not mine:
+            continue
+        parts = [classes_of(int(rows[each]["facts"]), rows[each]["zipf"]) for each in mine]
+        whose = np.repeat(np.arange(len(mine)), [len(count) for count, _ in parts])
+        count, asked = (np.concatenate(each) for each in zip(*parts, strict=True))
+        sizes = {name: np.array([rows[each][name] for each in mine])[whose] for name in NAMES}
+        facts = np.array([rows[each]["facts"] for each in mine])[whose]
+        sizes["exposures"] = sizes["exposures"] * asked * facts / count
+        found[mine] = np.bincount(whose, asked * recall_at(constants, sizes, method))
+    return found
+
+
+def constants_of(values: np.ndarray) -> Constants:
+    """Constants from the numbers that are varied."""
+    named = Constants(*map(float, values))
+    return named._replace(**{each: float(np.exp(getattr(named, each))) for each in LOGARITHMS})
+
+
+def varied(constants: Constants) -> np.ndarray:
+    """The numbers that are varied, from constants."""
+    logs = {each: np.log(getattr(constants, each)) for each in LOGARITHMS}
+    return np.array(constants._replace(**logs))
+
+
+def fitted(rows: list[dict[str, Any]]) -> Constants:
+    """The constants nearest to some trainings."""
+    recall = np.array([row["recall"] for row in rows])
+    weight = np.array([FIRST if row["study"] == "first" else 1.0 for row in rows])
+
+    def off(values: np.ndarray) -> np.ndarray:
+        return weight * (predicted(constants_of(values), rows) - recall)
+
+    found = least_squares(off, varied(CONSTANTS), loss="soft_l1", f_scale=0.1, x_scale="jac")
+    return constants_of(found.x)
+
+
+def say(name: str, rows: list[dict[str, Any]], expected: np.ndarray) -> None:
+    """Print the errors of some trainings."""
+    recall = np.array([row["recall"] for row in rows])
+    for some, chosen in (("all", recall >= 0), ("0.1 to 0.9", (recall > 0.1) & (recall < 0.9))):
+        if chosen.any():
+            off = np.abs(expected - recall)[chosen].mean()
+            constant = np.abs(recall - np.median(recall))[chosen].mean()
+            print(f"{name}, {some}: {chosen.sum()}, law {off:.3f}, constant {constant:.3f}")
+
+
+def write_law() -> None:
+    """Every training with its prediction by the others."""
+    rows = trainings()
+    print(fitted(rows))
+    left_out = np.array([row["left_out"] for row in rows])
+    expected = np.zeros(len(rows))
+    for each in np.unique(left_out):
+        others = [row for row in rows if row["left_out"] != each]
+        mine = np.flatnonzero(left_out == each)
+        expected[mine] = predicted(fitted(others), [rows[place] for place in mine])
+    for name in ("first", "planned", "more"):
+        mine = [place for place, row in enumerate(rows) if row["study"] == name]
+        say(name, [rows[place] for place in mine], expected[mine])
+        for method in ("pretrain", "full", "lora"):
+            some = [place for place in mine if rows[place]["method"] == method]
+            if some:
+                say(f"  {method}", [rows[place] for place in some], expected[some])
+    kept = ("study", "method", "task", "layers", "rank", "zipf", "trained", "facts", *NAMES)
+    write_table(
+        [
+            {name: row[name] for name in kept}
+            | {"load": round(row["load"], 4), "examples": round(row["examples"])}
+            | {"recall": row["recall"], "expected": round(value, 4)}
+            for row, value in zip(rows, expected, strict=True)
+        ],
+        TABLE,
+    )
+
+
+def beyond() -> None:
+    """Errors at larger models of a law that was fitted to smaller ones."""
+    rows = trainings()
+    for most in (10_000, 20_000, 40_000, 80_000):
+        small = [row for row in rows if row["trained"] <= most]
+        large = [row for row in rows if row["trained"] > most]
+        constants = fitted(small)
+        print(f"up to {most:,} parameters: {len(small)}")
+        for low, high in ((1, 2), (2, 4), (4, 8), (8, 100)):
+            some = [row for row in large if low * most < row["trained"] <= high * most]
+            if some:
+                say(f"  {low} to {high} times more", some, predicted(constants, some))
+
+
+if __name__ == "__main__":
+    beyond() if sys.argv[1:] == ["beyond"] else write_law()
