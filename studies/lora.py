@@ -32,8 +32,8 @@ from real_tables import _package
 from torch import nn
 from torch.nn.utils import parametrize
 
-from recallscope.theory.laws.lora import facts_of_adapters
-from recallscope.theory.low_rank import low_rank_recall
+from recallscope.theory.low_rank import low_rank_dimensions, low_rank_recall
+from recallscope.theory.output_cone import cone
 
 HERE = Path(__file__).parent
 KEYS = HERE / "lora-keys.pt"  # not kept in the repository
@@ -280,7 +280,11 @@ def gpt() -> None:
     rows: list[dict[str, object]] = []
     for rank, facts, where in cells:
         new = gpt_facts(facts, OLD)
-        held = facts_of_adapters([(m, d, 2) for m, d in MATRICES[where]], rank, GPT_ANSWERS)
+        # Each matrix in both layers; in a network labels need not be named by one matrix alone.
+        held = 0.0
+        for m, d in MATRICES[where]:
+            seen = min(d, GPT_ANSWERS - 1)
+            held += 2 * low_rank_dimensions(m, seen, rank) / cone(GPT_ANSWERS, seen)
         torch.manual_seed(1)
         base = GPT2LMHeadModel(config)
         base.load_state_dict(state)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from kept_runs import write_table
@@ -26,9 +26,11 @@ from recallscope.theory.laws.small_transformers import CONSTANTS, Constants, cla
 
 HERE = Path(__file__).parent
 TABLE = Path(recallscope.__file__).parent / "theory" / small_transformers.TABLE
-LOGARITHMS = ("load", "steepness", "early", "full", "lora")
+LOGARITHMS = ("load", "steepness", "early", "gated", "full", "lora")
 """Constants that are positive; the others are exponents."""
-NAMES = ("load", "exposures", "examples", "dim", "bits", "context")
+NAMES = ("load", "exposures", "examples", "dim", "layers", "rank", "bits", "context")
+GIVEN = ("exposures", "dim", "layers", "rank", "bits", "context")
+GIVEN = ("exposures", "dim", "layers", "rank", "bits", "context")
 FIRST = 0.4
 """Weight of a training of the first study, whose rate and models differ from those of plans."""
 
@@ -39,7 +41,8 @@ def trainings() -> list[dict[str, Any]]:
     with (HERE / "small-transformers.csv").open() as file:
         for row in csv.DictReader(file):
             size = f"{row['task']} {row['dim']} {row['layers']}"
-            more = {"study": "first", "left_out": size, "method": "pretrain", "rank": 0, "zipf": 0}
+            more = {"study": "first", "left_out": size, "method": "pretrain", "kind": "gpt"}
+            more |= {"rank": 1, "zipf": 0}
             found.append({**more, **row, "context": CONTEXTS.get(row["task"], 1)})
     for name in ("planned", "more"):
         with runs_of(name).open() as file:
@@ -50,28 +53,43 @@ def trainings() -> list[dict[str, Any]]:
                     {"study": name, "left_out": left_out, **sizes, "recall": run["recall"]}
                 )
     for row in found:
-        for each in ("facts", "trained", "bits", "exposures", "recall", "zipf", "dim", "context"):
+        for each in ("facts", "trained", "zipf", "recall", *GIVEN):
             row[each] = float(row[each])
+        row["rank"] = row["rank"] or 1.0
+        row["gated"] = row["kind"] == "llama"
         row["load"] = row["facts"] * row["bits"] / row["trained"]
         row["examples"] = row["facts"] * row["exposures"]
     return found
 
 
-def predicted(constants: Constants, rows: list[dict[str, Any]]) -> np.ndarray:
+class Sizes(NamedTuple):
+    """What the law needs of some trainings, by class of frequency."""
+
+    whose: np.ndarray
+    asked: np.ndarray
+    sizes: dict[str, np.ndarray]
+    factors: dict[str, np.ndarray]
+
+
+def prepared(rows: list[dict[str, Any]]) -> Sizes:
+    """What the law needs of some trainings."""
+    parts = [classes_of(int(row["facts"]), row["zipf"]) for row in rows]
+    whose = np.repeat(np.arange(len(rows)), [len(count) for count, _ in parts])
+    count, asked = (np.concatenate(each) for each in zip(*parts, strict=True))
+    sizes = {name: np.array([row[name] for row in rows])[whose] for name in NAMES}
+    sizes["exposures"] *= asked * np.array([row["facts"] for row in rows])[whose] / count
+    factors = {"gated": np.array([row["gated"] for row in rows])[whose]}
+    for name in ("full", "lora"):
+        factors[name] = np.array([row["method"] == name for row in rows])[whose]
+    return Sizes(whose, asked, sizes, factors)
+
+
+def predicted(constants: Constants, given: Sizes) -> np.ndarray:
     """Recall of each training, by the law with such constants."""
-    found = np.zeros(len(rows))
-    for method in ("pretrain", "full", "lora"):
-        mine = [place for place, row in enumerate(rows) if row["method"] == method]
-        if not mine:
-            continue
-        parts = [classes_of(int(rows[each]["facts"]), rows[each]["zipf"]) for each in mine]
-        whose = np.repeat(np.arange(len(mine)), [len(count) for count, _ in parts])
-        count, asked = (np.concatenate(each) for each in zip(*parts, strict=True))
-        sizes = {name: np.array([rows[each][name] for each in mine])[whose] for name in NAMES}
-        facts = np.array([rows[each]["facts"] for each in mine])[whose]
-        sizes["exposures"] = sizes["exposures"] * asked * facts / count
-        found[mine] = np.bincount(whose, asked * recall_at(constants, sizes, method))
-    return found
+    slower = np.ones(len(given.whose))
+    for name, chosen in given.factors.items():
+        slower[chosen] *= getattr(constants, name)
+    return np.bincount(given.whose, given.asked * recall_at(constants, given.sizes, slower))
 
 
 def constants_of(values: np.ndarray) -> Constants:
@@ -91,8 +109,10 @@ def fitted(rows: list[dict[str, Any]]) -> Constants:
     recall = np.array([row["recall"] for row in rows])
     weight = np.array([FIRST if row["study"] == "first" else 1.0 for row in rows])
 
+    given = prepared(rows)
+
     def off(values: np.ndarray) -> np.ndarray:
-        return weight * (predicted(constants_of(values), rows) - recall)
+        return weight * (predicted(constants_of(values), given) - recall)
 
     found = least_squares(off, varied(CONSTANTS), loss="soft_l1", f_scale=0.1, x_scale="jac")
     return constants_of(found.x)
@@ -117,7 +137,7 @@ def write_law() -> None:
     for each in np.unique(left_out):
         others = [row for row in rows if row["left_out"] != each]
         mine = np.flatnonzero(left_out == each)
-        expected[mine] = predicted(fitted(others), [rows[place] for place in mine])
+        expected[mine] = predicted(fitted(others), prepared([rows[place] for place in mine]))
     for name in ("first", "planned", "more"):
         mine = [place for place, row in enumerate(rows) if row["study"] == name]
         say(name, [rows[place] for place in mine], expected[mine])
@@ -125,10 +145,11 @@ def write_law() -> None:
             some = [place for place in mine if rows[place]["method"] == method]
             if some:
                 say(f"  {method}", [rows[place] for place in some], expected[some])
-    kept = ("study", "method", "task", "layers", "rank", "zipf", "trained", "facts", *NAMES)
+    kept = ("study", "method", "task", "gated", "zipf", "trained", "facts", *NAMES)
     write_table(
         [
             {name: row[name] for name in kept}
+            | {"gated": int(row["gated"])}
             | {"load": round(row["load"], 4), "examples": round(row["examples"])}
             | {"recall": row["recall"], "expected": round(value, 4)}
             for row, value in zip(rows, expected, strict=True)
@@ -148,7 +169,7 @@ def beyond() -> None:
         for low, high in ((1, 2), (2, 4), (4, 8), (8, 100)):
             some = [row for row in large if low * most < row["trained"] <= high * most]
             if some:
-                say(f"  {low} to {high} times more", some, predicted(constants, some))
+                say(f"  {low} to {high} times more", some, predicted(constants, prepared(some)))
 
 
 if __name__ == "__main__":

@@ -80,22 +80,5 @@ def test_plan_finds_the_rank_of_a_memory() -> None:
         plan(method="pretrain", d_model=64, facts=100, exposures=100, solve_for="rank")
 
 
-def test_lora_is_answered_by_what_its_matrices_could_store() -> None:
-    asked = {"d_model": 64, "layers": 2, "method": "lora", "answers": 128, "progress": False}
-    found = [
-        next(
-            each.capacity
-            for each in plan(**asked, rank=rank, facts=1000, exposures=exposures).laws
-            if each.law == "lora"
-        )
-        for rank, exposures in ((2, 1000), (4, 1000), (2, 100))
-    ]
-    usual, higher, fewer = (each.facts for each in found)
-    assert 1.5 * usual.value < higher.value < 2 * usual.value
-    assert fewer.value == pytest.approx(usual.value / 4)
-    assert (fewer.low, fewer.high) == (0, usual.high)
-    assert any("exposures 100" in each for each in found[2].extrapolated)
-
-
 def test_kept_draws_are_those_of_sobol() -> None:
     assert np.array_equal(rival_draws(), Sobol(17, seed=0).random_base2(7))

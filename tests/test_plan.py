@@ -72,7 +72,7 @@ def test_published_values_answer_for_lora(config):
     path = config(LLAMA)
     found = plan(model=path, rank=16, facts=50_000, exposures=100, progress=False)
     answer, ours = found.laws
-    assert (ours.law, ours.calibrated) == ("lora", False)
+    assert (ours.law, ours.kind) == ("small-transformers", "fitted")
     assert (answer.law, answer.kind, answer.calibrated) == ("allen-zhu-li", "published", False)
     # 1 bit for each of 6,815,744 parameters, and a factor of 2 either way.
     space = 6_815_744 / math.log2(50_000)

@@ -64,9 +64,10 @@ class Inputs:
             zipf_exponent=self.zipf_exponent,
             precision=self.shape.precision,
             dim=self.shape.dim,
+            layers=self.shape.layers,
+            gated=self.shape.gated,
             width=self.shape.mlp if alone else self.shape.width,
             rank=self.rank if self.method in ("lora", "memory") else None,
-            adapted=self.shape.adapted(self.modules) if self.method == "lora" else (),
             problem=self._problem(facts, exposures) if alone else None,
         )
 

@@ -111,11 +111,6 @@ class ModelShape:
         >>> llama.adapter(16, ("q_proj", "v_proj"))
         6815744
         """
-        each = self.adapted(modules)
-        return sum(count * rank * (inputs + outputs) for inputs, outputs, count in each)
-
-    def adapted(self, modules: tuple[str, ...]) -> tuple[tuple[int, int, int], ...]:
-        """Inputs and outputs of the matrices of these names, and how many there are of each."""
         known = self.matrices()
         for name in modules:
             if name not in known:
@@ -123,7 +118,8 @@ class ModelShape:
                     f"this model has no matrices {name!r:.60}{did_you_mean(name, known) or ';'} "
                     f"it has {', '.join(known)}, or all-linear"
                 )
-        return tuple((*size, self.layers) for name in modules for size in known[name])
+        sizes = [sum(size) for name in modules for size in known[name]]
+        return self.layers * rank * sum(sizes)
 
     def usual_modules(self) -> tuple[str, ...]:
         """What PEFT adapts in such a model if it is not asked."""

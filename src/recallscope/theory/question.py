@@ -39,9 +39,10 @@ class Question:
         zipf_exponent: of the frequencies of facts; 0 if all are seen equally often.
         precision: of the weights when the model answers.
         dim: dimension of embeddings.
+        layers: how many there are.
+        gated: whether MLPs have a third matrix.
         width: of an MLP, if there is one.
         rank: of an update of low rank, if it is one.
-        adapted: inputs and outputs of the matrices that it is of, and how many there are of each.
         problem: the same as an experiment of this package, if it is one.
 
     >>> Question(method="full", facts=1024, answers=1024, exposures=100, trained=10**6).bits
@@ -57,9 +58,10 @@ class Question:
     zipf_exponent: float = 0.0
     precision: str = "bfloat16"
     dim: int = 0
+    layers: int = 1
+    gated: bool = False
     width: int | None = None
     rank: int | None = None
-    adapted: tuple[tuple[int, int, int], ...] = ()
     problem: Problem | None = None
 
     def recalled(self, stored: float) -> float:
