@@ -68,6 +68,21 @@ def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         writer.writerows(rows)
 
 
+def table(path: Path) -> list[Row]:
+    """The runs of a study from its table, which is in the repository."""
+    with path.with_suffix(".csv").open() as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def seed_from(predictions: Path) -> int:
     """The first seed of runs that judge predictions: from the hash of the file that holds them."""
     return int(hashlib.sha256(predictions.read_bytes()).hexdigest()[:10], 16)
