@@ -1,7 +1,8 @@
 """Fit the law of small transformers to two studies, and predict each training from the others.
 
-    python studies/planner_law.py           # writes the table of the law, prints constants
-    python studies/planner_law.py beyond    # fitted to small sizes, how far off are larger ones?
+    python studies/planner_law.py            # writes the table of the law, prints constants
+    python studies/planner_law.py beyond     # fitted to small sizes, how far off are larger ones?
+    python studies/planner_law.py published  # how far off are published values?
 
 The trainings are those of `small_transformers.py` and of the sets `planned` and `more` of
 `planner.py`. Each is predicted with itself left out: of the first study all trainings of its size,
@@ -21,11 +22,16 @@ from planner import CONTEXTS, runs_of, sizes_of
 from scipy.optimize import least_squares
 
 import recallscope
-from recallscope.theory.laws import small_transformers
+from recallscope.parts.registry import names
+from recallscope.theory.choosing import law_named
+from recallscope.theory.law import LawKind
 from recallscope.theory.laws.small_transformers import CONSTANTS, Constants, classes_of, recall_at
+from recallscope.theory.published import spanned
+from recallscope.theory.question import Question
+from recallscope.theory.recorded_error import SMALL_MODELS
 
 HERE = Path(__file__).parent
-TABLE = Path(recallscope.__file__).parent / "theory" / small_transformers.TABLE
+TABLE = Path(recallscope.__file__).parent / "theory" / SMALL_MODELS
 LOGARITHMS = ("load", "steepness", "early", "gated", "full", "lora")
 """Constants that are positive; the others are exponents."""
 NAMES = ("load", "exposures", "examples", "dim", "layers", "rank", "bits", "context")
@@ -172,5 +178,36 @@ def beyond() -> None:
                 say(f"  {low} to {high} times more", some, predicted(constants, prepared(some)))
 
 
+def published() -> None:
+    """Facts stored next to those that published values say, and recall where all are to fit."""
+    laws = {name: law_named(name) for name in names("law")}
+    ours = {name: each.capacity for name, each in laws.items() if each.kind == LawKind.PUBLISHED}
+    ratios, fitting, inside = [], [], []
+    for row in trainings():
+        if row["study"] == "first":
+            continue
+        question = Question(
+            method=row["method"],
+            facts=int(row["facts"]),
+            answers=round(2 ** row["bits"]),
+            exposures=row["exposures"],
+            trained=int(row["trained"]),
+            zipf_exponent=row["zipf"],
+        )
+        found = {name: capacity(question) for name, capacity in ours.items()}
+        said = {name: each for name, each in found.items() if not isinstance(each, str)}
+        said = dict(sorted(said.items(), key=lambda each: -laws[each[0]].priority))
+        recall = spanned(said, question).recall
+        inside.append(recall.low <= row["recall"] <= recall.high)
+        facts = next(iter(said.values())).facts
+        if row["exposures"] >= 30 and row["recall"] < 0.97 and not row["zipf"]:
+            ratios.append(row["recall"] * question.facts / facts.value)
+        if recall.low == 1:
+            fitting.append(row["recall"])
+    print("stored over published", len(ratios), np.quantile(ratios, (0.05, 0.5, 0.95)).round(2))
+    print("recall if all fit", len(fitting), np.quantile(fitting, (0.05, 0.5)).round(2))
+    print("inside", sum(inside), "of", len(inside))
+
+
 if __name__ == "__main__":
-    beyond() if sys.argv[1:] == ["beyond"] else write_law()
+    {"beyond": beyond, "published": published}.get(" ".join(sys.argv[1:]), write_law)()

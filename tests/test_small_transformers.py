@@ -9,15 +9,14 @@ from scipy.optimize import least_squares
 from recallscope import plan
 from recallscope.theory.laws.small_transformers import (
     CONSTANTS,
-    TABLE,
     Constants,
     classes_of,
     recall_at,
     spread_near,
 )
-from recallscope.theory.recorded_error import recorded
+from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 
-ROWS = recorded(TABLE)
+ROWS = recorded(SMALL_MODELS)
 SIZES = ("load", "exposures", "examples", "dim", "layers", "rank", "bits", "context")
 LOGARITHMS = ("load", "steepness", "early", "gated", "full", "lora")
 

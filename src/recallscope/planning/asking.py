@@ -13,7 +13,7 @@ from recallscope.theory.law import Given, Law, LawKind
 from recallscope.theory.prediction import Prediction
 from recallscope.theory.published import spanned
 from recallscope.theory.question import Capacity, Ends, Limit, Question
-from recallscope.theory.recorded_error import recorded
+from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 
 _FACTORS = {
     "trigger_found": Limit.ATTENTION,
@@ -32,14 +32,12 @@ class LawAnswer:
     Attributes:
         law: its name.
         kind: derived, fitted or published.
-        calibrated: whether 90 % of experiments lie in its intervals, as far as they were made.
         origin: a sentence.
         capacity: the numbers.
     """
 
     law: str
     kind: str
-    calibrated: bool
     origin: str
     capacity: Capacity
 
@@ -76,7 +74,6 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
             LawAnswer(
                 law=name,
                 kind=kind,
-                calibrated=not published and capacity.calibrated,
                 origin=law.origin,
                 capacity=capacity,
             )
@@ -91,7 +88,8 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
 def largest_tested() -> float:
     """The most trained parameters of any experiment that a law here was compared with."""
     rows = recorded("memories.csv")
-    return float((rows["dim"] * rows["width"]).max())
+    memories, models = rows["dim"] * rows["width"], recorded(SMALL_MODELS)["trained"]
+    return float(max(memories.max(), models.max()))
 
 
 def _capacity(name: str, law: Law, question: Question) -> Capacity | str:

@@ -8,6 +8,7 @@ from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.solving import size_range
 from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.theory.law import LawKind
 from recallscope.theory.question import Ends
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def plan_picture(found: Plan) -> Picture:
     usual = "rank" if found.inputs.method == "lora" else "d_model"
     panels = [_panel(found, name) for name in ("facts", best[0] if best else usual)]
     law = found.laws[0]
-    between = "90 % interval" if law.calibrated else "span of published values, not calibrated"
+    errors = "interval by the errors that published values had at small models"
+    between = errors if law.kind == LawKind.PUBLISHED else "90 % interval"
     caption = (
         f"Recall by the law {law.law} ({law.kind}, {found.status}); thin lines: {between}. "
         f"The point with a bar is what was asked. {law.origin}"

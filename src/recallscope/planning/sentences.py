@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.solving import Solved
+from recallscope.theory.law import LawKind
 from recallscope.theory.question import Ends, Limit
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def first_line(found: Plan) -> str:
         said += f": {_factor(found.beyond)} times more parameters than anything tested here"
     elif law.capacity.extrapolated:
         said += f": {'; '.join(law.capacity.extrapolated)}"
-    if law.kind == "published":
-        said += ". Published values of others answer"
+    if law.kind == LawKind.PUBLISHED:
+        said += ". Published values of others answer, with the errors that they had at small models"
         if method != "pretrain":
-            said += f": what could fit at most, not what {_METHODS[method]} learns"
+            said += f"; they are about training from scratch, not {_METHODS[method]}"
     return f"{said}."
 
 
@@ -54,10 +55,8 @@ def headline(found: Plan) -> str:
     """The answer in a sentence or two."""
     if found.recall is None:
         return f"The nearest question with an answer: {found.nearest}."
-    calibrated = found.laws[0].calibrated
-    recall = "recall" if calibrated else "recall could be"
-    mark = "" if calibrated else ", not calibrated"
-    asked = f"{_asked(found.inputs)}: {recall} {interval(found.recall)}{mark}."
+    recall = "recall could be" if found.laws[0].kind == LawKind.PUBLISHED else "recall"
+    asked = f"{_asked(found.inputs)}: {recall} {interval(found.recall)}."
     return asked if found.solved is None else f"{_solved(found.solved)} {asked}"
 
 

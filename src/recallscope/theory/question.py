@@ -96,7 +96,6 @@ class Capacity:
         limit: what limits recall.
         extrapolated: what of the question is unlike what the law was tested at, in words.
         said: what the law says, as a sentence.
-        calibrated: whether the interval was tested to have 90 % of experiments.
         exposures: of each fact until recall is 0.9, by Adam on all facts at once; if it is known.
     """
 
@@ -105,5 +104,4 @@ class Capacity:
     limit: Limit
     extrapolated: list[str] = field(default_factory=list)
     said: str = ""
-    calibrated: bool = True
     exposures: Ends | None = None

@@ -24,6 +24,10 @@ _CLOSE = 0.1  # of accuracy, which counts as much as a factor of e in every size
 _LEAST = 0.02  # in the unit of errors, at predictions of 0 and 1
 
 
+SMALL_MODELS = "small_transformers.csv"
+"""The trainings of small transformers, which published values are compared with too."""
+
+
 class RecordedError(NamedTuple):
     """Predicted minus measured accuracy near a problem, from the nearest measured problems.
 

@@ -18,7 +18,7 @@ from recallscope.common.shapes import Bool, Float
 from recallscope.theory.law import LawKind
 from recallscope.theory.published import law_of_models, refusal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
-from recallscope.theory.recorded_error import error_near, recorded
+from recallscope.theory.recorded_error import SMALL_MODELS, error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
 
 
@@ -71,7 +71,6 @@ CONSTANTS = Constants(
     full=0.6372,
     lora=0.8973,
 )
-TABLE = "small_transformers.csv"
 _GOOD = 0.99
 _TO_THE_END = 1e4  # exposures
 _CLASSES = 25  # of frequency, at most
@@ -138,7 +137,7 @@ def recalled(constants: Constants, question: Question, exposures: float) -> tupl
 
 def spread_near(sizes: Mapping[str, float], value: float, alike: Bool[np.ndarray, " n"]) -> float:
     """How far off 90 % of trainings near such sizes were, of those that are alike."""
-    rows = recorded(TABLE)
+    rows = recorded(SMALL_MODELS)
     known = {name: rows[name] for name in sizes}
     found = error_near(sizes, value, known, rows["expected"], rows["recall"], alike)
     assert found is not None
@@ -150,7 +149,7 @@ def _capacity(question: Question) -> Capacity | str:
         return reason
     sizes = sizes_of(question) | {"trained": float(question.trained)}
     value, stored = recalled(CONSTANTS, question, min(question.exposures, _TO_THE_END))
-    rows = recorded(TABLE)
+    rows = recorded(SMALL_MODELS)
     # Trainings of the first study had another rate and other models than those that were planned.
     alike = (rows["method"] == question.method) & (rows["study"] != "first")
     most = spread_near(sizes, value, alike)
