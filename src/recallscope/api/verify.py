@@ -28,9 +28,9 @@ from recallscope.statistics.intervals import mean_interval
 from recallscope.theory.question import Ends
 
 BUDGET = 150.0  # seconds of one core that all trainings are predicted to take, at most
-_MOST, _SEEDS, _TESTS = 240.0, 4, 4096  # seconds after which no seed begins, and most of each
-_BASE_SEED, _BASE_STEPS, _BASE_RATE = 10**6, 1000, 0.3
-"""Of the training on other facts; its rate, as a share of that of a LoRA."""
+_MOST, _SEEDS, _TESTS = 180.0, 4, 4096  # seconds that no further seed may pass, and most of each
+_BASE_SEED, _BASE_STEPS, _BASE_EXPOSURES, _BASE_BATCH, _BASE_RATE = 10**6, 300, 150, 256, 0.3
+"""Of the training on other facts: its fewest steps; its rate, as a share of that of a LoRA."""
 
 
 class _Chosen(NamedTuple):
@@ -57,7 +57,8 @@ def verified(
         chosen = _chosen(found)
         total = chosen.base_seconds + chosen.seeds * chosen.seconds
         trained = what_is_trained(chosen.inputs, found.inputs)
-        say(f"trains {trained}: {chosen.seeds} seeds, about {format_duration(total)}")
+        seeds = f"{chosen.seeds} seed{'s' if chosen.seeds > 1 else ''}"
+        say(f"trains {trained}: {seeds}, about {format_duration(total)}")
         with clean_up_needed(), tempfile.TemporaryDirectory() as folder:
             return replace(
                 found, verification=_trained(chosen, found.laws[0].law, folder, progress)
@@ -67,7 +68,7 @@ def verified(
 
 
 def _chosen(found: Plan) -> _Chosen:
-    """The largest that two seeds of fit the budget."""
+    """The largest of which two seeds fit the budget, or the smallest."""
     if not found.laws:
         raise ProblemError("no law answers, so there is no plan to compare a training with")
     chosen, least = None, 0.0
@@ -79,8 +80,9 @@ def _chosen(found: Plan) -> _Chosen:
         if adapts(inputs):
             base = _on_other_facts(problem)
             first = predict_cost(base, test_samples=tests).seconds
-        least = least or first + 2 * each
-        if first + 2 * each > BUDGET:
+        least = least or first + each
+        # One seed rather than none.
+        if first + 2 * each > BUDGET and (chosen is not None or first + each > BUDGET):
             break
         if ask(inputs):
             seeds = min(int((BUDGET - first) / each), _SEEDS)
@@ -95,8 +97,10 @@ def _chosen(found: Plan) -> _Chosen:
 
 def _on_other_facts(problem: Problem) -> Problem:
     rate = problem["learning_rate"] * (_BASE_RATE if problem["rank"] else 1)
+    batch = min(problem["facts"], _BASE_BATCH)
+    steps = max(_BASE_STEPS, round(_BASE_EXPOSURES * problem["facts"] / batch))
     base = problem.replace(rank=0, target_modules="", learning_rate=rate)
-    return base.replace(steps=_BASE_STEPS)
+    return base.replace(batch=batch, steps=steps)
 
 
 def _trained(chosen: _Chosen, law: str, folder: str, progress: ProgressCallback) -> Verification:

@@ -22,7 +22,7 @@ from recallscope.problem import ProblemError
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
-_DIMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_DIMS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 _TOKENS, _LAYERS, _HEAD = 64, 4, 8  # of what is scaled down: at most, and the narrowest head
 _MOST_TOKENS = 2**16
 _BATCH, _FEWEST, _STEPS, _MOST_STEPS = 256, 16, 300, 10**7
@@ -178,7 +178,7 @@ def write_sweep(found: Plan, path: Path, weights: Path | None = None) -> None:
             f"{inputs.facts:,} random facts of {inputs.answers:,} answers have as many bits for "
             f"each of {inputs.trained:,} trained parameters. The learning rate is not tuned."
         )
-        head.append('device = "cuda"')
+        head.append('# device = "cuda"')
         fields["bf16"] = inputs.shape.precision == "bfloat16"
     if adapts(inputs) and weights is not None:
         del fields["config"]

@@ -67,7 +67,7 @@ def verification_lines(plan: Plan) -> list[str]:
     found, whole = plan.verification, plan.inputs
     if found is None:
         return [] if plan.unverified is None else [f"Not verified: {plan.unverified}."]
-    seeds = ", ".join(map(str, found.seeds))
+    seeds = f"seed{'s' if len(found.seeds) > 1 else ''} {', '.join(map(str, found.seeds))}"
     first = f"Verified on this machine: {what_is_trained(found.inputs, whole)}."
     if found.base_recall is not None:
         first += f" It was first trained on as many other facts, recall {found.base_recall:.2f}."
@@ -80,7 +80,7 @@ def verification_lines(plan: Plan) -> list[str]:
         far = f"The load is that of your plan, but the model is {factor(smaller)} times smaller and"
     return [
         first,
-        f"Measured recall {interval(found.recall)}, 95 % over seeds ({seeds}) and tests, in "
+        f"Measured recall {interval(found.recall)}, 95 % over tests and {seeds}, in "
         f"{format_duration(found.seconds)}. Planned for it: {planned}.",
         f"{far} its facts are random: this does not show that your plan holds.",
     ]
