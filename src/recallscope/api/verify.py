@@ -27,10 +27,10 @@ from recallscope.record import Status
 from recallscope.statistics.intervals import mean_interval
 from recallscope.theory.question import Ends
 
-BUDGET = 150.0  # seconds of one core that all trainings are predicted to take, at most
-_MOST, _SEEDS, _TESTS = 180.0, 4, 4096  # seconds that no further seed may pass, and most of each
+BUDGET = 180.0  # seconds of one core that all trainings are predicted to take, at most
+_MOST, _SEEDS, _TESTS = 200.0, 4, 4096  # seconds that no further seed may pass, and most of each
 _BASE_SEED, _BASE_STEPS, _BASE_EXPOSURES, _BASE_BATCH, _BASE_RATE = 10**6, 300, 150, 256, 0.3
-"""Of the training on other facts: its fewest steps; its rate, as a share of that of a LoRA."""
+"""Of the training on other facts: its fewest steps; its rate, as a fraction of that of a LoRA."""
 
 
 class _Chosen(NamedTuple):

@@ -12,8 +12,8 @@ from recallscope.common.csv_files import number_or_text
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
-_WORDS = ("model", "precision", "method", "target_modules", "frequencies", "optimiser")
-_WORDS = (*_WORDS, "solve_for", "export")
+_WORDS = {"model", "precision", "method", "target_modules", "frequencies", "optimiser"}
+_WORDS |= {"solve_for", "export"}
 
 
 @takes("plan", "output")
