@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recallscope.common.formatting import format_duration
 from recallscope.common.interrupts import clean_up_needed
@@ -60,9 +60,8 @@ def verified(
         seeds = f"{chosen.seeds} seed{'s' if chosen.seeds > 1 else ''}"
         say(f"trains {trained}: {seeds}, about {format_duration(total)}")
         with clean_up_needed(), tempfile.TemporaryDirectory() as folder:
-            return replace(
-                found, verification=_trained(chosen, found.laws[0].law, folder, progress)
-            )
+            seen = _trained(chosen, found.laws[0].law, folder, progress)
+            return replace(found, verification=seen)
     except ProblemError as error:
         return replace(found, unverified=str(error))
 
@@ -113,13 +112,11 @@ def _trained(chosen: _Chosen, law: str, folder: str, progress: ProgressCallback)
         return lambda done, steps: progress(before + seconds * done / max(steps, 1), total)
 
     if chosen.base is not None:
-        setup = Setup(
-            problem=chosen.base,
-            seed=_BASE_SEED,
-            test_samples=chosen.tests,
-            dtype="float32",
-            progress=update(0, chosen.base_seconds),
-        )
+        how: dict[str, Any] = {
+            "test_samples": chosen.tests,
+            "progress": update(0, chosen.base_seconds),
+        }
+        setup = Setup(problem=chosen.base, seed=_BASE_SEED, dtype="float32", **how)
         outcome = find_part("learner", chosen.base.learner).learn(setup)
         save_weights(outcome.module, folder)
         base_recall = outcome.numbers["recall_accuracy"]
@@ -127,8 +124,7 @@ def _trained(chosen: _Chosen, law: str, folder: str, progress: ProgressCallback)
     recalls: list[float] = []
     for seed in range(chosen.seeds):
         so_far = time.monotonic() - started
-        before = chosen.base_seconds + seed * chosen.seconds
-        show = update(before, chosen.seconds)
+        show = update(chosen.base_seconds + seed * chosen.seconds, chosen.seconds)
         record = run(problem, seed, test_samples=chosen.tests, progress=show)
         if record.status is not Status.OK or record.recall_accuracy is None:
             raise ProblemError(f"the training with seed {seed} broke off: {record.reason}")

@@ -28,6 +28,7 @@ _MOST_TOKENS = 2**16
 _BATCH, _FEWEST, _STEPS, _MOST_STEPS = 256, 16, 300, 10**7
 _FEWEST_STEPS, _FEWEST_FACTS = 100, 32
 _LENGTH, _PER_FACT = 4, 100  # tokens of a sequence, and sequences that there are for each fact
+_POSITIONS = 32
 _RATE, _RATE_OF_LORA, _WIDTH = 0.003, 0.01, 64
 """Learning rates as in studies/planner.py; above this dimension they fall as 1 / dimension."""
 
@@ -66,19 +67,13 @@ def _memory(inputs: Inputs, dim: int) -> Inputs:
 def _model(inputs: Inputs, dim: int) -> Inputs:
     """Of its kind, with fewer layers, heads and tokens; a rank of at most an eighth of it."""
     shape = inputs.shape.scaled(dim)
-    heads = next(
-        (
-            each
-            for each in range(shape.heads, 1, -1)
-            if not dim % (2 * each) and dim >= _HEAD * each
-        ),
-        1,
-    )
+    fit = min(shape.heads, dim // _HEAD)  # of a head's coordinates, positions rotate pairs
+    heads = max((each for each in range(1, fit + 1) if not dim % (2 * each)), default=1)
     wanted = heads * (shape.key_heads or shape.heads) / shape.heads
     keys = max(each for each in range(1, heads + 1) if not heads % each and each <= max(wanted, 1))
     tokens = min(inputs.question().answers, _TOKENS, shape.vocab or _TOKENS)
     narrow = replace(shape, layers=min(shape.layers, _LAYERS), heads=heads, key_heads=keys)
-    narrow = replace(narrow, head_dim=None, positions=_LENGTH if shape.positions else 0)
+    narrow = replace(narrow, head_dim=None, positions=_POSITIONS if shape.positions else 0)
     rank = inputs.rank and max(min(inputs.rank, dim // 8), 1)
     return _at_load(replace(inputs, rank=rank), narrow, tokens, inputs)
 
@@ -97,12 +92,7 @@ def _at_load(changed: Inputs, shape: ModelShape, tokens: int, whole: Inputs) -> 
     # A model without a name has the matrices of this one, so far as they are adapted.
     shape = replace(shape, vocab=tokens, kind=shape.kind or "llama")
     found = replace(changed, shape=shape, answers=tokens)
-    facts = max(round(load * found.trained / math.log2(tokens)), 2)
-    if found.shape.positions:  # they count as parameters, and many facts need long sequences
-        shape = replace(shape, positions=max(shape.positions, _length(facts, tokens) + 2))
-        found = replace(found, shape=shape)
-        facts = max(round(load * found.trained / math.log2(tokens)), 2)
-    return replace(found, facts=facts)
+    return replace(found, facts=max(round(load * found.trained / math.log2(tokens)), 2))
 
 
 def _length(facts: int, tokens: int) -> int:
@@ -112,9 +102,8 @@ def _length(facts: int, tokens: int) -> int:
 def fields_of(inputs: Inputs) -> dict[str, Any]:
     """The fields of the problem, exposures as batch and steps."""
     facts, exposures = inputs.facts or 1, inputs.exposures or 1.0
-    unequal: dict[str, Any] = {}
-    if inputs.zipf_exponent:
-        unequal = {"frequencies": "zipf", "zipf_exponent": inputs.zipf_exponent}
+    zipf = {"frequencies": "zipf", "zipf_exponent": inputs.zipf_exponent}
+    unequal = zipf if inputs.zipf_exponent else {}
     if inputs.method == "memory":
         return _fields_of_memory(inputs) | unequal
     tokens, seen = inputs.answers or 2, facts * exposures
@@ -124,12 +113,12 @@ def fields_of(inputs: Inputs) -> dict[str, Any]:
     fields = {
         **{"task": "pairs", "vocab": tokens, "facts": facts, "samples": facts},
         **{"length": _length(facts, tokens), "dim": inputs.shape.dim, "model": "huggingface"},
-        "config": json.dumps(_config(inputs.shape, _length(facts, tokens) + 2)),
+        "config": json.dumps(_config(inputs.shape)),
         **{"learner": "adamw", "schedule": "cosine", "warmup": 0.05, "weight_decay": 0.0},
         "learning_rate": float(f"{rate * min(1.0, _WIDTH / inputs.shape.dim):.2g}"),
         **{"batch": batch, "steps": max(round(seen / batch), 1), **unequal},
     }
-    if unequal:
+    if unequal:  # else each step takes the next of all facts
         fields["fresh"] = True
     if inputs.rank:
         fields |= {"rank": inputs.rank, "target_modules": " ".join(inputs.modules)}
@@ -146,16 +135,16 @@ def _fields_of_memory(inputs: Inputs) -> dict[str, Any]:
     return fields if inputs.shape.mlp is None else {**fields, "width": inputs.shape.mlp}
 
 
-def _config(shape: ModelShape, positions: int) -> dict[str, Any]:
+def _config(shape: ModelShape) -> dict[str, Any]:
     """A configuration of transformers; its vocabulary and dimension come from the problem."""
     config: dict[str, Any] = {"model_type": shape.kind, "tie_word_embeddings": shape.tied}
     if shape.kind == "gpt2":
         config |= {"n_layer": shape.layers, "n_head": shape.heads, "n_inner": shape.width}
-        config |= {"n_positions": shape.positions or positions}
+        config |= {"n_positions": shape.positions or _POSITIONS}
         return config | dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
     config |= {"num_hidden_layers": shape.layers, "num_attention_heads": shape.heads}
     config |= {"num_key_value_heads": shape.key_heads or shape.heads}
-    config |= {"intermediate_size": shape.width, "max_position_embeddings": positions}
+    config |= {"intermediate_size": shape.width, "max_position_embeddings": _POSITIONS}
     return config if shape.head_dim is None else {**config, "head_dim": shape.head_dim}
 
 
