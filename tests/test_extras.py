@@ -63,6 +63,7 @@ HEAVY = [
     (["ablate", *WHOLE], "torch"),
     (["check"], "torch"),
     (["audit", "rows.npy", "--measure"], "torch"),
+    (["plan", "--d-model", "32", "--facts", "99", "--exposures", "9", "--verify"], "torch"),
     (["sweep", SWEEP, "--store", "facts"], "sweep"),
     (["records", "list", "--store", "facts"], "sweep"),
     (["paper", "run", "products"], "sweep"),

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from recallscope.common.csv_files import check_output
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.registry import names
+from recallscope.planning.experiments import write_sweep
 from recallscope.planning.inputs import ALL, METHODS, Inputs
 from recallscope.planning.plan import Plan, check_sought, make_plan
 from recallscope.planning.shape import ModelShape, shape_from_config
@@ -48,6 +50,8 @@ def plan(
     optimiser: str = "adam",
     solve_for: str | None = None,
     target: float = 0.9,
+    verify: bool = False,
+    export: str | Path | None = None,
     progress: ProgressCallback | bool = True,
 ) -> Plan:
     """Say how many of some facts a model will recall, what limits it, and what to change.
@@ -77,6 +81,9 @@ def plan(
         optimiser: of a memory: adam, gd or muon.
         solve_for: the size to find, where several are missing.
         target: the recall that a size is to reach.
+        verify: train a scaled-down model in some minutes, and compare; needs recallscope[models],
+            and for a memory recallscope[torch].
+        export: a .toml file to write: the run at full size, for `sweep`.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 
@@ -127,8 +134,18 @@ def plan(
         shape.adapter(1, inputs.modules)
     sought = check_sought(inputs, solve_for)
     check_target(target)
+    path = None if export is None else check_output(export, "sweep file", (".toml",))
     with shown_progress(progress, "plan") as update:
-        return make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
+        found = make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
+    if path is not None:
+        saved = model is not None and any(Path(model).glob("*.safetensors"))
+        write_sweep(found, path, Path(model) if saved and model is not None else None)
+    if verify:
+        from recallscope.api.verify import verified  # loads torch
+
+        with shown_progress(progress, "verify") as update:
+            found = verified(found, update)
+    return found
 
 
 def _shape(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from recallscope import __version__
 from recallscope.planning import sentences
 from recallscope.planning.picture import plan_picture
+from recallscope.planning.verification import verification_lines
 from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
 
 if TYPE_CHECKING:
@@ -27,4 +28,5 @@ def plan_page(found: Plan) -> str:
         caption=picture.caption,
         tables=sentences.plan_tables(found),
         sources=sentences.sources(found),
+        verified=verification_lines(found),
     )

@@ -11,6 +11,7 @@ from recallscope.planning.asking import LawAnswer, ask, largest_tested
 from recallscope.planning.inputs import SOUGHT, Inputs, missing_law
 from recallscope.planning.levers import Lever, LeverTable, lever_table, levers
 from recallscope.planning.solving import Solved, solve_for
+from recallscope.planning.verification import Verification
 from recallscope.problem import ProblemError
 from recallscope.results.result import Drawing, Result
 from recallscope.theory.prediction import Standing
@@ -30,6 +31,8 @@ class Plan(Result):
         table: recall over the two best of them.
         reason: which law is missing, if none answers.
         nearest: the nearest question that can be answered then.
+        verification: a scaled-down model that was trained, if that was asked for.
+        unverified: why there is none then.
 
     >>> from recallscope import plan
     >>> found = plan(method="memory", d_model=64, facts=500, exposures=1000)
@@ -45,8 +48,11 @@ class Plan(Result):
     table: LeverTable | None = None
     reason: str | None = None
     nearest: str | None = None
+    verification: Verification | None = None
+    unverified: str | None = None
     _in_json = (
         *("status", "recall", "limit", "solved", "levers", "table", "laws", "reason", "nearest"),
+        *("verification", "unverified"),
     )
 
     @property

@@ -41,7 +41,7 @@ def first_line(found: Plan) -> str:
     law, method = found.laws[0], found.inputs.method
     said = "Extrapolated"
     if found.beyond > 1:
-        said += f": {_factor(found.beyond)} times more parameters than anything tested here"
+        said += f": {factor(found.beyond)} times more parameters than anything tested here"
     elif law.capacity.extrapolated:
         said += f": {'; '.join(law.capacity.extrapolated)}"
     if law.kind == LawKind.PUBLISHED:
@@ -56,8 +56,8 @@ def headline(found: Plan) -> str:
     if found.recall is None:
         return f"The nearest question with an answer: {found.nearest}."
     recall = "recall could be" if found.laws[0].kind == LawKind.PUBLISHED else "recall"
-    asked = f"{_asked(found.inputs)}: {recall} {interval(found.recall)}."
-    return asked if found.solved is None else f"{_solved(found.solved)} {asked}"
+    answer = f"{asked(found.inputs)}: {recall} {interval(found.recall)}."
+    return answer if found.solved is None else f"{_solved(found.solved)} {answer}"
 
 
 def details(found: Plan) -> list[str]:
@@ -182,7 +182,8 @@ def _solved(solved: Solved) -> str:
     return f"{name.capitalize()} for {target}: {said}, {low} by the high one."
 
 
-def _asked(inputs: Inputs) -> str:
+def asked(inputs: Inputs) -> str:
+    """What was asked: facts, method, exposures."""
     by, seen = _METHODS[inputs.method], inputs.exposures or 0
     if inputs.method == "lora":
         by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}"
@@ -202,5 +203,6 @@ def _short(size: float) -> str:
     return f"{size if size < 1000 else float(f'{size:.2g}'):,.0f}"
 
 
-def _factor(times: float) -> str:
+def factor(times: float) -> str:
+    """How many times more, to two digits."""
     return f"{float(f'{times:.2g}'):,g}" if times < 10 else f"{float(f'{times:.2g}'):,.0f}"

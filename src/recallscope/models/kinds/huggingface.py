@@ -88,6 +88,12 @@ def _stock(problem: Problem, dtype: Any, load: bool) -> Any:
     return model
 
 
+def save_weights(module: Any, folder: str) -> None:
+    """Save a model that was trained here, as a checkpoint of others."""
+    with _quiet():
+        module.model.save_pretrained(folder)
+
+
 def _last_alone(_: nn.Module, given: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return given, {**options, "logits_to_keep": 1}
 
