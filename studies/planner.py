@@ -36,9 +36,16 @@ from recallscope.parts.naming import find_part
 from recallscope.tasks.kind import facts_of
 
 HERE = Path(__file__).parent
-SETS = {"planned": (20261125, 60, 12), "more": (20261126, 64, 20), "again": (20261127, 20, 6)}
+SETS = {
+    "planned": (20261125, 60, 12),
+    "more": (20261126, 64, 20),
+    "attention": (20261128, 16, 16),
+    "again": (20261127, 20, 6),
+}
 """Seed of the draw, number of models, and how many of them are adapted after a first training."""
-MOST_STEPS = {"planned": 4000, "more": 1500, "again": 4000}
+FITTED = ("more", "attention")
+"""Sets of which nothing was planned; the second is of LoRAs on what PEFT adapts if not asked."""
+MOST_STEPS = {"planned": 4000, "more": 1500, "attention": 1500, "again": 4000}
 BATCH = 256
 TASKS = ("pairs", "relations", "biographies", "recall")
 METRICS = ("recall-per-fact", "bits-per-parameter")
@@ -102,7 +109,7 @@ def draw(name: str) -> list[Problem]:
     while len(found) < count:
         place = len(found)
         method = "pretrain" if place < count - adapted else "lora"
-        if method == "lora" and name != "planned" and place % 3 == 0:
+        if method == "lora" and name not in ("planned", "attention") and place % 3 == 0:
             method = "full"
         task = TASKS[place % 4] if method == "pretrain" else "pairs"
         kind = ("gpt2", "llama")[place // 4 % 2]
@@ -115,6 +122,8 @@ def draw(name: str) -> list[Problem]:
             options |= {"frequencies": "zipf", "zipf_exponent": 1.0}
         if method == "lora":
             options |= {"rank": int(rng.choice([1, 2, 4, 8])), "learning_rate": 0.01}
+            if name == "attention":
+                options["target_modules"] = {"gpt2": "c_attn", "llama": "q_proj v_proj"}[kind]
         facts = 512
         for _ in range(3):  # some tasks bring parameters with their facts
             problem = asked(task, max(facts, 64), dim, **options)
@@ -209,11 +218,11 @@ def trained(name: str, index: int) -> list[Row]:
     """One training; of a model that is adapted, first that of the model, on other facts."""
     torch.set_num_threads(1)
     # Nothing was planned of the set that laws are fitted to.
-    first = SETS[name][0] * 10**6 if name == "more" else seed_from(plans_of(name))
+    first = SETS[name][0] * 10**6 if name in FITTED else seed_from(plans_of(name))
     problem, seed = draw(name)[index], first + index
     with tempfile.TemporaryDirectory() as folder:
         if method_of(name, index) != "pretrain":
-            base = problem.replace(rank=0, learning_rate=0.003)
+            base = problem.replace(rank=0, target_modules="", learning_rate=0.003)
             base = base.replace(steps=min(max(base["steps"], 1000), 2000))
             learner = find_part("learner", base.learner)
             outcome = learner.learn(Setup(problem=base, seed=seed + 10**6, dtype="float32"))

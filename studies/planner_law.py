@@ -4,9 +4,9 @@
     python studies/planner_law.py beyond     # fitted to small sizes, how far off are larger ones?
     python studies/planner_law.py published  # how far off are published values?
 
-The trainings are those of `small_transformers.py` and of the sets `planned` and `more` of
-`planner.py`. Each is predicted with itself left out: of the first study all trainings of its size,
-of the others that training alone. The set `again` is not fitted to.
+The trainings are those of `small_transformers.py` and of the sets `planned`, `more` and `attention`
+of `planner.py`. Each is predicted with itself left out: of the first study all trainings of its
+size, of the others that training alone. The set `again` is not fitted to.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from recallscope.theory.recorded_error import SMALL_MODELS
 
 HERE = Path(__file__).parent
 TABLE = Path(recallscope.__file__).parent / "theory" / SMALL_MODELS
-LOGARITHMS = ("load", "steepness", "early", "gated", "full", "lora")
+LOGARITHMS = ("load", "steepness", "early", "gated", "full", "lora", "partial", "space")
 """Constants that are positive; the others are exponents."""
+PARTIAL = ("partial", "space")
 NAMES = ("load", "exposures", "examples", "dim", "layers", "rank", "bits", "context")
 GIVEN = ("exposures", "dim", "layers", "rank", "bits", "context")
 GIVEN = ("exposures", "dim", "layers", "rank", "bits", "context")
@@ -50,7 +51,7 @@ def trainings() -> list[dict[str, Any]]:
             more = {"study": "first", "left_out": size, "method": "pretrain", "kind": "gpt"}
             more |= {"rank": 1, "zipf": 0}
             found.append({**more, **row, "context": CONTEXTS.get(row["task"], 1)})
-    for name in ("planned", "more"):
+    for name in ("planned", "more", "attention"):
         with runs_of(name).open() as file:
             for run in csv.DictReader(file):
                 sizes = sizes_of(name, int(run["model"]))
@@ -63,6 +64,7 @@ def trainings() -> list[dict[str, Any]]:
             row[each] = float(row[each])
         row["rank"] = row["rank"] or 1.0
         row["gated"] = row["kind"] == "llama"
+        row["partial"] = row["study"] == "attention"
         row["load"] = row["facts"] * row["bits"] / row["trained"]
         row["examples"] = row["facts"] * row["exposures"]
     return found
@@ -84,7 +86,7 @@ def prepared(rows: list[dict[str, Any]]) -> Sizes:
     count, asked = (np.concatenate(each) for each in zip(*parts, strict=True))
     sizes = {name: np.array([row[name] for row in rows])[whose] for name in NAMES}
     sizes["exposures"] *= asked * np.array([row["facts"] for row in rows])[whose] / count
-    factors = {"gated": np.array([row["gated"] for row in rows])[whose]}
+    factors = {name: np.array([row[name] for row in rows])[whose] for name in ("gated", "partial")}
     for name in ("full", "lora"):
         factors[name] = np.array([row["method"] == name for row in rows])[whose]
     return Sizes(whose, asked, sizes, factors)
@@ -95,7 +97,8 @@ def predicted(constants: Constants, given: Sizes) -> np.ndarray:
     slower = np.ones(len(given.whose))
     for name, chosen in given.factors.items():
         slower[chosen] *= getattr(constants, name)
-    return np.bincount(given.whose, given.asked * recall_at(constants, given.sizes, slower))
+    space = np.where(given.factors["partial"], constants.space, 1.0)
+    return np.bincount(given.whose, given.asked * recall_at(constants, given.sizes, slower, space))
 
 
 def constants_of(values: np.ndarray) -> Constants:
@@ -111,17 +114,30 @@ def varied(constants: Constants) -> np.ndarray:
 
 
 def fitted(rows: list[dict[str, Any]]) -> Constants:
-    """The constants nearest to some trainings."""
+    """The constants nearest to some trainings: those of partial LoRAs last, and from them alone."""
+    whole = [row for row in rows if not row["partial"]]
+    constants = nearest(
+        CONSTANTS, whole, tuple(each for each in Constants._fields if each not in PARTIAL)
+    )
+    return nearest(constants, [row for row in rows if row["partial"]], PARTIAL)
+
+
+def nearest(start: Constants, rows: list[dict[str, Any]], names: tuple[str, ...]) -> Constants:
+    """The constants of these names nearest to some trainings."""
     recall = np.array([row["recall"] for row in rows])
     weight = np.array([FIRST if row["study"] == "first" else 1.0 for row in rows])
+    places = [Constants._fields.index(name) for name in names]
+    given, values = prepared(rows), varied(start)
 
-    given = prepared(rows)
+    def changed(some: np.ndarray) -> Constants:
+        all_of_them = values.copy()
+        all_of_them[places] = some
+        return constants_of(all_of_them)
 
-    def off(values: np.ndarray) -> np.ndarray:
-        return weight * (predicted(constants_of(values), given) - recall)
+    def off(some: np.ndarray) -> np.ndarray:
+        return weight * (predicted(changed(some), given) - recall)
 
-    found = least_squares(off, varied(CONSTANTS), loss="soft_l1", f_scale=0.1, x_scale="jac")
-    return constants_of(found.x)
+    return changed(least_squares(off, values[places], loss="soft_l1", f_scale=0.1, x_scale="jac").x)
 
 
 def say(name: str, rows: list[dict[str, Any]], expected: np.ndarray) -> None:
@@ -144,18 +160,21 @@ def write_law() -> None:
         others = [row for row in rows if row["left_out"] != each]
         mine = np.flatnonzero(left_out == each)
         expected[mine] = predicted(fitted(others), prepared([rows[place] for place in mine]))
-    for name in ("first", "planned", "more"):
+    for name in ("first", "planned", "more", "attention"):
         mine = [place for place, row in enumerate(rows) if row["study"] == name]
         say(name, [rows[place] for place in mine], expected[mine])
         for method in ("pretrain", "full", "lora"):
             some = [place for place in mine if rows[place]["method"] == method]
             if some:
                 say(f"  {method}", [rows[place] for place in some], expected[some])
-    kept = ("study", "method", "task", "gated", "zipf", "trained", "facts", *NAMES)
+    flags, kept = (
+        ("gated", "partial"),
+        ("study", "method", "task", "zipf", "trained", "facts", *NAMES),
+    )
     write_table(
         [
             {name: row[name] for name in kept}
-            | {"gated": int(row["gated"])}
+            | {name: int(row[name]) for name in flags}
             | {"load": round(row["load"], 4), "examples": round(row["examples"])}
             | {"recall": row["recall"], "expected": round(value, 4)}
             for row, value in zip(rows, expected, strict=True)

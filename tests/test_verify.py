@@ -101,7 +101,7 @@ def test_scaled_down_models_have_the_load_and_the_parameters_they_are_said_to(
     ("how", "said"),
     [
         ({"method": "edit", "facts": 50, "exposures": 1}, "no law answers"),
-        ({"rank": 1, "facts": 500, "exposures": 1}, "too few for 100 steps of 16 samples"),
+        ({"rank": 1, "facts": 500, "exposures": 1}, "too few for 20 steps"),
         ({"method": "pretrain", "facts": 10**6, "exposures": 10**6}, "even the smallest"),
     ],
 )

@@ -66,6 +66,7 @@ class Inputs:
             dim=self.shape.dim,
             layers=self.shape.layers,
             gated=self.shape.gated,
+            partial=self.method == "lora" and set(self.modules) != set(self.shape.matrices()),
             width=self.shape.mlp if alone else self.shape.width,
             rank=self.rank if self.method in ("lora", "memory") else None,
             problem=self._problem(facts, exposures) if alone else None,

@@ -103,7 +103,7 @@ def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
         if math.isfinite(value):
             found.append((name, _WORDS[name].format(value), inputs.changed(name, value)))
     every = tuple(inputs.shape.matrices())
-    if inputs.method == "lora" and set(inputs.modules) != set(every):
+    if inputs.question().partial:
         found.append(
             (
                 "target_modules",

@@ -41,6 +41,7 @@ class Question:
         dim: dimension of embeddings.
         layers: how many there are.
         gated: whether MLPs have a third matrix.
+        partial: whether a LoRA is of some matrices only.
         width: of an MLP, if there is one.
         rank: of an update of low rank, if it is one.
         problem: the same as an experiment of this package, if it is one.
@@ -60,6 +61,7 @@ class Question:
     dim: int = 0
     layers: int = 1
     gated: bool = False
+    partial: bool = False
     width: int | None = None
     rank: int | None = None
     problem: Problem | None = None

@@ -32,8 +32,9 @@ class Constants(NamedTuple):
         exposures, examples, crowding, dim, layers, rank, bits, context: exponents of `early` in
             exposures of a fact, examples of a training, the load, dimension and layers of the
             model, the rank of a LoRA, bits of a fact, and context.
-        gated, full, lora: how many times larger `early` is with gated MLPs, and where a trained
-            model learns more.
+        gated, full, lora, partial: how many times larger `early` is with gated MLPs, where a
+            trained model learns more, and with a LoRA of some matrices only.
+        space: what part of `load` is left to a LoRA of some matrices only.
 
     >>> CONSTANTS.load > 1
     True
@@ -53,6 +54,8 @@ class Constants(NamedTuple):
     gated: float
     full: float
     lora: float
+    partial: float
+    space: float
 
 
 CONSTANTS = Constants(
@@ -70,6 +73,8 @@ CONSTANTS = Constants(
     gated=0.6209,
     full=0.6372,
     lora=0.8973,
+    partial=26.2,
+    space=0.7993,
 )
 _GOOD = 0.99
 _TO_THE_END = 1e4  # exposures
@@ -78,11 +83,11 @@ _WIDENS = 0.5  # for each factor of e beyond: so do errors grow from smaller mod
 
 
 def recall_at(
-    constants: Constants, sizes: Mapping[str, Any], slower: Any = 1.0
+    constants: Constants, sizes: Mapping[str, Any], slower: Any = 1.0, space: Any = 1.0
 ) -> Float[np.ndarray, "*n"]:
     """Recall of facts of such sizes, numbers or arrays, which are named as the exponents are.
 
-    `early` is so many times larger as `slower` says.
+    `early` is larger by a factor `slower`, and so many facts fit as if `load` had a factor `space`.
 
     >>> sizes = {"load": 1.0, "exposures": 1000.0, "examples": 1e6, "dim": 24.0, "bits": 6.0,
     ...          "context": 1.0, "layers": 1.0, "rank": 1.0}
@@ -92,7 +97,7 @@ def recall_at(
     early = constants.early * slower * sizes["load"] ** constants.crowding
     for name in ("exposures", "examples", "dim", "layers", "rank", "bits", "context"):
         early = early * sizes[name] ** getattr(constants, name)
-    full = (sizes["load"] / constants.load) ** constants.steepness
+    full = (sizes["load"] / (space * constants.load)) ** constants.steepness
     chance = 2.0 ** -sizes["bits"]
     return chance + (1 - chance) / (1 + full + early)
 
@@ -131,7 +136,10 @@ def recalled(constants: Constants, question: Question, exposures: float) -> tupl
     sizes = sizes_of(question) | {"examples": question.facts * exposures}
     seen = sizes | {"exposures": exposures * asked * question.facts / count}
     slower = getattr(constants, question.method, 1.0) * constants.gated**question.gated
-    found = recall_at(constants, seen, slower)
+    space = 1.0
+    if question.partial:
+        slower, space = slower * constants.partial, constants.space
+    found = recall_at(constants, seen, slower, space)
     return float(asked @ found), float(count @ found) / question.facts
 
 
@@ -150,10 +158,9 @@ def _capacity(question: Question) -> Capacity | str:
     sizes = sizes_of(question) | {"trained": float(question.trained)}
     value, stored = recalled(CONSTANTS, question, min(question.exposures, _TO_THE_END))
     rows = recorded(SMALL_MODELS)
+    known = (rows["method"] == question.method) & (rows["partial"] == question.partial)
     # Trainings of the first study had another rate and other models than those that were planned.
-    alike = (rows["method"] == question.method) & (rows["study"] != "first")
-    most = spread_near(sizes, value, alike)
-    known = rows["method"] == question.method
+    most = spread_near(sizes, value, known & (rows["study"] != "first"))
     ranges = {name: (rows[name][known].min(), rows[name][known].max()) for name in sizes}
     most *= 1 + _WIDENS * max(beyond_by(sizes[name], ranges[name]) for name in sizes)
     limit = Limit.NONE
