@@ -236,7 +236,7 @@ def test_levers_and_their_table(config):
 
 
 def test_a_wider_model_has_its_proportions_in_levers_and_in_their_table(config):
-    found = plan(model=config(SMOL), method="pretrain", facts=10**8, exposures=10, progress=False)
+    found = plan(model=config(SMOL), method="pretrain", facts=10**7, exposures=10, progress=False)
     (wider,) = [each for each in found.levers if each.name == "d_model"]
     place = found.table.row_values if found.table.rows == "d_model" else found.table.column_values
     assert place[1] == 1152
