@@ -30,6 +30,7 @@ _METHODS = {
 }
 _ABOUT_THE_SAME = 1.05
 _ALL = 0.99
+_WIDE = 0.5
 
 
 def first_line(found: Plan) -> str:
@@ -45,7 +46,7 @@ def first_line(found: Plan) -> str:
     elif law.capacity.extrapolated:
         said += f": {'; '.join(law.capacity.extrapolated)}"
     if law.kind == LawKind.PUBLISHED:
-        said += ". Published values of others answer, with the errors that they had at small models"
+        said += ". Published values answer, with their errors at small models"
         if method != "pretrain":
             said += f"; they are about training from scratch, not {_METHODS[method]}"
     return f"{said}."
@@ -91,7 +92,13 @@ def details(found: Plan) -> list[str]:
     limit = LIMITS[found.limit or Limit.NONE]
     if found.limit is Limit.NONE and found.recall.low < _ALL:
         limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."
-    return [*said, limit]
+    said.append(limit)
+    if found.recall.high - found.recall.low > _WIDE and found.verification is None:
+        said.append(
+            "The interval is wide. What to do next: --verify trains a small one on this machine, "
+            "--export FILE writes the run at full size."
+        )
+    return said
 
 
 def advice(found: Plan) -> str | None:
