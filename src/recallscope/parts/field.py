@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from numbers import Real
+from pathlib import Path
+from typing import Any
 
 from recallscope.parts.long_values import named
 
@@ -147,3 +151,21 @@ class Field:
         low = "" if self.low is None else f" from {self.low}"
         high = "" if self.high is None else f" to {self.high}"
         return words[type(self.default)] + low + high
+
+
+def fields_in(group: str) -> dict[str, Field]:
+    """The fields of a group in fields.toml, by name.
+
+    >>> fields_in("batches")["batch"].default
+    0
+    """
+    return {name: _field(**given) for name, given in _written()[group].items()}
+
+
+@cache
+def _written() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("fields.toml").read_text(encoding="utf-8"))
+
+
+def _field(help: str, choices: tuple[str, ...] = (), **given: Any) -> Field:
+    return Field(help=" ".join(help.split()), choices=tuple(choices), **given)
