@@ -16,8 +16,9 @@ from recallscope.theory.exposures import (
     recall_after,
     steps_to,
 )
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.memory_edge import edge
+from recallscope.theory.written_laws import written_law
 
 _MOST_BATCHES = 32
 
@@ -94,11 +95,7 @@ def _explain(problem: Problem, answer: Answer) -> str:
 PART = Law(
     applies=_applies,
     predict=_predict,
-    kind=LawKind.FITTED,
-    priority=58,
-    tested={"vocab": (64, 768)},
     untested=_untested,
-    about="predicted after these steps",
     explain=_explain,
-    origin="Steps of a memory: measured and interpolated, attention is given.",
+    **written_law("after-steps"),
 )

@@ -9,10 +9,11 @@ import numpy as np
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.noise import budget, dominant
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
 from recallscope.theory.simulations import recorded_error, simulated_comparisons
+from recallscope.theory.written_laws import written_law
 
 OVERFLOW = (
     "no closed form at these sizes: terms of it leave the range of floating-point numbers; "
@@ -135,23 +136,10 @@ def _explain(problem: Problem, answer: Answer) -> str:
 PART = Law(
     applies=no_closed_form,
     predict=_predict,
-    kind=LawKind.DERIVED,
-    priority=30,
-    tested={
-        "vocab": (256, 16384),
-        "dim": (16, 1024),
-        "length": (2, 1024),
-        "samples per fact": (0, 400),
-        "width": (64, 16384),
-    },
     untested=untested_parts,
     recorded_error=recorded_error,
-    widens=1.3,
     comparisons=simulated_comparisons,
     bottleneck=_bottleneck,
-    step=1.096,
-    about="predicted accuracies",
-    origin="Closed forms, nothing fitted.",
     explain=_explain,
+    **written_law("three-step"),
 )
-"""Tested with dim below vocab; docs/theory.md has the comparison."""
