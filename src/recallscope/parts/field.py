@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from dataclasses import dataclass, field
-from functools import cache
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
+from recallscope.parts.data_files import data_beside
 from recallscope.parts.long_values import named
 
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
@@ -159,12 +157,9 @@ def fields_in(group: str) -> dict[str, Field]:
     >>> fields_in("batches")["batch"].default
     0
     """
-    return {name: _field(**given) for name, given in _written()[group].items()}
-
-
-@cache
-def _written() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("fields.toml").read_text(encoding="utf-8"))
+    return {
+        name: _field(**given) for name, given in data_beside(__file__, "fields.toml")[group].items()
+    }
 
 
 def _field(help: str, choices: tuple[str, ...] = (), **given: Any) -> Field:

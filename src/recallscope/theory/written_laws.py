@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+from recallscope.parts.data_files import data_beside
 from recallscope.problem import Problem
 from recallscope.theory.law import Answer, LawKind
-
-
-@cache
-def _written() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("laws.toml").read_text(encoding="utf-8"))
 
 
 def written_law(name: str) -> dict[str, Any]:
@@ -22,7 +15,7 @@ def written_law(name: str) -> dict[str, Any]:
     >>> written_law("converged")["tested"]["dim"]
     (5, 214)
     """
-    given = dict(_written()[name])
+    given = dict(data_beside(__file__, "laws.toml")[name])
     given["kind"] = LawKind(given["kind"])
     if text := " ".join(given.get("explain", "").split()):
 
