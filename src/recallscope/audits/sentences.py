@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
-from recallscope.parts.data_files import sentences_beside
+from recallscope.parts.data_files import sentences_next_to
 from recallscope.theory.choosing import facts_extrapolated
 
 _CALLED = {
@@ -15,7 +15,7 @@ _CALLED = {
     "lengths": ("rows of unequal length", "Give all the same length after centring"),
     "spectrum": ("directions that vary unequally", "Whiten the rows"),
 }
-_SAID = sentences_beside(__file__, "sentences.toml")
+_SAID = sentences_next_to(__file__, "sentences.toml")
 FACT, HOW_GOOD, NOT_SAID = _SAID["fact"], _SAID["how_good"], _SAID["not_said"]
 
 

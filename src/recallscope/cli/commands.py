@@ -8,9 +8,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 
-COMMANDS: dict[str, str] = data_beside(__file__, "commands.toml")
+COMMANDS: dict[str, str] = data_next_to(__file__, "commands.toml")
 """What each command does, in the order of the help; a test compares these with the commands."""
 
 _TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module

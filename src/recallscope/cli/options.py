@@ -16,11 +16,11 @@ import typer
 from typer.core import TyperCommand
 
 from recallscope.cli.output import output_from
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
-_WRITTEN = data_beside(__file__, "options.toml")
+_WRITTEN = data_next_to(__file__, "options.toml")
 CHOICES: dict[str, Sequence[str]] = {
     **_WRITTEN["choices"],
     **{"activation": ACTIVATIONS, "dtype": DTYPES, "regime": REGIMES},

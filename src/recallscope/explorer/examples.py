@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from recallscope.models.embeddings import draw_embeddings
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.problem import Problem
 from recallscope.tasks.recall import RecallTask, Samples
 
@@ -22,7 +22,7 @@ class Example(NamedTuple):
 
 EXAMPLES = tuple(
     Example(each["title"], " ".join(each["shows"].split()), Problem(**each["sizes"]))
-    for each in data_beside(__file__, "examples.toml")["example"]
+    for each in data_next_to(__file__, "examples.toml")["example"]
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from recallscope.paper.claim import Finding
 from recallscope.paper.intervals import shown
 from recallscope.paper.predictions import judged
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.results.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 
@@ -38,7 +38,7 @@ def finding_of(
         rows: the numbers behind it.
         numbers: those that it predicts, and those in its sentences.
     """
-    written, sentences = data_beside(__file__, "findings.toml")[claim], _Sentences()
+    written, sentences = data_next_to(__file__, "findings.toml")[claim], _Sentences()
 
     def said(text: str) -> str:
         return sentences.vformat(" ".join(text.split()), (), numbers)

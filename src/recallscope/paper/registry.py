@@ -8,11 +8,11 @@ from importlib import import_module
 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, NotMeasuredError
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-_WRITTEN = data_beside(__file__, "claims.toml")
+_WRITTEN = data_next_to(__file__, "claims.toml")
 
 
 def _claim(name: str, sweeps: Sequence[str], of_the_paper: bool = True, **texts: str) -> Claim:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.long_values import named
 
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
@@ -157,9 +157,8 @@ def fields_in(group: str) -> dict[str, Field]:
     >>> fields_in("batches")["batch"].default
     0
     """
-    return {
-        name: _field(**given) for name, given in data_beside(__file__, "fields.toml")[group].items()
-    }
+    written: dict[str, Any] = data_next_to(__file__, "fields.toml")[group]
+    return {name: _field(**given) for name, given in written.items()}
 
 
 def _field(help: str, choices: tuple[str, ...] = (), **given: Any) -> Field:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recallscope.parts.data_files import data_beside
+from recallscope.parts.data_files import data_next_to
 from recallscope.problem import Problem
 from recallscope.theory.law import Answer, LawKind
 
@@ -15,7 +15,7 @@ def written_law(name: str) -> dict[str, Any]:
     >>> written_law("converged")["tested"]["dim"]
     (5, 214)
     """
-    given = dict(data_beside(__file__, "laws.toml")[name])
+    given = dict(data_next_to(__file__, "laws.toml")[name])
     given["kind"] = LawKind(given["kind"])
     if text := " ".join(given.get("explain", "").split()):
 
