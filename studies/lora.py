@@ -32,7 +32,8 @@ from real_tables import _package
 from torch import nn
 from torch.nn.utils import parametrize
 
-from recallscope.theory.low_rank import low_rank_dimensions, low_rank_recall
+from recallscope.theory.low_rank import low_rank_dimensions, low_rank_facts
+from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.output_cone import cone
 
 HERE = Path(__file__).parent
@@ -42,6 +43,13 @@ STEPS = 400
 HOW = {"plain": (1e3, (0.01, 0.03)), "whitened": (1e3, (0.1,)), "facts alone": (0.0, (0.1,))}
 """How much changes of text cost, and the rates, of which the best is counted."""
 RIDGE = {"whitened": 1.0, "facts alone": 1e-3}
+
+
+def low_rank_recall(inputs: float, outputs: float, rank: float, facts: float) -> float:
+    """Recall of facts that may be more than are stored, by the law of rank."""
+    outputs = min(outputs, ANSWERS - 1)
+    dimensions = low_rank_facts(inputs, outputs, rank, ANSWERS) * cone(ANSWERS, outputs)
+    return memory_recall(ANSWERS, dimensions, equally_often(facts), outputs)
 
 
 class Whitened(nn.Module):
@@ -209,7 +217,7 @@ def smollm2() -> None:
     rows: list[dict[str, object]] = []
     for rank, facts, how, seed in cells:
         begun = time.perf_counter()
-        expected = low_rank_recall(1536, 576, rank, ANSWERS, facts)
+        expected = low_rank_recall(1536, 576, rank, facts)
         row = {"rank": rank, "facts": facts, "how": how, "seed": seed}
         row["predicted"] = round(expected, 4)
         row["text_loss_before"] = round(loss, 3)

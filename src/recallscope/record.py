@@ -34,19 +34,10 @@ class Status(Advised):
     The run broke off with the error given as the reason; it says nothing about capacity.
     """
 
-    OK = "ok", "The experiment ran to its end and was tested."
-    NOT_REACHED = (
-        "not_reached",
-        "The target was not reached within the range searched; widen the range.",
-    )
-    INFEASIBLE = (
-        "infeasible",
-        "The experiment does not fit into this machine; change what the reason names.",
-    )
-    FAILED = (
-        "failed",
-        "The run broke off with the error given as the reason; it says nothing about capacity.",
-    )
+    OK = "ok"
+    NOT_REACHED = "not_reached"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
 
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
 from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
+from recallscope.parts.data_files import sentences_next_to
 from recallscope.theory.choosing import facts_extrapolated
 
 _CALLED = {
@@ -16,8 +15,7 @@ _CALLED = {
     "lengths": ("rows of unequal length", "Give all the same length after centring"),
     "spectrum": ("directions that vary unequally", "Whiten the rows"),
 }
-_WRITTEN = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
-_SAID = {name: " ".join(text.split()) for name, text in _WRITTEN.items()}
+_SAID = sentences_next_to(__file__, "sentences.toml")
 FACT, HOW_GOOD, NOT_SAID = _SAID["fact"], _SAID["how_good"], _SAID["not_said"]
 
 

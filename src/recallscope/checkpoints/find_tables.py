@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from recallscope.checkpoints.stored_table import StoredTable
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-_NAMES = tomllib.loads(Path(__file__).with_name("table_names.toml").read_text(encoding="utf-8"))
+_NAMES = data_next_to(__file__, "table_names.toml")
 _FEWEST = 64  # rows of what is taken for a table because nothing else can be one
 _COMPARED = 2000  # names, to find the one that was meant
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-COMMANDS: dict[str, str] = tomllib.loads(
-    Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
-)
+from recallscope.parts.data_files import data_next_to
+
+COMMANDS: dict[str, str] = data_next_to(__file__, "commands.toml")
 """What each command does, in the order of the help; a test compares these with the commands."""
 
 _TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module

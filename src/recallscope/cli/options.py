@@ -6,11 +6,9 @@ Values are read as text: 1e6, 50k and inf are numbers, and all mistakes are repo
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
@@ -18,10 +16,11 @@ import typer
 from typer.core import TyperCommand
 
 from recallscope.cli.output import output_from
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
-_WRITTEN = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+_WRITTEN = data_next_to(__file__, "options.toml")
 CHOICES: dict[str, Sequence[str]] = {
     **_WRITTEN["choices"],
     **{"activation": ACTIVATIONS, "dtype": DTYPES, "regime": REGIMES},

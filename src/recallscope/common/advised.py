@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+
+from recallscope.parts.data_files import data_next_to
 
 
 class Advised(StrEnum):
     """A member is a word, and has a sentence on what it means and what to do about it."""
 
-    _advice: str
-
-    def __new__(cls, word: str, advice: str = "") -> Self:
-        member = str.__new__(cls, word)
-        member._value_, member._advice = word, advice
-        return member
-
     @property
     def advice(self) -> str:
         """One sentence on what it means and what to do about it."""
-        return self._advice
+        return str(data_next_to(__file__, "advice.toml")[type(self).__name__][self])

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from recallscope.parts.data_files import data_next_to
+
 EXTRAS = {
-    "torch": "torch",
-    "cloudpickle": "torch",
-    "safetensors": "torch",
-    "pyarrow": "sweep",
-    "filelock": "sweep",
-    "ray": "ray",
-    "fsspec": "s3",
-    "s3fs": "s3",
-    "gguf": "audit",
-    "transformers": "models",
-    "peft": "models",
+    package: extra
+    for extra, packages in data_next_to(__file__, "extras.toml").items()
+    for package in packages
 }
 """The optional dependencies, as pyproject.toml groups them."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from recallscope.models.embeddings import draw_embeddings
+from recallscope.parts.data_files import data_next_to
 from recallscope.problem import Problem
 from recallscope.tasks.recall import RecallTask, Samples
 
@@ -21,10 +20,9 @@ class Example(NamedTuple):
     tests: int = 256
 
 
-_WRITTEN = Path(__file__).with_name("examples.toml").read_text(encoding="utf-8")
 EXAMPLES = tuple(
     Example(each["title"], " ".join(each["shows"].split()), Problem(**each["sizes"]))
-    for each in tomllib.loads(_WRITTEN)["example"]
+    for each in data_next_to(__file__, "examples.toml")["example"]
 )
 
 

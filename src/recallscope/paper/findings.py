@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from recallscope.paper.claim import Finding
 from recallscope.paper.intervals import shown
 from recallscope.paper.predictions import judged
+from recallscope.parts.data_files import data_next_to
 from recallscope.results.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
-
-
-@cache  # when it is needed: a list of claims does without
-def _written() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 
 
 class _Sentences(string.Formatter):
@@ -45,7 +38,7 @@ def finding_of(
         rows: the numbers behind it.
         numbers: those that it predicts, and those in its sentences.
     """
-    written, sentences = _written()[claim], _Sentences()
+    written, sentences = data_next_to(__file__, "findings.toml")[claim], _Sentences()
 
     def said(text: str) -> str:
         return sentences.vformat(" ".join(text.split()), (), numbers)

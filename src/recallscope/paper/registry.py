@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
 from recallscope.paper.claim import Claim, Finding
 from recallscope.paper.evidence import Evidence, NotMeasuredError
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import did_you_mean
 from recallscope.problem import ProblemError
 
-_WRITTEN = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+_WRITTEN = data_next_to(__file__, "claims.toml")
 
 
 def _claim(name: str, sweeps: Sequence[str], of_the_paper: bool = True, **texts: str) -> Claim:

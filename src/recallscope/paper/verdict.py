@@ -27,20 +27,11 @@ REPLICATION = "A preregistered replication: version 0.1 had measured most of it 
 class Verdict(Advised):
     """What the measurements say of a claim, or of one of its predictions."""
 
-    SUPPORTED = "supported", "Every prediction lies in its expected range, with its interval."
-    CONTRADICTED = (
-        "contradicted",
-        "A prediction fails: its interval lies outside its expected range.",
-    )
-    INCONCLUSIVE = (
-        "inconclusive",
-        "No prediction fails, but some interval is too wide; run a larger size.",
-    )
-    NOT_YET_MEASURED = "not yet measured", "Runs are missing; run the claim first."
-    NOT_TESTABLE = (
-        "not testable",
-        "What it is about is not available: ours was measured in its place.",
-    )
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    INCONCLUSIVE = "inconclusive"
+    NOT_YET_MEASURED = "not yet measured"
+    NOT_TESTABLE = "not testable"
 
 
 @dataclass(frozen=True, kw_only=True)

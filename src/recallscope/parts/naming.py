@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recallscope.parts.checks import whole_number
+from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, part, register_object
@@ -25,23 +26,7 @@ PART_DEFAULTS: dict[str, Any] = {
 ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
 """The name of embeddings that are arrays of the user's."""
 
-TAKEN = frozenset(
-    [
-        *("vocab", "samples", "dim", "length", "width", "activation", "trigger_in_values"),
-        *("regime", "eta", "gamma", "hidden", "key", "parts", "chosen", "declared", "replace"),
-        *("to_dict", "to_json", "from_dict", "from_row", "to_row", "from_json"),
-        *(*PART_DEFAULTS, "metric", "field"),
-        *("x", "y", "accuracy", "target", "own", "right", "tests", "infeasible", "failed"),
-        *("mean", "low", "high", "predicted", "difference", "disagrees", "stage", "term"),
-        *("former_key", "resolved", "stored_fields", "former_fields", "part_versions"),
-        *("seed", "seeds", "status", "reason", "measure", "value", "theory", "quantity", "curve"),
-        *("problem_key", "test_samples", "engine", "dtype", "device", "versions", "revision"),
-        *("elapsed_seconds", "schema", "lock_accuracy", "recall_accuracy", "one_step_accuracy"),
-        *("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"),
-        *("second_value_cosine", "provenance"),
-        *("ended", "evaluations", "failures", "log_mean", "log_sd", "without_theory", "problem"),
-    ]
-)
+TAKEN = frozenset([*PART_DEFAULTS, *data_next_to(__file__, "fields.toml")["taken"]])
 """What a problem, or a row of a table about it, has already."""
 
 

@@ -39,17 +39,9 @@ class FitStatus(Advised):
     Points miss the law by more than their errors; narrow the ranges, or look at the residuals.
     """
 
-    OK = "ok", "A power law agrees with every point to within its error."
-    POOR_FIT = (
-        "poor_fit",
-        "Points miss the law by more than their errors; narrow the ranges, or look at the "
-        "residuals.",
-    )
-    UNDETERMINED = (
-        "undetermined",
-        "Too few critical sizes were reached; add values to each axis, or widen the range "
-        "searched.",
-    )
+    OK = "ok"
+    POOR_FIT = "poor_fit"
+    UNDETERMINED = "undetermined"
 
 
 class Points(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recallscope.common.frequencies import FREQUENCIES
-from recallscope.parts.field import ADDED, Field
+from recallscope.parts.field import ADDED, Field, fields_in
 from recallscope.parts.naming import find_part
 from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from recallscope.tasks.recall import Samples
 
 
-FACTS = {
-    "facts": Field(
-        default=0,
-        low=0,
-        added_as=0,
-        monotone=-1,
-        help="How many facts there are to learn; 0 for as many as tokens.",
-    ),
-    **FREQUENCIES,
-}
+FACTS = fields_in("facts") | FREQUENCIES
 """The fields of tasks that learn facts."""
 
 

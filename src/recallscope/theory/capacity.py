@@ -22,7 +22,7 @@ from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.results.result import Drawing, Result
 from recallscope.theory.choosing import NoLawError, choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
-from recallscope.theory.noise import OWN_STAGE, costs
+from recallscope.theory.noise import OWN_STAGE, REMEDIES, costs
 from recallscope.theory.prediction import Prediction
 
 _AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
@@ -415,12 +415,11 @@ def _why_not_reached(
     # The noise that costs most and that more (or less) of this size does nothing about.
     cost = costs(best.problem.vocab, dict(best.noise[stage]))
     noises = sorted(cost, key=cost.__getitem__, reverse=True)
-    term = next(
-        (n for n in noises if quantity not in [name for _, name in _REMEDIES[n]]), noises[0]
-    )
+    changes = f"raise {quantity}", f"lower {quantity}"
+    term = next((n for n in noises if not {*changes} & {*REMEDIES[n]}), noises[0])
     size = getattr(best.problem, quantity)
     far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
-    remedies = [f"{verb} {name}" for verb, name in _REMEDIES[term] if name != quantity]
+    remedies = [each for each in REMEDIES[term] if each not in changes]
     if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
     return (
@@ -428,14 +427,3 @@ def _why_not_reached(
         f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is the bottleneck; "
         + " or ".join(remedies)
     )
-
-
-_REMEDIES = {
-    "interference": (("raise", "dim"), ("lower", "vocab")),
-    "kernel_interference": (("raise", "dim"), ("lower", "vocab")),
-    "cross_talk": (("raise", "dim"), ("lower", "length")),
-    "mlp_noise": (("raise", "width"), ("raise", "dim")),
-    "mean_bias": (("raise", "samples"), ("raise", "dim")),
-    "gradient_noise": (("raise", "samples"), ("raise", "dim"), ("lower", "length")),
-    "sampling": (("raise", "samples"), ("lower", "vocab")),
-}

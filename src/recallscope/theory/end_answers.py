@@ -11,11 +11,7 @@ from recallscope.problem import Problem
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given
 from recallscope.theory.memory_edge import edge
-
-_UNSOLVED = (
-    "no law of training at these sizes: the equations of its memory were not solved; "
-    "choose a dim further from the capacity threshold, or more even sizes"
-)
+from recallscope.theory.sentences import SAID
 
 
 def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str | None:
@@ -78,7 +74,7 @@ def seconds(problem: Problem) -> float:
 def _answer(problem: Problem) -> Answer:
     end = end_of_training(problem)
     if math.isnan(end.memory):
-        return Answer(reason=_UNSOLVED)
+        return Answer(reason=SAID["unsolved"])
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
     factors = {"lock_accuracy": _SURELY}
     if end.kept is not None:
@@ -105,25 +101,14 @@ def _answer(problem: Problem) -> Answer:
 
 
 def explain_end(problem: Problem, answer: Answer) -> str:
-    parameters, edge = answer.quantities["parameters"], answer.quantities["edge"]
-    full = "more" if parameters > edge else "fewer"
-    said = (
-        f"At the end of training recall is the product of the factors. The memory has {parameters} "
-        f"parameters, {full} than the {edge:.0f} that store every fact that attention finds."
-    )
-    if (kept := answer.quantities.get("facts_kept")) is not None:
-        said += (
-            f" {kept:,.0f} facts are recalled more often than not: those with a frequency of at "
-            f"least {answer.quantities['half_recall_frequency']:.3g}. Counted once each, "
-            f"{answer.quantities['recall_per_fact']:.3f} of all facts are recalled."
-        )
+    numbers = answer.quantities
+    full = "more" if numbers["parameters"] > numbers["edge"] else "fewer"
+    said = [SAID["end"].format(full=full, **numbers)]
+    if "facts_kept" in numbers:
+        said.append(SAID["kept"].format(**numbers))
     if (found := answer.factors.get("trigger_found", _SURELY).value) < _SURE:
-        said += (
-            f" A training finds the trigger with a probability of about {found:.2f}, and then "
-            f"recalls {answer.quantities['recall_if_found']:.3f}; else it recalls next to nothing. "
-            "Train with several seeds."
-        )
-    return said
+        said.append(SAID["found"].format(found=found, **numbers))
+    return " ".join(said)
 
 
 SHARED: dict[str, Any] = {

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import gammainc  # type: ignore[import-untyped]
 
 from recallscope.theory.label_pool import pool
-from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.output_cone import cone
 
 NAMED = 2.0
@@ -84,14 +83,3 @@ def low_rank_facts(inputs: float, outputs: float, rank: float, vocab: float) -> 
         given = rank * (inputs + outputs - rank) / cone(vocab, rank)
         facts += labels / vocab * max(given - facts, 0.0)
     return facts if labels == vocab else min(facts, -vocab * math.log1p(-labels / vocab))
-
-
-def low_rank_recall(inputs: float, outputs: float, rank: float, vocab: int, facts: float) -> float:
-    """Recall of facts that may be more than are stored.
-
-    >>> [round(low_rank_recall(64, 48, 8, 256, facts), 2) for facts in (200, 250, 400)]
-    [1.0, 0.44, 0.19]
-    """
-    outputs = min(outputs, vocab - 1)
-    dimensions = low_rank_facts(inputs, outputs, rank, vocab) * cone(vocab, outputs)
-    return memory_recall(vocab, dimensions, equally_often(facts), outputs)

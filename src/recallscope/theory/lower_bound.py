@@ -26,20 +26,9 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.results.result import Drawing, Result
 from recallscope.theory.problem_arrays import part_without_form
+from recallscope.theory.sentences import SAID
 
 _BOUNDS = ("gradient", "counting", "coverage")
-ASSUMPTION = (
-    "The gradient bound takes the noise of the gradient to be Gaussian, given the permutation and "
-    "how often each label occurs. Its covariance is the average over permutations. Real "
-    "noise is a sum of whole multiples of known numbers, and an estimator of unlimited precision "
-    "could undo it. The counting and coverage bounds assume nothing."
-)
-NOT_COVERED = (
-    "Three-step gradient descent uses two gradients more, which see the marked position: it may "
-    "pass below the gradient and counting bounds, though not below coverage. The bound does "
-    "not cover interference between embeddings or what a decoder can compute. It does not cover "
-    "noise far from Gaussian either, as when samples are few or dim is near vocab."
-)
 
 
 def information_needed(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
@@ -253,8 +242,8 @@ class Bound(Result):
     gradient_information: float
     gradient_rank: float
     signal_to_noise: float
-    assumption: str = ASSUMPTION
-    not_covered: str = NOT_COVERED
+    assumption: str = SAID["assumption"]
+    not_covered: str = SAID["not_covered"]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what is infinite is written 'inf'."""

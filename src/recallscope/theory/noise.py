@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
+from recallscope.parts.data_files import data_next_to
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
 from recallscope.theory.problem_arrays import Array, ProblemArrays
@@ -14,20 +15,11 @@ from recallscope.theory.readout import sampling
 
 STAGES = ("one_step", "lock", "recall")
 
-TERMS = {
-    "one_step": (
-        "interference",
-        "kernel_interference",
-        "gradient_noise",
-        "mlp_noise",
-        "mean_bias",
-        "sampling",
-    ),
-    "lock": ("gradient_noise", "mean_bias", "mlp_noise", "cross_talk"),
-    "recall": ("interference", "kernel_interference", "mlp_noise", "mean_bias", "sampling"),
-}
-"""The terms of each stage. `sampling` is how unevenly a batch shows the facts; it moves the right
-label, the other terms the wrong ones."""
+_WRITTEN = data_next_to(__file__, "noises.toml")
+TERMS = {stage: tuple(terms) for stage, terms in _WRITTEN["terms"].items()}
+"""The terms of each stage."""
+POWERS, REMEDIES = _WRITTEN["powers"], _WRITTEN["remedies"]
+"""The exponents of each term by stage, and what makes a noise smaller."""
 
 
 def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:

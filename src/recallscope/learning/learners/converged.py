@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.options import check_mark
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
-
-_WHERE = ("mark", "three-step", "adam")
 
 
 def _learn(setup: Setup) -> Outcome:
@@ -53,13 +51,7 @@ def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
 PART = Learner(
     learn=_learn,
     minimum=True,
-    fields={
-        "attention": Field(
-            default="mark",
-            choices=_WHERE,
-            help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
-        )
-    },
+    fields=fields_in("converged"),
     check=_check,
     cost=_cost,
     metrics=("certified", "separable", "slope", "final_loss", "looks"),

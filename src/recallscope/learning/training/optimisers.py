@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recallscope.learning.training import options
 from recallscope.learning.training.learner import trained_by
 from recallscope.learning.training.rates import adam_rate, descent_rate, spectral_rate
+from recallscope.parts.field import fields_in
 from recallscope.problem import Problem
 
 if TYPE_CHECKING:
@@ -86,18 +86,12 @@ def _momentum_and_decay(problem: Problem) -> dict[str, Any]:
     return {name: problem[name] for name in ("momentum", "weight_decay")}
 
 
-_BATCHES, _MOMENTUM = options.BATCHES, {"momentum": options.MOMENTUM}
-_DECAY = {"weight_decay": options.DECAY}
+_BATCHES, _MOMENTUM = fields_in("batches"), fields_in("momentum")
 PARTS = {
     "adam": trained_by(adam, adam_rate, _BATCHES, by_weight=True),
-    "adamw": trained_by(adamw, adam_rate, _BATCHES | _DECAY, by_weight=True),
+    "adamw": trained_by(adamw, adam_rate, _BATCHES | fields_in("adamw"), by_weight=True),
     "gd": trained_by(gd, descent_rate, _MOMENTUM, by_weight=True),
-    "sgd": trained_by(
-        sgd,
-        descent_rate,
-        _BATCHES | {"batch": options.MINIBATCH} | _MOMENTUM,
-        by_weight=True,
-    ),
-    "muon": trained_by(muon, spectral_rate, _BATCHES | {"momentum": options.MOMENTUM_OF_MUON}),
+    "sgd": trained_by(sgd, descent_rate, _BATCHES | fields_in("sgd"), by_weight=True),
+    "muon": trained_by(muon, spectral_rate, _BATCHES | fields_in("muon")),
     "polar": trained_by(polar, spectral_rate, _BATCHES | _MOMENTUM),
 }

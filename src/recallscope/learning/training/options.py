@@ -4,82 +4,12 @@ from __future__ import annotations
 
 import math
 
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
-SCHEDULES = ("constant", "cosine", "warmup")
-_DECAY = "How strongly each step pulls the weights towards zero; 0 for not at all."
-_MOMENTUM = "The share of the last step's direction that the next keeps; 0 for none."
-
-LEARNING_RATE = Field(
-    default=0.0, low=0.0, help="The size of each step; 0 for one that is chosen from the sizes."
-)
-STEPS = Field(
-    default=1000,
-    low=0,
-    high=10**7,
-    monotone=1,
-    help="The most steps; fewer if it converges before, by its loss over all samples, or over the "
-    "last 1024 if they are fresh.",
-)
-BATCH = Field(default=0, low=0, help="Samples for each step; 0, or more than there are, for all.")
-
-COMMON = {
-    "learning_rate": LEARNING_RATE,
-    "steps": STEPS,
-    "schedule": Field(
-        default="constant",
-        choices=SCHEDULES,
-        help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
-    ),
-    "weight_decay": Field(default=0.0, low=0.0, help=_DECAY),
-    "warmup": Field(
-        default=0.0,
-        low=0.0,
-        high=1.0,
-        added_as=0.0,
-        help="The share of all steps over which the learning rate rises, before any schedule.",
-    ),
-    "clip": Field(
-        default=0.0,
-        low=0.0,
-        added_as=0.0,
-        help="The longest gradient; longer ones are cut. 0 for no limit.",
-    ),
-    "threads": Field(
-        default=1,
-        low=1,
-        high=1024,
-        added_as=1,
-        help="Threads of a training; another number may give other last digits.",
-    ),
-    "start": Field(
-        default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
-    ),
-    "learn_embeddings": Field(
-        default=False, help="Whether the embeddings of tokens and labels learn too."
-    ),
-    "learn_mlp": Field(default=False, help="Whether the first matrix of the MLP learns too."),
-    "saturation": Field(
-        default=0.0,
-        low=0.0,
-        help="Begin with the first two of three steps, the second so large that scores of tokens "
-        "have this standard deviation; 0 to begin at the start.",
-    ),
-}
+COMMON = fields_in("training")
 """The fields of every optimiser."""
-
-BATCHES = {
-    "batch": BATCH,
-    "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
-}
-MINIBATCH = Field(
-    default=256, low=0, help="Samples for each step; 0, or more than there are, for all."
-)
-MOMENTUM = Field(default=0.0, low=0.0, high=0.9999, help=_MOMENTUM)
-MOMENTUM_OF_MUON = Field(default=0.95, low=0.0, high=0.9999, help=_MOMENTUM)
-DECAY = Field(default=0.01, low=0.0, help=_DECAY)
 
 
 def check(problem: Problem) -> None:

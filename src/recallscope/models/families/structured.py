@@ -12,25 +12,9 @@ from recallscope.common.shapes import Float
 from recallscope.models.embeddings import Embeddings
 from recallscope.models.families.sphere import sphere_rows
 from recallscope.models.family import Dtype, Family, drawn_rows
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.random import Role, generator
-
-
-def _from_zero(help: str, high: float, default: float = 0.0, monotone: int | None = -1) -> Field:
-    """A number from 0 on, 0 included."""
-    return Field(default=default, low=0.0, high=high, monotone=monotone, scale="linear", help=help)
-
-
-_FIELDS = {
-    "common_mean": _from_zero("Length of a mean of all rows.", 100.0),
-    "spectrum": _from_zero("The exponent with which variances of directions fall.", 8.0),
-    "rank": Field(default=0, low=0, help="How many directions rows lie in; 0 for all."),
-    "clusters": Field(default=0, low=0, high=65536, help="How many clusters; 0 for none."),
-    "cluster_share": _from_zero("The cluster's fraction of squared length.", 0.999, 0.5, None),
-    "length_spread": _from_zero("Standard deviation of the logarithm of lengths.", 2.0),
-    "tied": _from_zero("Correlation of outputs with inputs; 1: the same.", 1.0, monotone=None),
-}
 
 
 def _rows(problem: Problem, role: Role, seed: int) -> Float[np.ndarray, "V d"]:
@@ -79,4 +63,4 @@ def _check(problem: Problem) -> None:
         raise ProblemError(f"rank must be at most dim={problem.dim}, not {problem['rank']}")
 
 
-PART = Family(draw=_draw, fields=_FIELDS, check=_check, closed_form="table")
+PART = Family(draw=_draw, fields=fields_in("structured"), check=_check, closed_form="table")

@@ -17,7 +17,7 @@ from recallscope.checkpoints.bounded_json import read_json
 from recallscope.common.extras import missing_explained
 from recallscope.models import language_model
 from recallscope.models.kind import Model
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.parts.long_values import is_known, json_of, text_of
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
     from recallscope.learning.learner import Setup
 
-_CONFIG = Field(
-    default="",
-    long="json",
-    help="The configuration of the model, a file or JSON: model_type, and values other than its "
-    "defaults. Its vocabulary is what the task needs, its hidden size is dim.",
-)
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _MOST_CONFIG = 2**20
 
@@ -162,6 +156,6 @@ def _check(problem: Problem) -> None:
 PART = Model(
     build=_build,
     reads_ids=True,
-    fields={"config": _CONFIG, **language_model.FIELDS},
+    fields=fields_in("huggingface") | language_model.FIELDS,
     check=_check,
 )

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from recallscope.common.frequencies import check_frequencies, frequencies_of
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import FACTS, Task, facts_of, inputs_of
 from recallscope.tasks.recall import RecallTask
-
-_DISTRACTORS = Field(
-    default="same",
-    choices=("same", "uniform"),
-    added_as="same",
-    help="The tokens that are not marked: drawn as facts are, or uniform over all tokens.",
-)
-
-_TRIGGER = Field(
-    default="auto",
-    choices=("auto", "vector", "token", "marked-id"),
-    added_as="auto",
-    help="What marks a token: an added vector, a token before it, or a second id; auto for a "
-    "vector if the model can add one, else a token. One layer cannot learn a token: it does not "
-    "see which one comes next.",
-)
 
 
 def _make(problem: Problem, seed: int) -> RecallTask:
@@ -60,7 +44,7 @@ def _ids(problem: Problem) -> int:
 
 PART = Task(
     make=_make,
-    fields={**FACTS, "distractor_frequencies": _DISTRACTORS, "trigger": _TRIGGER},
+    fields=FACTS | fields_in("recall"),
     check=_check,
     ids=_ids,
     closed_form=True,

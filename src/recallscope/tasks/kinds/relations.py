@@ -16,19 +16,12 @@ import numpy as np
 
 from recallscope.common.frequencies import FREQUENCIES
 from recallscope.common.shapes import Int64
-from recallscope.parts.field import Field
+from recallscope.parts.field import fields_in
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
 from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, below, generator
-
-_FIELDS = {
-    "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
-    "answers": Field(default=8, low=2, help="How many answers each relation has."),
-    "noise_tokens": Field(default=64, low=1, help="How many noise tokens there are."),
-    **FREQUENCIES,
-}
 
 
 def _begins(problem: Problem) -> list[int]:
@@ -82,7 +75,7 @@ def _check(problem: Problem) -> None:
 
 PART = Task(
     make=Relations,
-    fields=_FIELDS,
+    fields=fields_in("relations") | FREQUENCIES,
     check=_check,
     has_mark=False,
     labels=lambda problem: _begins(problem)[0],

@@ -16,8 +16,10 @@ from recallscope.theory.exposures import (
     recall_after,
     steps_to,
 )
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.memory_edge import edge
+from recallscope.theory.sentences import SAID
+from recallscope.theory.written_laws import written_law
 
 _MOST_BATCHES = 32
 
@@ -83,22 +85,19 @@ def _answer(problem: Problem) -> Answer:
 
 def _explain(problem: Problem, answer: Answer) -> str:
     found = answer.quantities
-    return (
-        f"The memory has {found['times_the_edge']:.2f} times the parameters that store every fact. "
-        f"About {math.ceil(found['steps_to_0.9'])} steps, that is {found['passes_to_0.9']:.3g} "
-        f"exposures of each fact, bring recall to 0.9, and {math.ceil(found['steps_to_0.99'])} to "
-        f"0.99; 90 % of trainings take {FACTOR} times fewer to {FACTOR} times more."
+    return SAID["after_steps"].format(
+        filled=found["times_the_edge"],
+        passes=found["passes_to_0.9"],
+        steps=math.ceil(found["steps_to_0.9"]),
+        more_steps=math.ceil(found["steps_to_0.99"]),
+        factor=FACTOR,
     )
 
 
 PART = Law(
     applies=_applies,
     predict=_predict,
-    kind=LawKind.FITTED,
-    priority=58,
-    tested={"vocab": (64, 768)},
     untested=_untested,
-    about="predicted after these steps",
     explain=_explain,
-    origin="Steps of a memory: measured and interpolated, attention is given.",
+    **written_law("after-steps"),
 )

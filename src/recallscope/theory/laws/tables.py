@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from recallscope.parts.naming import ARRAYS
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.theory import table_prediction
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.table_facts import one_step_facts
+from recallscope.theory.written_laws import written_law
 
 TABLES = 16  # of a family, over which its predictions are averaged
 NEEDS_ARRAYS = "no closed form for your arrays"
@@ -79,27 +80,9 @@ def _recorded_error(problem: Problem, accuracy: str, expected: float) -> Recorde
 PART = Law(
     applies=_applies,
     predict=_predict,
-    kind=LawKind.DERIVED,
-    priority=40,
-    tested={
-        "vocab": (130, 1014),
-        "dim": (19, 1411),
-        "length": (2, 123),
-        "samples per fact": (1, 32),
-    },
     recorded_error=_recorded_error,
-    widens=1.0,
     facts={"one_step": one_step_facts},
     solved=_solved,
     seconds=_seconds,
-    step=4.0,
-    close=1.02,
-    about="predicted for these embeddings",
-    origin="Worked out from the tables, nothing fitted.",
-    explain=lambda problem, answer: (
-        "Variances in units of the squared signal. Mean vector: the cost of the mean of all rows, "
-        "which centring would save. Spectrum: the cost of uneven directions beyond random ones of "
-        f"the same {problem.dim} dimensions."
-    ),
+    **written_law("tables"),
 )
-"""Tested on structured families: studies/structured-preregistered.csv and structured-open.csv."""

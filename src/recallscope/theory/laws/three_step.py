@@ -9,15 +9,13 @@ import numpy as np
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
-from recallscope.theory.law import Answer, Given, Law, LawKind
-from recallscope.theory.noise import budget, dominant
+from recallscope.theory.law import Answer, Given, Law
+from recallscope.theory.noise import POWERS, budget, dominant
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
+from recallscope.theory.sentences import SAID
 from recallscope.theory.simulations import recorded_error, simulated_comparisons
+from recallscope.theory.written_laws import written_law
 
-OVERFLOW = (
-    "no closed form at these sizes: terms of it leave the range of floating-point numbers; "
-    "choose sizes that are less far apart"
-)
 _EMBEDDINGS = ("sphere", "gaussian")
 _ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic", "centred-relu")
 
@@ -31,7 +29,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
     if not given.details:
         return [
-            Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
+            Answer(accuracies=each) if fine else Answer(reason=SAID["overflow"])
             for each, fine in zip(named, known.tolist(), strict=True)
         ]
     terms = budget(s, found)
@@ -41,7 +39,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     answers = []
     for place, each in enumerate(named):
         if not known[place]:
-            answers.append(Answer(reason=OVERFLOW))
+            answers.append(Answer(reason=SAID["overflow"]))
             continue
         stage, term = binding[place]
         slopes = _slopes(s.take([place]), stage, term)
@@ -67,29 +65,10 @@ def _bottleneck(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, s
     return dominant(s, found, budget(s, found), accuracy)
 
 
-# The leading terms of each noise, as exponents of V, N, d, L, m; docs/theory.md derives them.
-_POWERS: dict[tuple[str, str], tuple[tuple[float, ...], ...]] = {
-    ("lock", "gradient_noise"): (
-        (2, -2, -4, 3, 0),
-        (2, -2, -3, 2, 0),
-        (1, -1, -3, 1, 0),
-        (1, -1, -4, 2, 0),
-    ),
-    ("lock", "mean_bias"): ((1, -2, -3, 4, 0),),
-    ("lock", "mlp_noise"): ((2, -2, -2, 3, -1), (1, -2, -2, 4, -1), (2, -2, -3, 3, -1)),
-    ("lock", "cross_talk"): ((0, 0, -1, 0, 0),),
-    ("recall", "interference"): ((1, 0, -2, 0, 0), (2, -1, -2, 0, 0)),
-    ("recall", "kernel_interference"): ((1, 0, -3, 0, 0),),
-    ("recall", "mlp_noise"): ((1, 0, -1, 0, -1), (2, -1, -1, 0, -1)),
-    ("recall", "mean_bias"): ((2, -1, -1, 0, 0),),
-    ("recall", "sampling"): ((1, -1, 0, 0, 0),),
-}
-
-
 def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, float]:
     """The exponents that the slopes are closest to; if none is close, slopes to nearest halves."""
     here = np.array([slopes[name] for name in SIZES])
-    every = np.array(_POWERS[stage, term], dtype=float)
+    every = np.array(POWERS[stage][term], dtype=float)
     powers = every[np.argmin(np.abs(every - here).max(axis=1))]
     if np.abs(powers - here).max() > 0.45:
         powers = np.round(2 * here) / 2
@@ -124,34 +103,16 @@ def _explain(problem: Problem, answer: Answer) -> str:
         return ""
     stage, term = (name.replace("_", " ") for name in answer.dominant)
     law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
-    return (
-        "Variances in units of the squared signal of a fact seen as often as the average. Together:"
-        " of a wrong label's logit, for lock of a token's attention score. Sampling: of the right"
-        " label, by how often its fact happened to be seen. Bottleneck: "
-        f"{term} of {stage}, as {law or 'a constant'}."
-    )
+    return SAID["three_step"].format(term=term, stage=stage, law=law or "a constant")
 
 
 PART = Law(
     applies=no_closed_form,
     predict=_predict,
-    kind=LawKind.DERIVED,
-    priority=30,
-    tested={
-        "vocab": (256, 16384),
-        "dim": (16, 1024),
-        "length": (2, 1024),
-        "samples per fact": (0, 400),
-        "width": (64, 16384),
-    },
     untested=untested_parts,
     recorded_error=recorded_error,
-    widens=1.3,
     comparisons=simulated_comparisons,
     bottleneck=_bottleneck,
-    step=1.096,
-    about="predicted accuracies",
-    origin="Closed forms, nothing fitted.",
     explain=_explain,
+    **written_law("three-step"),
 )
-"""Tested with dim below vocab; docs/theory.md has the comparison."""

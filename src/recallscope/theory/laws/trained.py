@@ -16,19 +16,13 @@ from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.finding import TURNS
-from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
+from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded
 from recallscope.theory.tested_range import distance
+from recallscope.theory.written_laws import written_law
 
-_TESTED: Ranges = {
-    "vocab": (64, 2048),
-    "dim": (4, 125),
-    "length": (2, 512),
-    "samples per fact": (0.25, 32),
-}
-"""Where the law was found and judged, with d below V; L above 128 where V is at most 256."""
+_WRITTEN = written_law("trained")
 _STEPS = 1000  # at least: the law is about the end of training
-_WIDENS = 0.25
 _SURE = 0.95  # of trainings that find the trigger: then others are not in the interval
 _SIZES = ("vocab", "samples", "dim", "length")
 _LEAST_SNR, _ON_THE_EDGE = 1e-3, 0.02
@@ -61,7 +55,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 def _intervals(problem: Problem) -> dict[str, tuple[float, float]]:
     end = end_of_training(problem)
-    wider = 1 + _WIDENS * (distance(problem, _TESTED) or 0.0)
+    wider = 1 + _WRITTEN["widens"] * (distance(problem, _WRITTEN["tested"]) or 0.0)
     found = {}
     for accuracy, value in _if_found(problem).items():
         error = _recorded_error(problem, accuracy, value)
@@ -123,12 +117,8 @@ def _comparisons() -> list[ComparedProblem]:
 PART = Law(
     applies=_applies,
     **{**end_answers.SHARED, "predict": _predict},
-    kind=LawKind.FITTED,
-    priority=60,
-    tested=_TESTED,
     untested=_untested,
     recorded_error=_recorded_error,
-    widens=_WIDENS,
     comparisons=_comparisons,
-    origin="After training: the memory is derived, attention is partly fitted.",
+    **_WRITTEN,
 )

@@ -11,12 +11,13 @@ from recallscope.common.frequencies import FREQUENCIES, frequencies_of
 from recallscope.parts.naming import ARRAYS
 from recallscope.problem import Problem
 from recallscope.theory import table_prediction
-from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind, Ranges
+from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
 from recallscope.theory.laws.tables import NEEDS_ARRAYS
 from recallscope.theory.laws.three_step import untested_parts
 from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.unequal_steps import Steps, UnequalFacts, three_steps
+from recallscope.theory.written_laws import written_law
 
 _MOST_DRAWS, _LEAST_DRAWS = 64, 8
 _MULTIPLY_ADDS = 1e10  # of all draws, about
@@ -24,13 +25,6 @@ _PER_SECOND, _MOST_SECONDS = 4e9, 1200
 _MOST_WORK = 2e9  # of one draw, where sizes are sought
 _FREE = (*FREQUENCIES, "distractor_frequencies")
 _OFTEN = 1000.0  # samples for each fact; as good as infinitely many
-_TESTED: Ranges = {
-    "vocab": (64, 1024),
-    "dim": (8, 256),
-    "length": (2, 64),
-    "samples per fact": (1, math.inf),
-    "zipf_exponent": (0, 2),
-}
 
 
 def _applies(problem: Problem) -> str | None:
@@ -152,28 +146,12 @@ def _recorded_error(problem: Problem, accuracy: str, expected: float) -> Recorde
     )
 
 
-def _explain(problem: Problem, answer: Answer) -> str:
-    return (
-        f"Facts recalled more often than not: {answer.quantities['facts_kept']:,.0f}, the most "
-        f"frequent. Counted once each, {answer.quantities['recall_per_fact']:.3f} of all facts "
-        "are recalled."
-    )
-
-
 PART = Law(
     applies=_applies,
     predict=_predict,
-    kind=LawKind.DERIVED,
-    priority=45,
-    tested=_TESTED,
     untested=untested_parts,
     recorded_error=_recorded_error,
     solved=_solved,
     seconds=_seconds,
-    step=4.0,
-    close=1.02,
-    about="predicted for facts of unequal frequency",
-    origin="Attention vectors and memories are drawn from their law, nothing fitted.",
-    explain=_explain,
+    **written_law("unequal-three-step"),
 )
-"""Tested in studies/frequencies_steps.py."""
