@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.advised import Advised
+from recallscope.common.plain import refusing
 from recallscope.common.shapes import Float
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
@@ -312,6 +313,7 @@ class Record:
         )
 
     @classmethod
+    @refusing
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """The inverse of `to_dict`.
 
