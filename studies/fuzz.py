@@ -40,7 +40,8 @@ PLANNED = {
     "checkpoints of trainings": 12_000,
     "configurations of transformers": 12_000,
     "model folders": 20_000,
-    "npz": 30_000,
+    "npz": 20_000,
+    "embedding files": 20_000,
     "npy": 30_000,
     "gguf": 40_000,
     "safetensors": 50_000,
@@ -117,7 +118,7 @@ def peak() -> int:
 
 
 def child(name: str, count: int, seed: int, seconds: float, folder: Path, found: Path) -> None:
-    """Read so many inputs in this process, in a folder of its own, and end it."""
+    """Read so many inputs in this process, in a separate folder, and end it."""
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     guided = coverage()
     from fuzz_judge import Ended, judged, limit_memory, start
@@ -161,7 +162,13 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
         return reader.change(content, rng)[:most]
 
     options = [f"-seed={seed + 1}", "-max_len=1048576", "-len_control=0", "-timeout=0"]
-    options += ["-rss_limit_mb=0", "-mutate_depth=1", "-verbosity=0", "-handle_segv=0", "-handle_abrt=0"]
+    options += [
+        "-rss_limit_mb=0",
+        "-mutate_depth=1",
+        "-verbosity=0",
+        "-handle_segv=0",
+        "-handle_abrt=0",
+    ]
     guided.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=changed)
     guided.Fuzz()
 
@@ -241,7 +248,9 @@ def row(name: str, total: Counter, seed: int) -> dict[str, Any]:
         "tracebacks": total["traceback"],
         "hangs": total["hang"],
         "above_2_gib": total["above 2 GiB"],
-        "other_bad": sum(total[each] for each in BAD if each not in ("traceback", "hang", "above 2 GiB")),  # noqa: E501
+        "other_bad": sum(
+            total[each] for each in BAD if each not in ("traceback", "hang", "above 2 GiB")
+        ),
         "most_mebibytes": round(total["memory"] / 2**20),
         "seconds": total["seconds"],
         "seed": seed,

@@ -104,7 +104,7 @@ def _hook(event: str, given: tuple[Any, ...]) -> None:
 
 def _changed(event: str, path: Any) -> None:
     name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - a path may be anything here
-    place = os.path.join(os.path.realpath(os.path.dirname(name)), os.path.basename(name))  # noqa: PTH118, PTH119, PTH120, E501
+    place = os.path.join(os.path.realpath(os.path.dirname(name)), os.path.basename(name))  # noqa: PTH118, PTH119, PTH120
     given = place.startswith(("/dev/", "/proc/self/fd")) or (
         _writes and (place + "/").startswith(_place)
     )
@@ -119,6 +119,7 @@ def start(reader: Reader) -> None:
     os.environ.update({"HOME": _place, "TMPDIR": _place, "AWS_EC2_METADATA_DISABLED": "true"})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     reader.starts()
+    sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", RuntimeWarning)
     if not _hooked:

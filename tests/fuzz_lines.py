@@ -21,7 +21,7 @@ import numpy as np
 import typer.main
 
 import fuzz_changes as changes
-from fuzz_judge import BadError, Reader
+from fuzz_judge import BadError, Reader, pattern
 from recallscope import Problem, ProblemError
 from recallscope.cli.commands import COMMANDS, load_command
 
@@ -33,7 +33,19 @@ PATHS += ["plane.csv", "out.csv", "out.png", "out.svg", "nowhere/out.pdf", "fact
 PATHS += ["sweep.toml", "a\nb.csv", "\x1b[31m.png", "\udcff.csv", "a" * 300 + ".csv", "config.json"]
 PATHS += ["é" * 200 + ".png", "x/" * 3000 + "a.csv", "a" * 300 + ".npz", "a" * 10**4, "rows.npy"]
 PATHS += ["out.html", "out.tex", "out.parquet", "pipe", "words.txt"]
-_KINDS = "ftp jupyter generic zip memory s3 file local http tar simplecache reference data".split()
+_KINDS = [
+    "generic",
+    "zip",
+    "memory",
+    "file",
+    "local",
+    "tar",
+    "simplecache",
+    "reference",
+    "data",
+    "nothing",
+]
+"""Without those that ask a server, which is what they are for."""
 PLACES = [*PATHS, *(f"{kind}://{name}" for kind in _KINDS for name in ("a/b", "", "facts"))]
 PLACES += ["://", "zip://a::facts", "::", "nothing://x", "file:///dev/zero"]
 AXES = ["dim=8:16:2", "samples=32,64", "dim=1:9007199254740992:1000", "samples=1:1e15:1000", "dim="]
@@ -129,7 +141,7 @@ def _make_sound() -> None:
     )
     Path("law.csv").write_bytes(_laws()[0])
     Path("plane.csv").write_bytes(_planes()[0])
-    Path("own.npz").write_bytes(_arrays()[0])
+    Path("own.npz").write_bytes(_arrays())
     Path("config.json").write_bytes(_configs()[0])
     Path("words.txt").write_text("a\nb\nc\n")
     np.save("rows.npy", _table())
@@ -255,7 +267,7 @@ def _starts() -> None:
     import recallscope.executors.registry
     import recallscope.experiment.run as experiment
     import recallscope.sweeps.jobs as jobs
-    import recallscope.sweeps.sharded  # noqa: F401 - it runs experiments too
+    import recallscope.sweeps.sharded
     import recallscope.validation.check as check
     from recallscope.learning.cost import predict_cost
 
@@ -344,9 +356,11 @@ def _read(content: bytes) -> str:
             os.dup2(file, number)
         for file in (nothing, *kept):
             os.close(file)
-    if not outcome:
-        _judge(line, code, out, err.read_bytes()[: 10**6].decode(errors="replace"))
-    return outcome or f"exit {code}"
+    if outcome:
+        return outcome
+    said = err.read_bytes()[: 10**6].decode(errors="replace")
+    _judge(line, code, out, said)
+    return f"exit {code} {pattern(said)}"
 
 
 def _judge(line: list[str], code: int, out: Path, said: str) -> None:
