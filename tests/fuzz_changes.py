@@ -75,7 +75,7 @@ def of_text(content: bytes, rng: random.Random) -> bytes:
         match rng.randrange(6):
             case 0 | 1:
                 found = list(re.finditer(rb"[0-9.e+]+", content[:50_000]))
-                new = rng.choice(NUMBERS)
+                new = rng.choice([*NUMBERS, str(rng.randrange(300))])
             case 2:
                 found = list(re.finditer(rb"[A-Za-z_]+", content[:50_000]))
                 new = rng.choice(TEXTS)
@@ -216,9 +216,11 @@ def of_csv(content: bytes, rng: random.Random) -> bytes:
         case 0 | 1 | 2 | 3:
             cells = [row.split(b",") for row in rows if row.count(b",") == len(names) - 1]
             column = rng.randrange(len(names))
+            share, mild = rng.choice((0.2, 0.7)), rng.random() < 0.5
             for row in cells:
-                if rng.random() < 0.7:
+                if rng.random() < share:
                     new = rng.choice([*NUMBERS, *TEXTS]).replace(",", "").replace("\n", "")
+                    new = str(rng.choice((rng.randrange(300), rng.random()))) if mild else new
                     row[column] = new[:9000].encode(errors="surrogateescape")
             return b"\n".join([header, *(b",".join(row) for row in cells)])
         case 4:

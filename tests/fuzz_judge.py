@@ -128,11 +128,12 @@ def start(reader: Reader) -> None:
 
 
 def some(reader: Reader, kept: list[bytes], count: int) -> list[tuple[bytes, Ended]]:
-    """Read sound inputs, those that were kept, and so many changed ones, in this folder."""
+    """Read some sound inputs, those that were kept, and so many changed ones, in this folder."""
     seeds, rng = reader.seeds(), random.Random(reader.name)
     start(reader)
     changed = [reader.change(rng.choice(seeds), rng) for _ in range(count)]
-    return [(content, judged(reader, content)) for content in [*seeds, *kept, *changed]]
+    sound = rng.sample(seeds, min(len(seeds), 10))
+    return [(content, judged(reader, content)) for content in [*sound, *kept, *changed]]
 
 
 def limit_memory() -> None:

@@ -261,6 +261,8 @@ _here = Path()
 def _starts() -> None:
     """End lines where work begins that is honest and long."""
     global _here
+    from matplotlib import font_manager  # noqa: F401 - it asks a program for fonts, once
+
     import recallscope.api.audit
     import recallscope.api.paper
     import recallscope.cli.main

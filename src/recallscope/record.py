@@ -72,7 +72,8 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
     if name not in known:
         short = [each.removesuffix("_accuracy").replace("_", "-") for each in known]
         raise ProblemError(
-            f"accuracy must be one of {', '.join(known)}, not {name!r:.60}{did_you_mean(name, short)}"
+            f"accuracy must be one of {', '.join(known)}, "
+            f"not {name!r:.60}{did_you_mean(name, short)}"
         )
 
 
