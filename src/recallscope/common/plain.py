@@ -11,11 +11,12 @@ from dataclasses import is_dataclass
 from enum import StrEnum
 from functools import wraps
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from recallscope.problem import Problem, ProblemError
 
 T = TypeVar("T")
+Read = TypeVar("Read", bound=Callable[..., Any])
 _NOT_SAVED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -93,22 +94,22 @@ def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind(**{name: unplain(kinds[name], values[name]) for name in kinds if name in values})
 
 
-def refusing(read: Callable[[Any, Mapping[str, Any]], T]) -> Callable[[Any, Mapping[str, Any]], T]:
+def refusing(read: Read) -> Read:
     """A `from_dict` that refuses in a sentence whatever `to_dict` never returned."""
 
     @wraps(read)
-    def read_or_refused(cls: type, data: Mapping[str, Any]) -> T:
+    def read_or_refused(cls: type, *given: Any, **named: Any) -> Any:
         try:
-            return read(cls, data)
+            return read(cls, *given, **named)
         except ProblemError:
             raise
         except _NOT_SAVED as error:
-            why = f"{type(error).__name__} {error!s:.100}"
+            why = f"{type(error).__name__} {' '.join(str(error).split()):.100}"
             raise ProblemError(
                 f"this is no saved {cls.__name__}: {why}; give what its to_dict returned"
             ) from None
 
-    return read_or_refused
+    return cast(Read, read_or_refused)
 
 
 class Plain:
