@@ -158,6 +158,7 @@ def _watched() -> Any:
 def judged(reader: Reader, content: bytes) -> Ended:
     """Read one input."""
     reader.put(content)
+    before = _peak()
     try:
         with _watched():
             outcome = reader.read(content)
@@ -176,9 +177,14 @@ def judged(reader: Reader, content: bytes) -> Ended:
     if _seen:
         what, _, which = _seen[0].partition(": ")
         return Ended(what, which, pattern(which)[:40])
-    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_MEMORY:
+    if _peak() > max(MOST_MEMORY, before):
         return Ended("above 2 GiB", ended.said, reader.name)
     return ended
+
+
+def _peak() -> int:
+    """The most bytes that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def pattern(said: str) -> str:
