@@ -1,7 +1,6 @@
 """Hostile input is refused in one sentence, before it is read or used.
 
-`studies/hostile_input.py` tries tens of thousands of inputs. This file has one of each kind that
-was once accepted.
+`studies/fuzz.py` tries a million inputs. This file has one of each kind that was once accepted.
 """
 
 from __future__ import annotations
@@ -17,7 +16,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recallscope import Embeddings, Problem, ProblemError, ablate, fit
+from recallscope import (
+    CriticalSize,
+    Embeddings,
+    Prediction,
+    Problem,
+    ProblemError,
+    Record,
+    Solution,
+    SweepResult,
+    ablate,
+    fit,
+)
 from recallscope.common.csv_files import check_output, number_or_text, read_csv
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
@@ -311,3 +321,38 @@ def test_a_few_of_a_million_cells_that_are_not_ok_are_listed(tmp_path, command):
     assert done.returncode == 1
     assert [line[:24] for line in listed] == ["recallscope: infeasible:"] * 5
     assert last.endswith("are in the store: recallscope records --store facts list")
+
+
+@pytest.mark.parametrize("data", [{}, [], None, {"problem": 3}, {"problem": {}, "status": "ok"}])
+@pytest.mark.parametrize("kind", [Record, Prediction, Solution, CriticalSize, SweepResult])
+def test_what_was_never_saved_is_refused(kind, data):
+    with pytest.raises(ProblemError) as refusal:
+        kind.from_dict(data)
+    assert "\n" not in str(refusal.value)
+
+
+def test_counts_of_hundreds_of_digits_are_no_frequencies():
+    table = {"frequencies": "table", "frequency_table": f"[{MANY}, 1, 1, 1]"}
+    trained = {"task": "memory", "learner": "converged", "length": 1}
+    with pytest.raises(ProblemError, match="from 1e-100 to 1e100"):
+        Problem.from_dict({"vocab": 4, "samples": 64, "dim": 8} | trained | table)
+
+
+@pytest.mark.parametrize("config", [{"n_layer": 10**6}, {"text_config": {"num_experts": 10**5}}])
+def test_a_million_layers_are_refused_before_they_are_built(config):
+    given = {"model": "huggingface", "learner": "adam", "config": {"model_type": "gpt2"} | config}
+    with pytest.raises(ProblemError, match="at most 1,000"):
+        Problem.from_dict(PROBLEM.to_dict() | {"task": "pairs"} | given)
+
+
+def test_weights_that_are_a_pipe_or_nowhere_are_refused(tmp_path):
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    os.mkfifo(folder / "config.json")
+    (folder / "model.safetensors").write_bytes(b"")
+    given = {"model": "gpt", "learner": "adam", "task": "pairs", "checkpoint": str(folder)}
+    for _ in range(2):
+        with pytest.raises(ProblemError, match="weights that can be read"):
+            Problem.from_dict(PROBLEM.to_dict() | given)
+        (folder / "config.json").unlink()
+        (folder / "config.json").symlink_to("nowhere")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 import recallscope
 from lanes import slow_after_first
@@ -312,6 +315,25 @@ def test_a_training_resumes_to_the_bit(learner, tmp_path, monkeypatch):
     )
     assert steps[0] == 40  # steps after the last save are repeated
     assert again.result() == whole
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"step": 10**6}, {"step": -1}, {"step": 1e400}, {"loss": [[0.0]]}, {"curve": []}, {"seed": 1}],
+)
+def test_a_forged_checkpoint_is_refused(changed, tmp_path, monkeypatch):
+    """A training that began after its last step would never end."""
+    monkeypatch.setattr("recallscope.learning.training.loop._SECONDS_BETWEEN_SAVES", 0.0)
+    path = tmp_path / "half.safetensors"
+    problem = SMALL.replace(learner="gd", steps=5)
+    module.run(problem, checkpoint=path)
+    with safe_open(path, framework="pt") as file:
+        metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    metadata["training"] = json.dumps(json.loads(metadata["training"]) | changed)
+    save_file(tensors, path, metadata=metadata)
+    with pytest.raises(ProblemError, match="cannot be resumed") as refusal:
+        module.run(problem, checkpoint=path)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_checkpoint_without_a_folder_is_refused_before_training(tmp_path):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.advised import Advised
+from recallscope.common.plain import refusing
 from recallscope.common.shapes import Float
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
@@ -62,7 +63,8 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
     if name not in known:
         short = [each.removesuffix("_accuracy").replace("_", "-") for each in known]
         raise ProblemError(
-            f"accuracy must be one of {', '.join(known)}, not {name!r}{did_you_mean(name, short)}"
+            f"accuracy must be one of {', '.join(known)}, "
+            f"not {name!r:.60}{did_you_mean(name, short)}"
         )
 
 
@@ -303,6 +305,7 @@ class Record:
         )
 
     @classmethod
+    @refusing
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """The inverse of `to_dict`.
 

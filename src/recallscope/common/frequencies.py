@@ -89,12 +89,17 @@ def _harmonic(number: float, exponent: float) -> float:
 @lru_cache(maxsize=8)
 def _table(name: str) -> Float[np.ndarray, " facts"]:
     given = json_of(name)
-    numbers = isinstance(given, list) and all(type(each) in (int, float) for each in given)
-    if not numbers or not given or min(given) <= 0:
-        raise ProblemError("a frequency_table must be a list of positive numbers")
+    if not isinstance(given, list) or not given or not all(map(_is_count, given)):
+        raise ProblemError(
+            "a frequency_table must be a list of positive numbers, from 1e-100 to 1e100"
+        )
     counts = np.array(given, dtype=float)
     found: Float[np.ndarray, " facts"] = counts / counts.sum()
     return found
+
+
+def _is_count(each: object) -> bool:
+    return type(each) in (int, float) and 1e-100 <= each <= 1e100  # type: ignore[operator]
 
 
 def cumulated(probability: Float[np.ndarray, " facts"]) -> Float[np.ndarray, " facts"]:

@@ -6,15 +6,18 @@ A class that has a `to_dict` and a `from_dict` is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from enum import StrEnum
+from functools import wraps
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from recallscope.problem import Problem
+from recallscope.problem import Problem, ProblemError
 
 T = TypeVar("T")
+Read = TypeVar("Read", bound=Callable[..., Any])
+_NOT_SAVED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 def plain(value: Any) -> Any:
@@ -91,6 +94,24 @@ def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind(**{name: unplain(kinds[name], values[name]) for name in kinds if name in values})
 
 
+def refusing(read: Read) -> Read:
+    """A `from_dict` that refuses in a sentence whatever `to_dict` never returned."""
+
+    @wraps(read)
+    def read_or_refused(cls: type, *given: Any, **named: Any) -> Any:
+        try:
+            return read(cls, *given, **named)
+        except ProblemError:
+            raise
+        except _NOT_SAVED as error:
+            why = f"{type(error).__name__} {' '.join(str(error).split()):.100}"
+            raise ProblemError(
+                f"this is no saved {cls.__name__}: {why}; give what its to_dict returned"
+            ) from None
+
+    return cast(Read, read_or_refused)
+
+
 class Plain:
     """A dataclass that goes to JSON and back."""
 
@@ -102,7 +123,13 @@ class Plain:
         names = self._in_json or self.__dataclass_fields__
         return {name: plain(getattr(self, name)) for name in names}
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if isinstance(own := vars(cls).get("from_dict"), classmethod):
+            cls.from_dict = classmethod(refusing(own.__func__))  # type: ignore[assignment]
+
     @classmethod
+    @refusing
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
         return from_fields(cls, data)

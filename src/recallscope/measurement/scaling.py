@@ -237,12 +237,12 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
     if len(asked) > 1 or None in next(iter(asked)):
         raise ProblemError(
             "a law is of one quantity, one target and one accuracy; "
-            f"the table has {sorted(map(str, asked))}"
+            f"the table has {sorted(map(str, asked))!s:.300}"
         )
     quantity, target, accuracy = next(iter(asked))
     every = axes_of(named_parts(rows[0]))
     if quantity not in every:
-        raise ProblemError(f"a law is of one of {', '.join(every)}, not of {quantity!r}")
+        raise ProblemError(f"a law is of one of {', '.join(every)}, not of {quantity!r:.60}")
     check_target(target)
     check_accuracy(accuracy, None)
     names = [

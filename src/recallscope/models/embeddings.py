@@ -213,7 +213,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
             f"the embedding file has no array {name!r}; it needs {', '.join(_ARRAYS)} "
-            f"and has {found or 'none'}"
+            f"and has {found[:200] or 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
         shape, _, dtype = npy_header(member)
@@ -221,7 +221,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
     if any(length < 0 for length in shape):
         raise ProblemError(
-            f"embedding array {name!r} claims the shape {shape}, which is impossible"
+            f"embedding array {name!r} claims the shape {shape!s:.80}, which is impossible"
         )
     size = dtype.itemsize * math.prod(shape)
     if size > archive.getinfo(f"{name}.npy").file_size:

@@ -45,7 +45,7 @@ def read_readings(path: Path) -> list[Record]:
             records.append(_from_json(line))
         except _NO_READING as error:
             raise ProblemError(
-                f"line {number} of {str(path)!r} is not a measure: {error}"
+                f"line {number} of {str(path)!r} is not a measure: {error!s:.200}"
             ) from None
     return records
 

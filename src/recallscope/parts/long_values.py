@@ -134,8 +134,14 @@ def _folder(field: str, given: object) -> tuple[str, str]:
         raise ProblemError(
             f"{field} must be a folder with weights as .safetensors, not {str(given)!r:.200}"
         )
-    seen = ((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-    return f"folder:{_hash_of_files(tuple(seen))}", str(folder)
+    try:
+        seen = tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+        return f"folder:{_hash_of_files(seen)}", str(folder)
+    except OSError as error:
+        raise ProblemError(
+            f"{field} must be a folder with weights that can be read, not {str(given)!r:.200}: "
+            f"{error.strerror}"
+        ) from None
 
 
 @lru_cache(maxsize=64)

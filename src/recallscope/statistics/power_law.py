@@ -117,7 +117,7 @@ def _is_finite(value: object) -> bool:
 def check_positive(what: str, value: object) -> None:
     """Raise unless the value has a logarithm."""
     if not _is_finite(value) or not float(value) > 0:  # type: ignore[arg-type]
-        raise ProblemError(f"{what} must be a number above 0, not {value!r}")
+        raise ProblemError(f"{what} must be a number above 0, not {value!r:.60}")
 
 
 def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Points:
@@ -144,7 +144,7 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
             if row.get("log_mean") is not None and row.get("log_sd"):
                 if not _is_finite(row["log_mean"]):
                     raise ProblemError(
-                        f"log_mean of row {number} must be a number, not {row['log_mean']!r}"
+                        f"log_mean of row {number} must be a number, not {row['log_mean']!r:.60}"
                     )
                 y.append(float(row["log_mean"]))
                 error.append(float(row["log_sd"]))
@@ -169,7 +169,7 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
             continue
         else:
             raise ProblemError(
-                f"the status of row {number} is {row['status']!r}; expected ok, not_reached, "
+                f"the status of row {number} is {row['status']!r:.60}; expected ok, not_reached, "
                 "infeasible or failed"
             )
         x.append([math.log(row[name]) for name in names])

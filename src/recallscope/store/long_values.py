@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 from recallscope.parts.long_values import MOST_BYTES, check_text, learn
-from recallscope.store.files import Files
+from recallscope.store.files import Files, NotAFileError
 
 _FILE = re.compile(r"json-[0-9a-f]{16}\.json")
 
@@ -29,8 +30,9 @@ def read_values(files: Files) -> dict[str, str]:
     found = {}
     for file in filter(is_value_file, files.names()) if files.exists() else ():
         name = file.removesuffix(".json").replace("-", ":")
-        text = files.read(file, MOST_BYTES).decode(errors="replace")
-        if check_text(name, text):
-            found[name] = text
+        with suppress(NotAFileError):
+            text = files.read(file, MOST_BYTES).decode(errors="replace")
+            if check_text(name, text):
+                found[name] = text
     learn(found)
     return found

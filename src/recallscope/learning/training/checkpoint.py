@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recallscope.learning.training.loop import Training
 
 _FORMAT = "recallscope training 2"
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, RuntimeError, ArithmeticError)
 
 
 def save(training: Training, path: Path) -> None:
@@ -58,9 +59,10 @@ def resume(training: Training, path: Path) -> None:
                 raise ValueError("it is of another problem, seed, version or kind of numbers")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             _load(training, data, tensors)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (*_DAMAGED, SafetensorError) as error:
+        why = " ".join(str(error).split())[:200]
         raise ProblemError(
-            f"the checkpoint {str(path)!r:.200} cannot be resumed: {error}; name another file"
+            f"the checkpoint {str(path)!r:.200} cannot be resumed: {why}; name another file"
         ) from None
 
 
@@ -97,8 +99,14 @@ def _load(training: Training, data: dict[str, Any], tensors: dict[str, torch.Ten
     training.trainee.module.load_state_dict({name: model[tied[name]] for name in tied})
     groups = training.optimiser.state_dict()["param_groups"]
     training.optimiser.load_state_dict({"state": states, "param_groups": groups})
-    training.step = int(data["step"])
-    training.loss = torch.tensor(data["loss"], dtype=torch.float64)
+    step, curve = data["step"], data["curve"]
+    loss = torch.tensor(data["loss"], dtype=torch.float64)
+    # A training beyond its last step would never end.
+    known = type(step) is int and 0 <= step <= training.problem["steps"]
+    listed = isinstance(curve, dict) and all(isinstance(each, list) for each in curve.values())
+    if not known or not listed or loss.shape != training.loss.shape:
+        raise ValueError("its step, curve and loss are not those of this training")
+    training.step, training.loss = step, loss
     (run,) = training.runs
     run.lowest, run.steepest = float(data["lowest"]), float(data["steepest"])
-    run.curve = data["curve"]
+    run.curve = curve

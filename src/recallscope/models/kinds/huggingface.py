@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _HIDDEN = ("hidden_size", "n_embd", "d_model")
 _MOST_CONFIG = 2**20
+_MOST_MODULES, _MOST = 1000, 10**7  # layers or experts, and any other number
 
 
 def _build(setup: Setup) -> nn.Module:
@@ -112,7 +113,8 @@ def _config(problem: Problem) -> Any:
     try:
         config = made(**rest, **tokens, vocab_size=ids, hidden_size=problem.dim, use_cache=False)
     except Exception as error:  # each architecture raises other errors for its values
-        raise ProblemError(f"config: {type(error).__name__}: {str(error)[:200]}") from None
+        why = " ".join(str(error).split())[:200]
+        raise ProblemError(f"config: {type(error).__name__}: {why}") from None
     places = getattr(config, "max_position_embeddings", None)
     if places is not None and places < problem.length + 2:
         raise ProblemError(
@@ -145,6 +147,13 @@ def _check(problem: Problem) -> None:
         return  # read from a store: what runs it will say so
     if not isinstance(given.get("model_type"), str):
         raise ProblemError("config must have a model_type, such as gpt2")
+    waiting = [given]
+    for inner in waiting:  # even without memory, a million layers take hours
+        waiting += (each for each in inner.values() if isinstance(each, dict))
+        for name, value in inner.items():
+            most = _MOST_MODULES if "layer" in name or "expert" in name else _MOST
+            if type(value) is int and not -most <= value <= most:
+                raise ProblemError(f"config has {name[:60]!r}={value!s:.20}; at most {most:,}")
     for name in _HIDDEN:
         if given.get(name, problem.dim) != problem.dim:
             raise ProblemError(
