@@ -238,12 +238,7 @@ class Lan:
             host.boot()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         for host in self:
             host.kill()
         ordered("ip", "link", "del", "lan")
