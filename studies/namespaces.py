@@ -154,6 +154,19 @@ class Host:
                 sent += 1
         return sent
 
+    def stop(self) -> None:
+        """Stop all of its processes, as a machine that is suspended."""
+        self.send(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Continue them, and each `nsenter` out here, which stops and continues with its child."""
+        self.send(signal.SIGCONT)
+        entering = f"nsenter\0--target\0{self.init}\0"
+        for line in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if line.read_text(errors="replace").startswith(entering):
+                    os.kill(int(line.parent.name), signal.SIGCONT)
+
     def kill(self) -> None:
         """End all of its processes at once, and its network with them."""
         self.fast()
