@@ -7,7 +7,8 @@ fixed ports, and a CPU on each of two. The store is a folder that all hosts shar
 host behind `rclone serve s3` with credentials. Small sweeps run on the cluster, with the command on
 any host, while hosts, links, clocks and disks fail. After every fault what has died is started
 again, as is the sweep if it has ended, and the store is read. When the sweep is complete its
-records must equal, bit for bit, those of a sweep on one host without faults.
+records must equal, bit for bit, those of a sweep on one host without faults. Records name the
+revision of a checkout, so none of its files may be edited meanwhile.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Cluster:
         }
         os.environ.update(self.environment)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Start again what does not run; do not wait for nodes of Ray but the head."""
         for host in self.lan:
             if not host.alive:
@@ -106,7 +107,7 @@ class Cluster:
     def complete(self) -> None:
         """Start again what does not run, and wait for it."""
         while True:
-            self.mend()
+            self.repair()
             for name in self.starting:
                 self._wait(name)
             if all(self.lan[name].processes("raylet/raylet") for name in NODES):
@@ -152,7 +153,7 @@ class Cluster:
                 command,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # a share of the machine for each host
+                start_new_session=True,  # so each host has as much time of the machine as others
             )
 
 
@@ -208,11 +209,11 @@ class Trial:
     def ready(self) -> bool:
         """Wait until the sweep has written a record; whether it is still to do."""
         for _ in range(RESUMES):
-            self.cluster.mend()
+            self.cluster.repair()
             self.start()
             end = time.monotonic() + START
             while self.driver.code is None and self.written() <= self.before:
-                self.cluster.mend()
+                self.cluster.repair()
                 if time.monotonic() > end:
                     raise TroubleError(f"the sweep does not get on: {tail(self.log)}")
                 time.sleep(0.2)
@@ -243,13 +244,13 @@ class Trial:
     def finish(self) -> dict[str, int]:
         """Run to the end without faults; what is wrong then, or missing."""
         for _ in range(RESUMES):
-            self.cluster.mend()
+            self.cluster.repair()
             self.start()
             end = time.monotonic() + 2 * START
             while not self.ended():
                 if time.monotonic() > end:
                     raise TroubleError(f"the sweep does not end: {tail(self.log)}")
-                self.cluster.mend()
+                self.cluster.repair()
                 time.sleep(0.3)
             if self.driver.code == 0:
                 wrong = self.check()

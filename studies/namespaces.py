@@ -185,7 +185,7 @@ class Host:
         ordered("ip", "link", "set", self.name, "up")
 
     def lose(self, percent: int) -> None:
-        """Drop this share of all frames from it and to it."""
+        """Drop so many of a hundred frames from it and to it."""
         nft("add", "table", "bridge", self.name)
         hook = "{ type filter hook forward priority 0 ; }"
         nft("add", "chain", "bridge", self.name, "lossy", hook)
