@@ -245,7 +245,8 @@ class Trial:
         """Run to the end without faults; what is wrong then, or missing."""
         for _ in range(RESUMES):
             self.cluster.repair()
-            self.start()
+            if self.driver.code != 0:  # it may be at its end since the last fault
+                self.start()
             end = time.monotonic() + 2 * START
             while not self.ended():
                 if time.monotonic() > end:
