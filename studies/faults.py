@@ -95,13 +95,17 @@ class TroubleError(AssertionError):
 class Driver:
     """A sweep in a separate process: forked, or started from the command line."""
 
-    def __init__(self, store: Path, file: Path, executor: str, log: Path, **more: object) -> None:
+    def __init__(
+        self, store: Path | str, file: Path, executor: str, log: Path, **more: object
+    ) -> None:
         command = ["sweep", str(file), "--store", str(store), "--executor", executor]
         if executor != "serial":
             command += ["--workers", "2"]
+        command += more.get("options", [])  # type: ignore[arg-type]
         environment = dict(more.get("environment", {}))  # type: ignore[call-overload]
+        around = [*more.get("around", [])]  # type: ignore[call-overload]
         self.executor, self.log = executor, log
-        if more.get("fork", True) and not environment:
+        if more.get("fork", True) and not environment and not around:
             sys.stdout.flush()
             # No interrupt may find the child outside of `_become`, where it is still the parent.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -113,7 +117,7 @@ class Driver:
         else:
             with log.open("ab") as output:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-m", "recallscope", *command],
+                    [*around, sys.executable, "-m", "recallscope", *command],
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
@@ -164,11 +168,11 @@ class Driver:
                 self._code = os.waitstatus_to_exitcode(status)
         return self._code
 
-    def wait(self) -> float:
+    def wait(self, longest: float = PATIENCE) -> float:
         """Wait for the end; seconds it took."""
         started = time.monotonic()
         while self.code is None:
-            if time.monotonic() - started > PATIENCE:
+            if time.monotonic() - started > longest:
                 os.kill(self.pid, signal.SIGKILL)
                 raise TroubleError(f"a driver did not end: {tail(self.log)}")
             time.sleep(0.005)
@@ -210,6 +214,17 @@ def wait_for(workers: Executor, job: Job, seconds: float) -> Done:
     return done[0]
 
 
+def results(store: Path | str) -> dict:
+    """What a store has of every cell, without times and versions."""
+    records = Store(store).records()
+    return {(record.problem.key, record.seed): record.result() for record in records}
+
+
+def unequal(have: dict, expected: dict) -> list:
+    """The cells whose record is not that of an undisturbed run."""
+    return [cell for cell, result in have.items() if expected.get(cell) != result]
+
+
 def tail(log: Path) -> str:
     return log.read_text(errors="replace")[-600:] if log.exists() else ""
 
@@ -238,12 +253,9 @@ class Trial:
         found = Store(self.store).verify()
         if found.duplicated or found.wrong_keys or set(found.left_out) - self.corrupt:
             raise TroubleError(f"not sound: {found}; {tail(self.log)}")
-        have = {}
-        for record in Store(self.store).records():
-            have[record.problem.key, record.seed] = record.result()
-        for key, result in have.items():
-            if self.expected[key] != result:
-                raise TroubleError(f"another record: {result} for {self.expected[key]}")
+        have = results(self.store)
+        if other := unequal(have, self.expected):
+            raise TroubleError(f"another record: {have[other[0]]} for {self.expected[other[0]]}")
         lost = self.seen - set(have)
         if lost:
             raise TroubleError(f"{len(lost)} records were lost")
@@ -481,7 +493,8 @@ class Trial:
             again.wait()
             if done:
                 self.counts["disk read-only"] += 1
-                if again.code != 2:
+                complete = again.code == 0 and set(results(disk / "store")) == set(self.expected)
+                if again.code != 2 and not complete:  # there was nothing left to write
                     raise TroubleError(f"a read-only disk was taken for a store: {again.code}")
             mount("remount,rw", disk)
             self.take_over(disk)
@@ -632,15 +645,12 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
     return {name: weight for name, weight in weights.items() if name not in out}, out
 
 
-def undisturbed(folder: Path) -> dict:
+def undisturbed(folder: Path, sweep: str = SWEEP, fork: bool = True) -> dict:
     """Every result that there must be in the end."""
-    (folder / "sweep.toml").write_text(SWEEP)
-    driver = Driver(folder / "store", folder / "sweep.toml", "serial", folder / "log")
-    driver.wait()
-    found = {
-        (record.problem.key, record.seed): record.result()
-        for record in Store(folder / "store").records()
-    }
+    (folder / "sweep.toml").write_text(sweep)
+    driver = Driver(folder / "store", folder / "sweep.toml", "serial", folder / "log", fork=fork)
+    driver.wait(5 * PATIENCE)
+    found = results(folder / "store")
     cells = set(read_sweep(folder / "sweep.toml").cells())
     if len(found) != len(cells) or driver.code:
         raise TroubleError(f"the undisturbed sweep is not complete: {tail(folder / 'log')}")

@@ -66,7 +66,7 @@ def shared_numbers() -> dict[str, float]:
         hard = [each for each in pairs if 0.1 < float(each["found"]) < 0.9]
         found[name] = off(pairs, "expected", "found")
         found["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
-    faults = rows_of("studies/faults.csv")
+    faults = rows_of("studies/faults.csv") + rows_of("studies/hosts.csv")
     found["faults"] = sum(int(row["injected"]) for row in faults if "longest" not in row["fault"])
     runs = rows_of("studies/end-law-again.csv")
     again = rows_of("studies/end-law-again-predictions.csv")
