@@ -7,10 +7,10 @@ from typing import Any
 from recallscope.parts.data_files import sentences_next_to
 
 
-def said(name: str, found: Any, **more: Any) -> str:
+def said(sentence: str, found: Any, /, **more: Any) -> str:
     """A sentence of sentences.toml about something.
 
     >>> said("long", "2.0 h", instead="take less of it")
     'this is predicted to take about 2.0 h; give --yes to run it anyway, or take less of it'
     """
-    return sentences_next_to(__file__, "sentences.toml")[name].format(found=found, **more)
+    return sentences_next_to(__file__, "sentences.toml")[sentence].format(found=found, **more)

@@ -323,7 +323,9 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
         samples=parts[binding],
         vocab=largest_vocab(problem.samples, dim, length, width, target),
         binding=binding,
-        **{f"{name}_samples": samples for name, samples in parts.items()},
+        gradient_samples=parts["gradient"],
+        counting_samples=parts["counting"],
+        coverage_samples=parts["coverage"],
         information_needed=float(information_needed(vocab, target)),
         gradient_information=float(
             gradient_information(problem.samples, vocab, dim, length, width)
