@@ -157,10 +157,9 @@ class Problem:
         self._settle("eta", eta)
         self._settle("gamma", gamma)
         self._check_regime()
-        self._settle("embedding", part_name("embedding", embedding))
-        self._settle("task", part_name("task", task))
-        self._settle("model", part_name("model", model))
-        self._settle("learner", part_name("learner", learner))
+        named = {"embedding": embedding, "task": task, "model": model, "learner": learner}
+        for kind, given in named.items():
+            self._settle(kind, part_name(kind, given))
         self._settle("metrics", metric_names(metrics))
         # `dataclasses.replace` gives those of the problem before as what they are kept in.
         declared = dict(declared.pop("declared", ())) | declared

@@ -15,6 +15,7 @@ import numpy as np
 from recallscope.audits.table_statistics import Moments
 from recallscope.audits.used_rows import Rows, UsedRows
 from recallscope.common.plain import Plain
+from recallscope.parts.data_files import data_next_to
 from recallscope.theory.choosing import facts_held
 from recallscope.theory.output_lengths import unanswered, whitened
 
@@ -22,12 +23,7 @@ MEMORIES = {"one_step": "one step", "trained": "training to the end"}
 _MOST_ROWS = 8192
 MATTERS = 1.25  # times as many facts: less is not worth a sentence
 FIRST = 0.9  # the recalled fraction of facts that sentences report
-TREATMENTS = {
-    "centred": "centred",
-    "normalised": "centred, then all of one length",
-    "whitened": "centred, whitened, then all of one length",
-}
-
+TREATMENTS: dict[str, str] = data_next_to(__file__, "words.toml")["treatments"]
 CAUSES = {"mean": "centred", "lengths": "normalised", "spectrum": "whitened"}
 """What limits one step, and the treatment that takes it away; each takes those before it too."""
 

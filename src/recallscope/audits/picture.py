@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recallscope.audits.facts import MEMORIES, Counts
+from recallscope.audits.sentences import SAID
 from recallscope.audits.summary_tables import SHARE_NAMES
 from recallscope.results.panels import Kind, Panel, Picture, Series, theory_line
 from recallscope.theory.table_facts import SHARES
@@ -26,10 +27,7 @@ def audit_picture(found: Audit) -> Picture:
 
 def checkpoint_picture(found: CheckpointAudit) -> Picture:
     return Picture(
-        caption="Facts: the number at which a fraction of them is recalled, after one "
-        "step of learning and at the end of training, by theory. Spectrum: the fraction of the "
-        "variance along each principal direction; flat is random. Overlap: cosines of pairs of "
-        "rows; the closer to 0 the better they can be distinguished.",
+        caption=SAID["one_checkpoint"],
         panels=[_facts(found), _spectrum(found), _cosines(found)],
     )
 
@@ -105,8 +103,7 @@ def _of_several(found: Audit) -> Picture:
         values = [_known(getattr(each.facts, memory)[0.5]) for each in found.checkpoints]
         facts.append(Series(called, Kind.MEASURED, names, values))
     return Picture(
-        caption="The effective dimension of the input rows of each checkpoint. The number of facts "
-        "in a memory between its tables at which half of them are recalled, by theory.",
+        caption=SAID["several_checkpoints"],
         panels=[
             Panel(title="effective dimension", x=where, y="dimensions", series=dims, log_y=True),
             Panel(title="facts at 50 %", x=where, y="facts", series=facts, log_y=True),

@@ -7,22 +7,18 @@ from collections.abc import Mapping
 
 from recallscope.audits.facts import CAUSES, FIRST, MATTERS, MEMORIES, TREATMENTS, TableFacts
 from recallscope.audits.used_rows import REASONS
-from recallscope.parts.data_files import sentences_next_to
+from recallscope.parts.data_files import data_next_to, sentences_next_to
 from recallscope.theory.choosing import facts_extrapolated
 
-_CALLED = {
-    "mean": ("the mean that all rows share", "Subtract it"),
-    "lengths": ("rows of unequal length", "Give all the same length after centring"),
-    "spectrum": ("directions that vary unequally", "Whiten the rows"),
-}
-_SAID = sentences_next_to(__file__, "sentences.toml")
-FACT, HOW_GOOD, NOT_SAID = _SAID["fact"], _SAID["how_good"], _SAID["not_said"]
+_CALLED = data_next_to(__file__, "words.toml")["causes"]
+SAID = sentences_next_to(__file__, "sentences.toml")
+FACT, HOW_GOOD, NOT_SAID = SAID["fact"], SAID["how_good"], SAID["not_said"]
 
 
 def headline(facts: TableFacts) -> str:
     """The first line: two numbers that are not the same."""
     counts = {memory: about(getattr(facts, memory)[FIRST], facts.looked_at) for memory in MEMORIES}
-    return _SAID["headline"].format(**counts, share=100 * FIRST)
+    return SAID["headline"].format(**counts, share=100 * FIRST)
 
 
 def about(count: float, looked_at: int) -> str:
@@ -38,20 +34,20 @@ def about(count: float, looked_at: int) -> str:
 
 def to_do(facts: TableFacts, dim: int) -> list[str]:
     """What limits each of the two, and what can be done about it."""
-    trained = [_SAID["trained"].format(dim=dim)]
+    trained = [SAID["trained"].format(dim=dim)]
     if beyond := facts_extrapolated("trained", dim):
-        trained.append(_SAID["extrapolated"].format(beyond=beyond))
+        trained.append(SAID["extrapolated"].format(beyond=beyond))
     lost, of = facts.unanswered
     if lost:
-        trained.append(_SAID["unanswered"].format(lost=lost, of=of))
+        trained.append(SAID["unanswered"].format(lost=lost, of=of))
     if facts.bottleneck not in CAUSES:
-        return [_SAID["by_dimension"], " ".join(trained)]
+        return [SAID["by_dimension"], " ".join(trained)]
     (cause, deed), treatment = _CALLED[facts.bottleneck], CAUSES[facts.bottleneck]
     held, whitened = facts.treated[treatment][FIRST], facts.treated["whitened"][FIRST]
     further = (
         f"; whitened too, {about(whitened, facts.looked_at)}" if whitened > MATTERS * held else ""
     )
-    step = _SAID["by_cause"].format(
+    step = SAID["by_cause"].format(
         cause=cause,
         deed=deed,
         treated=TREATMENTS[treatment],
@@ -65,8 +61,8 @@ def to_do(facts: TableFacts, dim: int) -> list[str]:
 def rows_left_out(rows: int, unused: Mapping[str, int], called_unused: int) -> str:
     """Which rows were not taken, and how they were recognised."""
     counts = ", ".join(f"{count:,} {REASONS[reason]}" for reason, count in unused.items())
-    taken = _SAID["left_out" if unused else "all_taken"]
+    taken = SAID["left_out" if unused else "all_taken"]
     said = taken.format(rows=rows, unused=sum(unused.values()), counts=counts)
     if called_unused:
-        said += " " + _SAID["called_unused"].format(called_unused=called_unused)
+        said += " " + SAID["called_unused"].format(called_unused=called_unused)
     return said

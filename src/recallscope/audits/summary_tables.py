@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.audits.facts import MEMORIES, TREATMENTS, Counts
 from recallscope.common.formatting import format_number
+from recallscope.parts.data_files import data_next_to
 from recallscope.theory.table_facts import SHARES
 
 if TYPE_CHECKING:
@@ -14,12 +15,7 @@ if TYPE_CHECKING:
 
 Row = list[str]
 SHARE_NAMES = [f"{100 * share:g} %" for share in SHARES]
-_WORST = {
-    "overlap_raw": "overlap most with others, times the average",
-    "overlap_centred": "the same of centred rows",
-    "shortest": "shortest, length",
-    "longest": "longest, length",
-}
+_WORST: dict[str, str] = data_next_to(__file__, "words.toml")["worst"]
 
 
 def facts_table(found: CheckpointAudit) -> list[Row]:

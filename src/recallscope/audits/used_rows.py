@@ -14,6 +14,7 @@ import numpy as np
 
 from recallscope.checkpoints.stored_table import StoredTable
 from recallscope.common.shapes import Bool, Float, Int64
+from recallscope.parts.data_files import data_next_to
 from recallscope.problem import ProblemError
 
 Rows = Float[np.ndarray, "n d"]
@@ -28,12 +29,7 @@ _PARALLEL = 0.99  # cosine of rows that may be on one line
 _LEAST_SHARE, _LEAST_ROWS = 0.01, 16  # of the sample, to be a line
 _OFF_LINE = 0.02  # of the usual squared distance between rows
 _FEWEST = 4
-REASONS = {
-    "not_finite": "hold numbers that are not finite",
-    "zero": "are all zeros",
-    "equal": "are equal to an earlier row",
-    "on_a_line": "have collapsed on one line",
-}
+REASONS: dict[str, str] = data_next_to(__file__, "words.toml")["reasons"]
 
 
 class Line(NamedTuple):

@@ -9,6 +9,7 @@ from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.record import Status, accuracy_name
 
 if TYPE_CHECKING:
@@ -63,11 +64,7 @@ def _print_ablations(ablations: Ablations) -> None:
             each.ablation.note and f"{name}: {each.ablation.note}.",
             each.verdict == "no difference seen"
             and f"{name}: a difference of up to {each.largest:.3f} is not excluded.",
-            (each.failed or each.infeasible)
-            and f"{name}: {each.failed} pairs with a failed and {each.infeasible} with an "
-            "infeasible run are left out.",
+            (each.failed or each.infeasible) and f"{name}: {said('unpaired', each)}",
         )
-    print(
-        f"Means over {max(each.pairs for each in found)} seeds, the same in both arms, tested on "
-        f"{max(each.tests for each in found)} fresh samples each."
-    )
+    most = {name: max(getattr(each, name) for each in found) for name in ("pairs", "tests")}
+    print(said("paired", found, **most))

@@ -9,6 +9,7 @@ from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import capital, print_extrapolated, print_problem, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.cli.theory import if_trained, print_solved_if_trained
 from recallscope.common.csv_files import number_or_text
 from recallscope.theory.scope import exposures, scope
@@ -82,7 +83,5 @@ def _print_critical(found: CriticalSize) -> None:
             " --seeds-passing 0.9 searches for the size at which nine in ten do."
             * (not found.seeds_passing)
         ),
-        (found.failures or found.infeasible)
-        and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
-        "they are left out.",
+        (found.failures or found.infeasible) and said("lost", found),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.common.interrupts import clean_up_needed
@@ -46,10 +47,7 @@ def check_time(
 ) -> None:
     """Print the predicted time; raise if it is more than an hour without --yes."""
     if seconds > _LONG and not yes:
-        raise ProblemError(
-            f"this is predicted to take about {format_duration(seconds)}; give --yes to run it "
-            f"anyway, or {instead}"
-        )
+        raise ProblemError(said("long", format_duration(seconds), instead=instead))
     if say and seconds > _NOTICED:
         print(f"recallscope: about {format_duration(seconds)}", file=sys.stderr, flush=True)
 
@@ -98,8 +96,8 @@ def resumable(store: Any = True) -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            said = "the same command resumes from here"
+            text = "the same command resumes from here"
             if store is None:
-                said = "nothing was kept; with --store FOLDER the same command resumes"
-            print(f"\nrecallscope: {said}", file=sys.stderr)
+                text = "nothing was kept; with --store FOLDER the same command resumes"
+            print(f"\nrecallscope: {text}", file=sys.stderr)
             raise

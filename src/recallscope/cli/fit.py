@@ -11,6 +11,7 @@ from recallscope.cli.execution import check_time_of_searches, place_from, resuma
 from recallscope.cli.output import number, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.problem import ProblemError
 
@@ -92,10 +93,7 @@ def _print_law(found: Scaling) -> None:
         value, ends = f"{power.value:.3f}", f"{power.low:.3f} to {power.high:.3f}"
         predicted = number(found.theory.get(name), ".3f")
         rows.append((name, *((value, ends) if fitted else (None, None)), predicted))
-    print(
-        f"The law of {found.quantity} at {found.accuracy.replace('_', ' ')} {found.target:g}, "
-        f"from {law.reached} critical sizes and {law.bounds} bounds:"
-    )
+    print(said("law", found, accuracy=found.accuracy.replace("_", " ")))
     print_table(("size", "exponent", "95 % interval", "closed forms"), rows)
     lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
     say(
@@ -116,12 +114,7 @@ def _print_law(found: Scaling) -> None:
         depends = f"That {found.quantity} depends on none of these"
         say(f"{depends}: {_verdict(rival)} (p = {rival.p_value:.2g}).")
     if found.collapse is not None:
-        raw, by_law, own, seeds = found.collapse
-        say(
-            f"Collapse, rms of accuracy about one curve: {by_law:.3f} against the size over the "
-            f"law's, {raw:.3f} against the size itself, {own:.3f} over each one's own critical "
-            f"size; {seeds:.3f} about each one's own curve."
-        )
+        say(said("collapse", found.collapse))
 
 
 def _verdict(test: ExpectedLaw | Separable) -> str:

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from recallscope.cli.output import output_from
+from recallscope.cli.sentences import said
 from recallscope.parts.data_files import data_next_to
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
@@ -188,7 +189,4 @@ def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
     """Raise if an option was given that has no meaning with --from."""
     others = [flag for name, flag in given_options(context).items() if name not in meant]
     if others:
-        raise ProblemError(
-            f"--from runs nothing and takes the rest from what it reads; leave {', '.join(others)} "
-            "out"
-        )
+        raise ProblemError(said("only_from", ", ".join(others)))

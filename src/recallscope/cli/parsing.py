@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope import problem as problems
 from recallscope.cli.options import SIZES, TRAINING
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.parts.axes import axis_field
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
@@ -27,10 +28,7 @@ def problem_from(**options: Any) -> Problem:
     fields, declared = _texts(options)
     width = fields.get("width")
     if isinstance(width, float) and not width.is_integer():
-        raise ProblemError(
-            f"the width of an MLP is a whole number, not {width:g}; that of a figure is "
-            "--figure-width INCHES"
-        )
+        raise ProblemError(said("whole_width", width))
     known = declared_by(named_parts(fields))
     for name, value in declared.items():
         kind = type(known[name].default) if name in known else str
@@ -91,12 +89,7 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
 def _is_file(embedding: str) -> bool:
     if Path(embedding).suffix == ".npy":
-        raise ProblemError(
-            f"give four arrays in a .npz file, not one in {embedding!r}: make it by "
-            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…); tokens and outputs are "
-            "vocab×dim, trigger and end vectors of dim numbers with about the norm of a token, "
-            "for example drawn like tokens"
-        )
+        raise ProblemError(said("one_array", embedding))
     return Path(embedding).suffix == ".npz"
 
 

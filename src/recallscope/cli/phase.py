@@ -15,6 +15,7 @@ from recallscope.cli.execution import check_time_of, place_from, resumable
 from recallscope.cli.options import OUTPUT, Asked, given_options, refuse_all_but, takes
 from recallscope.cli.output import capital, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.parts.axes import axes_of, axis_field
 from recallscope.problem import ProblemError
@@ -136,15 +137,11 @@ def _print_diagram(diagram: PhaseDiagram) -> None:
         say(f"{capital(diagram.without_theory)}. {cells}")
     else:
         share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
-        say(
-            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
-            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
-            "each."
-        )
+        say(said("disagreement", diagram, tolerance=TOLERANCE, share=share))
         print_extrapolated(diagram.problems)
     lost = diagram.failed or diagram.infeasible
-    said = f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible"
-    say(lost and f"{said}; they are left out.")
+    counts = f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible"
+    say(lost and f"{counts}; they are left out.")
 
 
 def _print_boundary(diagram: PhaseDiagram) -> None:

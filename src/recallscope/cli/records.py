@@ -11,6 +11,7 @@ from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
 from recallscope.cli.options import CHOICES, Asked, Command, command_group, takes
 from recallscope.cli.output import print_either, print_table, say
+from recallscope.cli.sentences import said
 from recallscope.common.formatting import printable
 from recallscope.problem import ProblemError, choice
 
@@ -94,13 +95,13 @@ def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
     document = {"left_out": found.left_out, "duplicated": found.duplicated, "repaired": yes}
     done, were = ("put aside", "were") if yes else ("cannot be used", "are")
     lost = found.left_out or found.duplicated
-    said = (
+    lines = (
         *(f"{done}: {name} ({why})" for name, why in found.left_out.items()),
         found.duplicated and f"{found.duplicated} records {were} there more than once.",
         not lost and "There is nothing to repair.",
         lost and not yes and "Nothing was changed; repair --yes fixes this.",
     )
-    print_either(in_json, document, say, *said)
+    print_either(in_json, document, say, *lines)
 
 
 @app.command(cls=Command)
@@ -118,16 +119,13 @@ def upgrade(context: typer.Context, asked: Asked, yes: bool) -> None:
     found = store.verify()
     if yes:
         store.upgrade()
-    said = (
-        f"{store.place} has {found.records} records in {found.shards} shards and no marker; "
-        "upgrade --yes writes one."
-    )
+    text = said("unmarked", found, place=store.place)
     if found.marked:
-        said = f"{store.place} is marked as a store already."
+        text = f"{store.place} is marked as a store already."
     elif yes:
-        said = f"{store.place}, {found.records} records, is marked as a store now."
+        text = f"{store.place}, {found.records} records, is marked as a store now."
     document = {"shards": found.shards, "records": found.records, "marked": found.marked or yes}
-    print_either(in_json, document, print, said)
+    print_either(in_json, document, print, text)
 
 
 @app.command(cls=Command)
@@ -164,18 +162,14 @@ def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
     merged = [store.merge(Store(other)) for other in others]
     found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
     document = dict(zip(("added", "better_there", "completed", "conflicts"), found, strict=True))
-    said = (
+    lines = (
         f"{found.added} records of {', '.join(others)} were added.",
         found.completed
         and f"{found.completed} that are here too brought metrics that were missing here.",
-        found.better
-        and f"{found.better} that are ok there have failed or are infeasible here and were "
-        "left; compact --drop failed, and merge again.",
-        found.conflicts
-        and f"{found.conflicts} that are here too have other values there: one of the two was "
-        "made by other code. What is here stays; export both stores to compare them.",
+        found.better and said("better", found),
+        found.conflicts and said("conflicts", found),
     )
-    print_either(in_json, document, say, *said)
+    print_either(in_json, document, say, *lines)
     if found.conflicts:
         raise typer.Exit(1)
 

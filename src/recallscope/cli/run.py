@@ -10,6 +10,7 @@ from recallscope.cli.execution import check_time, place_from
 from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.common.machine import available_cores
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.parts.naming import find_part
@@ -85,10 +86,7 @@ def print_run(found: RunResult) -> None:
     _print_metrics(records)
     if tested:
         seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
-        print(
-            f"Intervals are for the mean over all seeds, from {seeds} "
-            f"tested on {tested[0].test_samples} fresh samples each."
-        )
+        print(said("tested", tested[0], seeds=seeds))
 
 
 def _print_metrics(records: Sequence[Record]) -> None:

@@ -12,6 +12,7 @@ from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
 from recallscope.cli.options import SIZES, Asked, takes
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
 from recallscope.problem import ProblemError, whole_number
@@ -153,9 +154,9 @@ def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
     searches = spec.searches(plan.part)
     if dry_run:
         most = sum(search.budget for search in searches)
-        said = f"{len(searches)} searches of at most {most} runs in all."
+        text = f"{len(searches)} searches of at most {most} runs in all."
         document = {"searches": len(searches), "most_cells": most}
-        output.print_either(to.as_json, document, print, said)
+        output.print_either(to.as_json, document, print, text)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
         found = search(spec, part=plan.part, progress=display.update, **place_from(where))
@@ -187,20 +188,15 @@ def _reporter(display: Any, store: str) -> Callable[[Record], None]:
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
         if place == _MOST_PRINTED:
-            display.say(
-                "recallscope: further cells that are not ok are in the store: "
-                f"recallscope records --store {store} list"
-            )
+            display.say(said("further", store))
 
     return report
 
 
 def _print_sweep(found: SweepResult) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
-    print(
-        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in "
-        f"{format_duration(found.seconds)}. Now in {found.store}: {counts or 'none'}."
-    )
+    took = format_duration(found.seconds)
+    print(said("swept", found, took=took, counts=counts or "none"))
     missing = found.cells - sum(found.by_status.values())
     if missing:
         print(f"{missing} cells have no record yet; the same command resumes with them.")

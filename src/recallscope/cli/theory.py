@@ -10,6 +10,7 @@ from recallscope.cli import output
 from recallscope.cli.options import Asked, takes
 from recallscope.cli.parsing import closed_form_problem, fill_in, problem_to_run
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import axis_field
@@ -175,13 +176,9 @@ def _print_prediction(found: Prediction) -> None:
         for name, value in found.accuracies.items()
     ]
     output.print_table(("accuracy", "predicted", *known), rows)
-    said = f"{exposures(found.problem)}."
-    for error in list(found.recorded_error.values())[:1]:
-        said += (
-            f" Errors: predicted minus measured, at the {error.problems} measured problems nearest "
-            "to this one."
-        )
-    print(said)
+    texts = [f"{exposures(found.problem)}."]
+    texts += [said("errors", error) for error in list(found.recorded_error.values())[:1]]
+    print(" ".join(texts))
     output.print_extrapolated([found.problem])
     if found.factors:
         factors = [
@@ -212,12 +209,9 @@ def _print_if_trained(problem: Problem) -> None:
     if trained.law is None:
         print(f"{_STEPS} Trained by {trained.problem.learner}: {trained.reason}.")
         return
-    recall = trained.estimates["recall_accuracy"]
-    between = "" if recall.low is None else f" ({_interval(recall.low, recall.high or 1.0)})"
-    print(
-        f"{_STEPS} Trained by {trained.problem.learner}: recall {recall.value:.4f}{between}, "
-        f"{trained.status}."
-    )
+    recall, low, high, _ = trained.estimates["recall_accuracy"]
+    between = "" if low is None else f" ({_interval(low, high or 1.0)})"
+    print(said("trained", trained, steps=_STEPS, recall=recall, between=between))
 
 
 def print_solved_if_trained(problem: Problem, quantity: str, target: float, accuracy: str) -> None:
@@ -244,8 +238,8 @@ def _print_nearest(found: Prediction) -> None:
         return
     there, here = found.nearest.to_dict(), found.problem.to_dict()
     changed = [name for name in {**here, **there} if here.get(name) != there.get(name)]
-    said = ", ".join(f"{name} {getattr(found.nearest, name, 'left out')}" for name in changed)
-    print(f"The nearest problem with an answer has {said}.")
+    fields = ", ".join(f"{name} {getattr(found.nearest, name, 'left out')}" for name in changed)
+    print(f"The nearest problem with an answer has {fields}.")
 
 
 def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
@@ -282,18 +276,13 @@ def _print_solution(found: Solution) -> None:
     grows = axis_field(found.quantity, found.problem.parts()).grows
     extreme = "smallest" if grows else "largest"
     name = "vocab (facts)" if found.quantity == "vocab" else found.quantity
-    print(
-        f"{name} = {found.value}, the {extreme} that reaches "
-        f"{found.accuracy.replace('_', ' ')} {found.target:g} (predicted {predicted})"
-    )
+    how = {"accuracy": found.accuracy.replace("_", " "), "predicted": predicted}
+    print(said("solved", found, name=name, extreme=extreme, **how))
     if found.reason:
         print(f"{output.capital(found.reason)}.")
     if found.range != (None, None):
-        ends = ["none" if end is None else str(end) for end in found.range]
-        print(
-            f"From {ends[0]} to {ends[1]}, if the prediction is off by as much as at the measured "
-            "problems nearest to this one."
-        )
+        low, high = ("none" if end is None else end for end in found.range)
+        print(said("range", found, low=low, high=high))
     print(f"{exposures(found.problem)}. Law: {found.prediction.law}, {found.prediction.kind}.")
     output.print_extrapolated([found.problem])
 
@@ -317,10 +306,8 @@ def _print_allocation(found: Allocation) -> None:
 
 def _print_bound(found: Bound) -> None:
     problem = found.problem
-    print(
-        f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
-        f"gradient needs N ≥ {math.ceil(found.samples) if found.samples < 1e15 else found.samples}."
-    )
+    least = math.ceil(found.samples) if found.samples < 1e15 else found.samples
+    print(said("least", found, least=least))
     if math.isfinite(problem.samples):
         print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
     rows = []
@@ -328,11 +315,7 @@ def _print_bound(found: Bound) -> None:
         dominant = " (dominant)" if name == found.binding else ""
         rows.append((name + dominant, f"{getattr(found, f'{name}_samples'):.6g}"))
     output.print_table(("bound", "samples"), rows)
-    print(
-        f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} "
-        f"has at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions "
-        f"with a signal-to-noise of {found.signal_to_noise:.3g} each."
-    )
+    print(said("information", found))
     print(found.assumption)
     print(found.not_covered)
 
@@ -347,10 +330,7 @@ def _print_check(report: CheckReport) -> None:
         rows.append((label, c.size, f"{c.ratio:.2f}", *slopes, c.verdict))
         last = name
     output.print_table(("noise", "along", "ratio", "slope", "theory", "verdict"), rows, slice(2, 5))
-    print(
-        f"Ratio: measured over predicted. Slope: of logarithms, measured from means over "
-        f"{report.seeds} instances ± a standard error; next to it the theory's."
-    )
+    print(said("checked", report))
     unclear = sum(c.verdict == "unclear" for c in report.comparisons)
     names = ", ".join(f"{term} of {stage}" for stage, term in report.failed)
     output.say(

@@ -10,6 +10,7 @@ from recallscope.cli.execution import check_time
 from recallscope.cli.options import Asked, takes
 from recallscope.cli.output import print_problem
 from recallscope.cli.parsing import problem_to_run, seeds_from
+from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
@@ -51,7 +52,4 @@ def _print_training(found: TrainingCurve) -> None:
     print_problem(found.problem)
     print(found)
     if found.early is not None:
-        print(
-            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
-            f"lock {found.early.lock_accuracy:.4f}."
-        )
+        print(said("early", found.early))

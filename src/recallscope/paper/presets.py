@@ -7,11 +7,8 @@ from pathlib import Path
 from recallscope.problem import choice
 from recallscope.sweeps.spec import Sweep, read_sweep
 
-SIZES = {
-    "smoke": "about three minutes for all claims on two cores: does it run?",
-    "short": "a first answer",
-    "full": "more than an hour; the verdicts rest on it",
-}
+SIZES = ("smoke", "short", "full")
+"""Three minutes for all claims on two cores, a first answer, and what the verdicts rest on."""
 _SWEEPS = Path(__file__).with_name("sweeps")
 
 

@@ -24,6 +24,7 @@ from recallscope.theory.choosing import NoLawError, choose, law_named, predict_p
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, REMEDIES, costs
 from recallscope.theory.prediction import Prediction
+from recallscope.theory.sentences import SAID
 
 _AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
@@ -405,25 +406,24 @@ def _why_not_reached(
     """Why even the best size does not reach the target."""
     if best.law is None:
         return str(best.reason)
+    most, size, (low, high) = best.accuracies[accuracy], best.problem[quantity], looked_at
     if best.dominant is None:
-        return (
-            f"it is {best.accuracies[accuracy]:.3g} at {quantity} = "
-            f"{getattr(best.problem, quantity)}, and sizes from {looked_at[0]} to {looked_at[1]} "
-            "were tried"
-        )
+        return SAID["tried"].format(most=most, quantity=quantity, size=size, low=low, high=high)
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The noise that costs most and that more (or less) of this size does nothing about.
     cost = costs(best.problem.vocab, dict(best.noise[stage]))
     noises = sorted(cost, key=cost.__getitem__, reverse=True)
     changes = f"raise {quantity}", f"lower {quantity}"
     term = next((n for n in noises if not {*changes} & {*REMEDIES[n]}), noises[0])
-    size = getattr(best.problem, quantity)
     far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
     remedies = [each for each in REMEDIES[term] if each not in changes]
     if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
-    return (
-        f"{accuracy.replace('_', ' ')} is at most {best.accuracies[accuracy]:.3g}, {far}: "
-        f"{term.replace('_', ' ')} of the {stage.replace('_', '-')} stage is the bottleneck; "
-        + " or ".join(remedies)
+    return SAID["bottleneck"].format(
+        accuracy=accuracy.replace("_", " "),
+        most=most,
+        far=far,
+        term=term.replace("_", " "),
+        stage=stage.replace("_", "-"),
+        remedies=" or ".join(remedies),
     )

@@ -111,10 +111,5 @@ def explain_end(problem: Problem, answer: Answer) -> str:
     return " ".join(said)
 
 
-SHARED: dict[str, Any] = {
-    "predict": predict_end,
-    "seconds": seconds,
-    "about": "predicted after training",
-    "explain": explain_end,
-}
+SHARED: dict[str, Any] = {"predict": predict_end, "seconds": seconds, "explain": explain_end}
 """What the laws of the end have in common."""

@@ -52,6 +52,7 @@ class Given(NamedTuple):
 
 
 NOTHING_GIVEN = Given()
+_EVERY_SIZE = -math.inf, math.inf
 
 
 class Factor(NamedTuple):
@@ -149,10 +150,7 @@ class Law:
     )
     comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
     widens: float = 1.0
-    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: (
-        -math.inf,
-        math.inf,
-    )
+    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: _EVERY_SIZE
     facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     bottleneck: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     capacity: Callable[[Question], Capacity | str] | None = None

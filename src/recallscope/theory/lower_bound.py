@@ -268,10 +268,7 @@ class Bound(Result):
         ]
 
     def _words(self) -> str:
-        return (
-            f"to have {self.accuracy:g} of {self.problem.vocab} facts right, any reader of the "
-            f"first gradient needs at least {self.samples:.6g} samples ({self.binding} dominates)"
-        )
+        return SAID["bound"].format(found=self)
 
     def _drawing(self) -> Drawing:
         from recallscope.results.labels import describe_common_fields
@@ -290,10 +287,7 @@ class Bound(Result):
             series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), given))
         panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
         fields = self.problem.to_dict() | {"samples": None}
-        caption = (
-            f"{describe_common_fields([fields])}. Lower bounds for accuracy {self.accuracy:g} of "
-            f"estimators that see only the first gradient. {self.assumption}"
-        )
+        caption = SAID["bounds"].format(fields=describe_common_fields([fields]), found=self)
         return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
+from recallscope.theory.sentences import SAID
 
 Array = Float[np.ndarray, ...]
 _POPULATION = 1e100
@@ -155,10 +156,7 @@ def no_closed_form(problem: Problem) -> str | None:
     'no closed form for your arrays'
     """
     if problem.regime != "limit":
-        return (
-            "no closed form: they hold in the limit regime (η → 0, γ → ∞), "
-            f"not in the {problem.regime} regime; leave regime, eta and gamma out"
-        )
+        return SAID["regime"].format(regime=problem.regime)
     if form_of(problem.embedding) is None:
         return _no_form_message("embedding", problem.embedding)
     return no_form_for_parts(problem)
