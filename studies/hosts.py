@@ -171,10 +171,11 @@ class Trial:
         self.seen: set = set()
         self.ends: Counter[str] = Counter()
         self.driver: Driver | None = None
+        self.noted: Driver | None = None  # the last whose end was looked at
 
     def start(self) -> None:
         """Start the sweep, or start it again if it has ended."""
-        if self.driver is not None and self.driver.code is None:
+        if self.driver is not None and not self.ended():
             return
         self.cluster.complete()  # a sweep takes the CPUs that are there when it starts
         self.before = self.written()
@@ -199,6 +200,9 @@ class Trial:
         code = self.driver.code
         if code is None:
             return False
+        if self.noted is self.driver:
+            return True
+        self.noted = self.driver
         self.ends[str(code)] += 1
         if code not in (0, 2, 130, -signal.SIGKILL):
             raise TroubleError(f"a sweep ended with {code}: {tail(self.log)}")
