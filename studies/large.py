@@ -40,7 +40,8 @@ def cpu_seconds(pids: list[int]) -> float:
     """CPU time that living processes have used."""
     ticks = 0
     for pid in pids:
-        ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

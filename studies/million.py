@@ -3,7 +3,7 @@
     python studies/million.py --records 1000000 --csv studies/million.csv
 
 The record of one tiny run is repeated under as many keys. Its numbers are drawn again, or they
-would compress. Shards have 20,000 records. Each measurement is a process of its own, and is taken
+would compress. Shards have 20,000 records. Each measurement is a separate process, taken
 in turns with the same by Arrow and Python alone: files are read and hashed, keys are put into a
 dictionary and looked up, columns are filtered, and tables are put together and written.
 """
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +113,7 @@ def bare(what: str, place: str, records: int) -> None:
 
 
 def timed(what: str, by: str, place: str, records: int) -> dict[str, float]:
-    """In a process of its own: seconds, and the peak memory of that process."""
+    """In a separate process: seconds, and the peak memory of that process."""
     started, processor = time.perf_counter(), time.process_time()
     (measure if by == "store" else bare)(what, place, records)
     return {
