@@ -63,7 +63,7 @@ def texts_of(column: pa.ChunkedArray) -> list[str]:
     texts: list[str] = []
     for chunk in column.chunks:
         names = chunk.dictionary.to_pylist()
-        texts.extend(names[index] for index in chunk.indices.to_pylist())
+        texts.extend(map(names.__getitem__, chunk.indices.to_pylist()))
     return texts
 
 

@@ -151,7 +151,7 @@ def plan_of(
         check_part(part)
         cells = part_of(plan_of(cells, settings, RecordIndex()).pending, settings, part)
     keys = CellKeys(settings)
-    seen: set[tuple[bytes, tuple[str, ...]]] = set()
+    seen: dict[tuple[str, ...], set[bytes]] = {}
     problems: dict[Problem, None] = {}
     pending, found = [], Counter[str]()
     checked: Problem | None = None
@@ -164,18 +164,23 @@ def plan_of(
             check_problem(problem, settings)
             checked = problem
             problems[problem] = None
+            digest, alike = keys.digests(problem)[0], seen.setdefault(problem.metrics, set())
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
             seed = whole_number("seed", seed, 0, LARGEST_SEED)
-        key = keys((problem, seed))
-        if (key, problem.metrics) in seen:
+        key = digest + seed.to_bytes(8, "big")
+        if key in alike:
             continue
-        seen.add((key, problem.metrics))
+        alike.add(key)
+        # Looked up at once where nothing else can answer: there may be a million cells.
+        if key in index.statuses and not problem.metrics and key not in index.keys_since:
+            found[index.statuses[key]] += 1
+            continue
         known = index.find(keys, (problem, seed))
         if known is None or known.lacks:
             pending.append(Cell(problem, seed))
         else:
             found[known.status] += 1
-    return SweepPlan(len(seen), found.total(), found, pending, tuple(problems))
+    return SweepPlan(sum(map(len, seen.values())), found.total(), found, pending, tuple(problems))
 
 
 def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:
