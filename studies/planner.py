@@ -1,16 +1,18 @@
-"""How far off `plan` is: sixty models that no law was fitted to, planned before they are trained.
+"""How far off `plan` is: models planned before they are trained.
 
-    python studies/planner.py plan     # studies/planner-plans.csv, to be committed
-    python studies/planner.py run      # train; seeds come from the plans
-    python studies/planner.py report
+    python studies/planner.py plan again    # studies/planner-again-plans.csv, to be committed
+    python studies/planner.py run again     # train; seeds come from the plans
+    python studies/planner.py report again
 
-GPT-2 and Llama shapes of one to four layers, from configurations of transformers. Forty-eight are
-trained from scratch by AdamW: `pairs`, `relations`, `biographies` and `recall` (a marked id), a
-quarter of them with Zipf's law. Twelve are LoRAs of rank 1 to 8 on all matrices of a model that was
-trained on as many other pairs. Each is drawn for a load, bits of all answers for each trained
-parameter, and for exposures of 5 to 1,000, as long as it takes at most 4,000 steps. One training
-each; facts are asked for as often as they are seen. Baselines: the mean of all measured values, and
-2 bits for each trained parameter. Cost: about 25 minutes of two cores.
+GPT-2 and Llama shapes of one to four layers, from configurations of transformers, trained by AdamW
+on `pairs`, `relations`, `biographies` and `recall` (a marked id), a quarter with Zipf's law. Some
+are LoRAs of rank 1 to 8 on all matrices, or fine-tuned, after a first training on as many other
+pairs. Each is drawn for a load, bits of all answers for each trained parameter, and for exposures
+of 5 to 1,000, as long as it takes at most 4,000 steps. One training each; facts are asked for as
+often as they are seen. Baselines: the mean of all measured values, and 2 bits for each trained
+parameter. Sets: `planned`, sixty models that no law was fitted to; `more` and `attention`, to which
+`planner_law.py` fitted the law anew; `again`, twenty more that it planned. Cost: about 120 minutes
+of a core on a busy machine.
 """
 
 from __future__ import annotations
