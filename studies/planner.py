@@ -10,9 +10,9 @@ are LoRAs of rank 1 to 8 on all matrices, or fine-tuned, after a first training 
 pairs. Each is drawn for a load, bits of all answers for each trained parameter, and for exposures
 of 5 to 1,000, as long as it takes at most 4,000 steps. One training each; facts are asked for as
 often as they are seen. Baselines: the mean of all measured values, and 2 bits for each trained
-parameter. Sets: `planned`, sixty models that no law was fitted to; `more` and `attention`, to which
-`planner_law.py` fitted the law; `again`, twenty more that it planned. Cost: about 120 minutes
-of a core on a busy machine.
+parameter. Sets: `planned`, sixty models planned by the laws of that time; `more` and `attention`:
+to these three `planner_law.py` fitted the law; `again`, twenty more that it planned. Cost: about
+120 minutes of a core on a busy machine.
 """
 
 from __future__ import annotations
