@@ -22,7 +22,6 @@ import random
 import shutil
 import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from clock import set_clock, wrong_clock
 from one_product import OneProduct
 
 from recallscope import Store
@@ -52,26 +52,6 @@ vocab = 64
 dim = [16, 24, 32]
 length = [4, 8]
 samples = [64, 1000, 60000]
-"""
-CLOCK = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-/* The time of day, off by as many seconds as a file says at the moment. */
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    static int (*real)(clockid_t, struct timespec *);
-    static volatile long *offset;
-    if (!real) {
-        offset = mmap(0, 8, PROT_READ, MAP_SHARED, open(getenv("CLOCK_OFFSET"), O_RDONLY), 0);
-        real = dlsym(RTLD_NEXT, "clock_gettime");
-    }
-    int failed = real(clock, now);
-    if (clock == CLOCK_REALTIME) now->tv_sec += *offset;
-    return failed;
-}
 """
 SMALL_SWEEP = """
 seeds = 4
@@ -434,20 +414,12 @@ class Trial:
     def jump_clock(self) -> None:
         """The clock of the driver and of its workers goes years ahead, and back."""
         offset = self.folder / "offset"
-        offset.write_bytes(struct.pack("l", 0))
-        driver = self.driver(
-            environment={
-                "LD_PRELOAD": str(compile_clock(self.folder)),
-                "CLOCK_OFFSET": str(offset),
-            },
-        )
+        driver = self.driver(environment=wrong_clock(offset))
         time.sleep(1.0)
-        with offset.open("r+b", buffering=0) as file:
-            for _ in range(4):
-                self.pause(0.6)
-                file.seek(0)
-                file.write(struct.pack("l", self.rng.choice([0, 3, -3600, 10**8, -(10**8)])))
-                self.counts["clock jumped"] += driver.code is None
+        for _ in range(4):
+            self.pause(0.6)
+            set_clock(offset, self.rng.choice([0, 3, -3600, 10**8, -(10**8)]))
+            self.counts["clock jumped"] += driver.code is None
         driver.wait()
         if driver.code != 0:
             raise TroubleError(
@@ -542,14 +514,6 @@ class Trial:
         if driver.code not in (0, -signal.SIGKILL):
             raise TroubleError(f"a sweep on Ray ended with {driver.code}: {tail(self.log)}")
         self.check()
-
-
-def compile_clock(folder: Path) -> Path:
-    """A library that, loaded before others, has the clock wrong."""
-    source, library = folder / "clock.c", folder / "clock.so"
-    source.write_text(CLOCK)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
 
 
 class small_disk:  # noqa: N801

@@ -261,7 +261,6 @@ class Trial:
                 wrong = self.check()
                 wrong["lost"] += len(set(self.expected) - self.seen)
                 return wrong
-            self.home.hours = 0
         raise TroubleError(f"the sweep is not complete: {tail(self.log)}")
 
     def stop(self) -> None:
