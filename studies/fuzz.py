@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import mmap
 import os
+import pkgutil
 import random
 import resource
 import signal
@@ -25,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +185,12 @@ def coverage() -> Any:
     quiet = os.dup(2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it names every module
     atheris.instrument_imports(include=["recallscope"]).__enter__()
+    import recallscope
+
+    for module in pkgutil.walk_packages(recallscope.__path__, "recallscope."):
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # of what is not installed
+                importlib.import_module(module.name)
     os.dup2(quiet, 2)
     return atheris
 

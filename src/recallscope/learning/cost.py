@@ -15,7 +15,7 @@ import torch
 from recallscope.learning.batch import tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
-from recallscope.problem import Problem, ProblemError, check_dtype, choice
+from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
 
 ENGINES = ("auto", "stream", "counts")
 
@@ -111,13 +111,14 @@ def predict_cost(
         The engine, operations, bytes and seconds of one core.
 
     Raises:
-        ProblemError: an unknown engine, or one that cannot run this problem.
+        ProblemError: an unknown engine, one that cannot run this problem, or no number of samples.
 
     >>> cost = predict_cost(Problem(vocab=4096, samples=65536, dim=128, length=64))
     >>> cost.engine, cost.memory_bytes < 2**30, 0.1 < cost.seconds < 10
     ('counts', True, True)
     """
     check_dtype(dtype)
+    whole_number("test_samples", test_samples, 0)
     engine = choose_engine(problem, engine)
     known = find_part("learner", problem.learner).cost
     if known is None:
