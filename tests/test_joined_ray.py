@@ -99,14 +99,14 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def started(settings: dict[str, str | None]) -> Iterator[Cluster]:
-    """A cluster of one node on loopback, with one CPU."""
+def started(settings: dict[str, str | None], *options: str) -> Iterator[Cluster]:
+    """A cluster of one node on loopback, with one CPU unless options say otherwise."""
     folder = Path(tempfile.mkdtemp(prefix="recallscope-joined-"))
     with socket.create_server(("127.0.0.1", 0)) as line:
         port = line.getsockname()[1]
     cluster = Cluster(folder, f"127.0.0.1:{port}", secrets.token_hex(32), settings)
     try:
-        cluster.start("head", "--head", f"--port={port}", "--include-dashboard=false")
+        cluster.start("head", "--head", f"--port={port}", "--include-dashboard=false", *options)
         yield cluster
     finally:
         clear_up(str(folder), set())
@@ -220,6 +220,42 @@ def replace_workers(executor: RayExecutor) -> None:
         done = run(executor, {number: Pid()})[number]
         if done.lost is None:  # the death of the previous one may not be known yet
             os.kill(done.result[0], signal.SIGKILL)
+
+
+class Bytes(NamedTuple):
+    """A task whose result names it, and may be large."""
+
+    name: str
+    size: int
+
+    def run(self) -> tuple[str, bytes]:
+        return self.name, bytes(self.size)
+
+
+@pytest.mark.slow
+def test_a_result_that_overtakes_another_stays_with_its_task() -> None:
+    """A large result is fetched from the other node, while the next small one comes at once."""
+    needs(NO_NETWORK)
+    program = "import test_joined_ray as test; test.overtake()"
+    subprocess.run(
+        [*NO_NETWORK, sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (SOURCE, TESTS)))},
+        check=True,
+        timeout=180,
+    )
+
+
+def overtake() -> None:
+    """Tasks on one node, whose results go to a driver on another node."""
+    with socket.socket() as line:  # loopback is down at first
+        fcntl.ioctl(line, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
+    with started({}, "--num-cpus=0") as cluster:
+        cluster.start("other", f"--address={cluster.address}")
+        os.environ |= cluster.environment()
+        with closing(RayExecutor(address=cluster.address)) as executor:
+            jobs = {n: Bytes(str(n), 1 if n % 2 else 30_000_000) for n in range(20)}
+            done = run(executor, jobs)
+    assert [done[number].result[0] for number in jobs] == [job.name for job in jobs.values()]
 
 
 def test_a_file_of_code_that_differs_changes_the_hash(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ class _Driver:
                 if self._waiting and worker.ready and len(worker.tasks) <= most:
                     task = self._waiting.popleft()
                     worker.tasks.append(task)
-                    self._when_done(worker.actor.run.remote(task.job), self._take, worker)
+                    self._when_done(worker.actor.run.remote(task.job), self._take, worker, task)
                     if len(worker.tasks) == 1:
                         self._begin(worker)
 
@@ -247,8 +247,8 @@ class _Driver:
         worker.pid = pid  # only now is it ready for tasks
         self._failed_starts = 0
 
-    def _take(self, worker: _Worker, future: Any) -> None:
-        """Take the result of a worker's first task."""
+    def _take(self, worker: _Worker, task: _Task, future: Any) -> None:
+        """Take the result of a task; one may overtake that of the task before."""
         if worker not in self._workers:
             return
         if error := future.exception():
@@ -256,9 +256,10 @@ class _Driver:
             return
         result, lost, seconds = future.result()
         self._brief = seconds < BRIEF
-        number = worker.tasks.popleft().number
-        self._executor.send(("done", number, worker.name, result, lost, False))
-        if worker.tasks:
+        was_first = task is worker.tasks[0]
+        worker.tasks.remove(task)
+        self._executor.send(("done", task.number, worker.name, result, lost, False))
+        if was_first and worker.tasks:
             self._begin(worker)
 
     def _look(self) -> None:
