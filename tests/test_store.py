@@ -111,6 +111,26 @@ def test_every_key_is_the_content_of_its_record(store, records):
     assert (found.wrong_keys, found.sound) == (1, False)
 
 
+def test_repair_puts_records_under_their_own_keys(tmp_path, records):
+    """Before 0.3, a result that overtook another on a Ray cluster was stored under its key."""
+    one, two, three = records[:3]
+    store = Store(tmp_path)
+    with store.writing():
+        store.append([KeyedRecord(two.key, one.record), KeyedRecord(one.key, two.record)])
+        store.append([KeyedRecord(b"0" * 24, three.record), three])
+    store.repair()
+    found = store.verify()
+    assert (found.sound, found.records) == (True, 3)
+    assert {record.seed for record in store.records()} == {e.record.seed for e in (one, two, three)}
+    assert store.repair() == []
+
+
+def test_an_empty_store_is_repaired(tmp_path):
+    with Store(tmp_path).writing():
+        pass
+    assert Store(tmp_path).repair() == []
+
+
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
 def test_a_corrupt_shard_is_reported_until_it_is_repaired(store, harm, tmp_path):
     shard = shards_of(store)[0]

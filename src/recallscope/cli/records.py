@@ -79,7 +79,7 @@ def verify(context: typer.Context, asked: Asked) -> int:
 @app.command(cls=Command)
 @takes("records", "sure")
 def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
-    """Rename shards that cannot be used, and merge duplicated records.
+    """Rename shards that cannot be used, merge duplicated records, and correct keys.
 
     Nothing is deleted; the shards stay in the folder. Run the sweep again for their cells.
 
@@ -92,12 +92,15 @@ def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
     found = store.verify()
     if yes:
         store.repair()
-    document = {"left_out": found.left_out, "duplicated": found.duplicated, "repaired": yes}
+    wrong = found.wrong_keys
+    document = {"left_out": found.left_out, "duplicated": found.duplicated, "wrong_keys": wrong}
+    document |= {"repaired": yes}
     done, were = ("put aside", "were") if yes else ("cannot be used", "are")
-    lost = found.left_out or found.duplicated
+    lost = found.left_out or found.duplicated or wrong
     lines = (
         *(f"{done}: {name} ({why})" for name, why in found.left_out.items()),
         found.duplicated and f"{found.duplicated} records {were} there more than once.",
+        wrong and f"{wrong} records {were} under the key of another.",
         not lost and "There is nothing to repair.",
         lost and not yes and "Nothing was changed; repair --yes fixes this.",
     )

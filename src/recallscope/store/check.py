@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+import pyarrow as pa
+
 from recallscope.record import Record
 from recallscope.store.keys import keys_of_record
 from recallscope.store.schema import to_records
@@ -51,9 +53,7 @@ def check_shards(shards: Iterable[Shard]) -> StoreCheck:
         own = shard.table["key"].to_pylist()
         keys.update(own)
         statuses.update(texts_of(shard.table["status"]))
-        for key, record in zip(own, to_records(shard.table), strict=True):
-            tested = record.test_samples is not None or record.measure is not None
-            wrong += tested and not _is_own_key(key, record)
+        wrong += sum(key != right for key, right in zip(own, right_keys(shard.table), strict=True))
     return StoreCheck(
         shards=count,
         records=keys.total(),
@@ -61,6 +61,16 @@ def check_shards(shards: Iterable[Shard]) -> StoreCheck:
         duplicated=keys.total() - len(keys),
         wrong_keys=wrong,
     )
+
+
+def right_keys(table: pa.Table) -> list[bytes]:
+    """The key that each record should be under; its own, if what it was run as is not known."""
+    right = []
+    for key, record in zip(table["key"].to_pylist(), to_records(table), strict=True):
+        tested = record.test_samples is not None or record.measure is not None
+        known = not tested or _is_own_key(key, record)
+        right.append(key if known else keys_of_record(record)[0])
+    return right
 
 
 def _is_own_key(key: bytes, record: Record) -> bool:

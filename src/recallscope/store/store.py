@@ -39,7 +39,7 @@ except ImportError:
     raise ProblemError(missing("pyarrow")) from None
 
 from recallscope.store.check import StoreCheck as StoreCheck
-from recallscope.store.check import check_shards
+from recallscope.store.check import check_shards, right_keys
 from recallscope.store.index import INDEXED, RecordIndex, index_of
 from recallscope.store.merging import compare
 from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
@@ -214,19 +214,31 @@ class Store:
     def repair(self) -> list[str]:
         """Put shards that cannot be used aside under other names, and doubled records together.
 
+        A record under the key of another gets its own.
+
         Returns the names of the shards. Their cells are run again by the sweep that ran them.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StoreWarning)  # they are what it is about
-            with self.writing() as index:
+            with self.writing():
                 shards, left_out = self._scan(["key", "status"])
                 for name in left_out:
                     aside = f"{name}{_SET_ASIDE}-{uuid.uuid4().hex[:8]}"
                     self._do(self.files.rename, name, aside)
-                counting, _ = _in_force(shards)
-                if sum(shard.table.num_rows for shard in counting) > len(index.statuses):
-                    self._join(shard.name for shard in counting)
+                counting = [self._under_right_keys(shard.name) for shard in _in_force(shards)[0]]
+                keys = joined([self._shard(name).table.select(["key"]) for name in counting])
+                if keys.num_rows > len(pc.unique(keys["key"])):
+                    self._join(counting)
         return sorted(left_out)
+
+    def _under_right_keys(self, name: str) -> str:
+        """The name of the shard, or of the one that was put in its place."""
+        table = self._shard(name).table
+        right = pa.array(right_keys(table), KEY)
+        if right == table["key"].combine_chunks():
+            return name
+        at = table.column_names.index("key")
+        return self._put([once(table.set_column(at, table.schema.field("key"), right))], [name])
 
     def append(self, kept: Sequence[KeyedRecord]) -> None:
         """Add records; they are safe when this returns."""
