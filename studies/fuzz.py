@@ -63,6 +63,7 @@ BAD = ("traceback", "hang", "above 2 GiB", "process ended", "executed", "written
 BAD += ("not a sentence", "exit code", "not JSON")
 LONGEST, LONGEST_WAIT = 10, 120  # seconds of computing, and of waiting
 _LARGEST = 2**22
+_MOST_KEPT = 3 * 2**29  # bytes; a process that has read thousands of inputs grows
 
 
 class Seen:
@@ -144,7 +145,7 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
         seen.begin(content)
         ended: Ended = judged(reader, content)
         seen.end(name, content, ended)
-        if seen.counts.total() >= count or time.monotonic() > until or peak() > 2**31:
+        if seen.counts.total() >= count or time.monotonic() > until or peak() > _MOST_KEPT:
             seen.save()
             sys.stdout.flush()
             os._exit(0)

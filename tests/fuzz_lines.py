@@ -290,7 +290,8 @@ def _starts() -> None:
                 experiment.check_memory(problem, **how)
                 _spent["runs"] += 1
                 cost = predict_cost(problem, **how)
-                if _spent["runs"] > 32 or not cost.known or cost.seconds > 0.1:
+                large = cost.seconds > 0.1 or cost.memory_bytes > 10**9
+                if _spent["runs"] > 32 or not cost.known or large:
                     raise HonestButLongError
             except ProblemError:
                 pass  # refused at once by the call itself

@@ -24,6 +24,8 @@ def whole_number(
     >>> whole_number("dim", 64.0, smallest=1)
     64
     """
+    if type(value) is int and smallest <= value <= largest:
+        return value  # nearly always, and soon: each problem has five
     number = smallest - 1
     if isinstance(value, bool):
         pass  # to Python it is a number

@@ -113,7 +113,7 @@ class Field:
             return named(self.long, name, value)
         kind = type(self.default)
         number = float("nan")
-        if isinstance(value, Real) and not isinstance(value, bool):
+        if kind in (int, float) and isinstance(value, Real) and not isinstance(value, bool):
             try:
                 number = float(value)
             except OverflowError:

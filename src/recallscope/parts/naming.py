@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from recallscope.parts.checks import whole_number
@@ -99,16 +100,22 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
     found: dict[str, Field] = {}
     for kind, called in parts:
         for name, field in find_part(kind, called).fields.items():
-            if not re.fullmatch(FIELD_NAME, name) or name in TAKEN:
+            if not _is_free(name):
                 raise ProblemError(
                     f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
                     "small letters, digits and '_', none that problems or tables of results use"
                 )
-            if found.setdefault(name, field) != field:
+            other = found.setdefault(name, field)
+            if other is not field and other != field:
                 raise ProblemError(
                     f"two parts declare a field {name}, and not the same; give one another name"
                 )
     return found
+
+
+@cache  # asked for each problem that is made
+def _is_free(name: str) -> bool:
+    return re.fullmatch(FIELD_NAME, name) is not None and name not in TAKEN
 
 
 def keyed_fields(parts: Sequence[tuple[str, str]]) -> tuple[set[str], dict[str, Any]]:
