@@ -127,7 +127,13 @@ class CriticalSearch:
     def _checked(self, name: str, value: Any) -> float:
         """An end of the range, as a value that makes a problem."""
         if self.quantity not in SIZES:
-            return float(axis_value(f"{name} of {self.quantity}", value, self._field))
+            end = float(axis_value(f"{name} of {self.quantity}", value, self._field))
+            if end <= 0 and self._field.scale == "log":
+                raise ProblemError(
+                    f"{name} of {self.quantity} must be above 0, as its logarithm is searched, "
+                    f"not {shown(value)}"
+                )
+            return end
         least, most = capacity.possible_range(self._problem, self.quantity)
         least, most = (least, problems.LARGEST_SIZE) if name == "low" else (1, most)
         return whole_number(name, value, int(least), int(most))

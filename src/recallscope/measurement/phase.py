@@ -75,6 +75,8 @@ def phase_diagram(
     check_target(target)
     found: dict[tuple[float, float], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
+    if records:
+        _check_plane(records[0].problem, x, y)
     for record in records:
         rest = diagrams.shared_fields(record.problem, x, y)
         for name in dict.fromkeys([*shared, *rest]):  # what is the default is not there

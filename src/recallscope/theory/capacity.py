@@ -397,7 +397,7 @@ def usual_range(field: Field) -> tuple[float, float]:
     middle = float(field.default) or 1.0
     low, high = middle / _LINEAR, min(middle * _LINEAR, field.most)
     low = max(low, field.low or 0.0)
-    return (int(low), int(high)) if type(field.default) is int else (low, high)
+    return (max(int(low), 1), int(high)) if type(field.default) is int else (low, high)
 
 
 def _why_not_reached(
