@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import sys
 from collections import Counter
@@ -343,6 +344,8 @@ def _put(content: bytes) -> None:
 
 def _read(content: bytes) -> str:
     line = content.decode(errors="surrogateescape").split("\0")
+    if any(re.match(r"(file://)?/(?!dev/)", text) for text in line):
+        return "long"  # a folder of this machine that is given may be written to, but not here
     _spent.clear()
     out, err = _here / "out", _here / "err"
     kept = [os.dup(number) for number in (0, 1, 2)]
