@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 
 import public_api
 
@@ -19,6 +20,36 @@ def test_every_change_of_the_api_is_written_down():
             *difference,
         ]
     )
+
+
+def test_names_that_are_gone_are_in_the_changelog():
+    changelog = (public_api.TESTS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    section = changelog.partition("## 0.3.0")[2].partition("\n## ")[0]
+    named = {word for code in re.findall(r"`(.+?)`", section) for word in _words(code)}
+    gone = dict(_gone(public_api.CHANGES.read_text(encoding="utf-8").splitlines()))
+    assert {"BenchResult", "problems"} <= {*gone.values()}
+    assert not {line: word for line, word in gone.items() if word not in named}
+
+
+def test_an_option_is_named_unless_its_command_is():
+    command, option = "removed command recallscope cite: command", "removed command recallscope {}"
+    lines = [command, option.format("cite --full: flag"), option.format("run --low: SIZE")]
+    renamed = "renamed command recallscope run --share -> --part"
+    assert [word for _, word in _gone([*lines, renamed])] == ["cite", "cite", "--low", "--share"]
+
+
+def _gone(lines):
+    """Lines of names that users can no longer write, each with the word that has to be said."""
+    for how, part, name in (line.split(" ", 2) for line in lines):
+        words = _words(re.split(": | -> ", name)[0])
+        whole = words[part == "command"]  # a class, or a command after `recallscope`
+        removed = part == "python" or f"removed command recallscope {whole}: command" in lines
+        if how == "renamed" or (how == "removed" and part != "json"):
+            yield name, whole if how == "removed" and removed else words[-1]
+
+
+def _words(text):
+    return re.findall(r"[\w-]+", text)
 
 
 def test_changes_are_added_changed_renamed_or_removed():

@@ -78,6 +78,7 @@ ALLOWED = {
     ("CHANGELOG.md", "`torn` shards are `corrupt`"): "the same",
     ("CHANGELOG.md", "| `World`"): "the same",
     ("CHANGELOG.md", "| `Audit`'s `told`"): "the same",
+    ("CHANGELOG.md", "| `from_dict(told=…)`"): "the same",
     ("CHANGELOG.md", "| a law's `chance`"): "the same",
     ("src/recallscope/parts/fields.toml", "The share of"): "the same as below",
     ("docs/commands.md", "The share of"): "the same",
