@@ -24,7 +24,7 @@ from recallscope.common.new_files import written_next_to
 from recallscope.models.embeddings import Embeddings
 from recallscope.parts.long_values import known_among
 from recallscope.problem import ProblemError
-from recallscope.record import Record, Status
+from recallscope.record import Record
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
 from recallscope.store.files import Files, NotAFileError, ReadOnlyError, StoreError, StoreWarning
 from recallscope.store.long_values import is_value_file, keep_values, read_values
@@ -42,6 +42,7 @@ from recallscope.store.check import StoreCheck as StoreCheck
 from recallscope.store.check import check_shards, right_keys
 from recallscope.store.index import INDEXED, RecordIndex, index_of
 from recallscope.store.merging import compare
+from recallscope.store.replaced import disown_false_replacements, in_force
 from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
 from recallscope.store.shard import (
     FORMAT,
@@ -135,7 +136,7 @@ class Store:
         aside = [name for name in others if is_shard_name(name.split(_SET_ASIDE)[0])]
         known = {MARKER, *aside}
         return replace(
-            check_shards(_in_force(found)[0]),
+            check_shards(in_force(found)[0]),
             left_out=left_out,
             set_aside=aside,
             strange=[name for name in others if name not in known and not _is_value(name)],
@@ -184,7 +185,7 @@ class Store:
                 self._check_marker(write=True)
                 shards, left_out = self._scan(INDEXED)
                 self._tell(left_out)
-                counting, replaced = _in_force(shards)
+                counting, replaced = in_force(shards)
                 for name in sorted(replaced & {shard.name for shard in shards}):
                     self._do(self.files.remove, name)
                 self._small = {shard.name for shard in counting if shard.table.num_rows < _LARGE}
@@ -225,7 +226,7 @@ class Store:
                 for name in left_out:
                     aside = f"{name}{_SET_ASIDE}-{uuid.uuid4().hex[:8]}"
                     self._do(self.files.rename, name, aside)
-                counting = [self._under_right_keys(shard.name) for shard in _in_force(shards)[0]]
+                counting = [self._under_right_keys(shard.name) for shard in in_force(shards)[0]]
                 keys = joined([self._shard(name).table.select(["key"]) for name in counting])
                 if keys.num_rows > len(pc.unique(keys["key"])):
                     self._join(counting)
@@ -368,7 +369,7 @@ class Store:
         """All shards that count; a warning names those that cannot be used."""
         shards, left_out = self._scan(columns)
         self._tell(left_out)
-        return _in_force(shards)[0]
+        return in_force(shards)[0]
 
     def _scan(self, columns: Sequence[str] | None = None) -> tuple[list[Shard], dict[str, str]]:
         """All shards that are there, and why others cannot be used, by their names."""
@@ -391,7 +392,7 @@ class Store:
                     continue  # what replaces it is in the next listing
                 else:
                     shards[name] = _narrow(shard, columns and ["key", "status", *columns])
-        _disown_false_replacements(shards, left_out)
+        disown_false_replacements(shards, left_out)
         return [_narrow(shard, columns) for shard in shards.values()], left_out
 
     def _index(self, shards: list[Shard]) -> RecordIndex:
@@ -464,35 +465,6 @@ class Store:
 
 def _narrow(shard: Shard, columns: Sequence[str] | None) -> Shard:
     return shard if columns is None else shard._replace(table=chosen(shard.table, columns))
-
-
-def _in_force(shards: Iterable[Shard]) -> tuple[list[Shard], frozenset[str]]:
-    """The shards that no other replaces, and the names of all that are replaced."""
-    shards = list(shards)
-    replaced = frozenset[str]().union(*(shard.replaces for shard in shards))
-    return [shard for shard in shards if shard.name not in replaced], replaced
-
-
-def _disown_false_replacements(shards: dict[str, Shard], left_out: dict[str, str]) -> None:
-    """Leave out a shard that says it replaces another and does not have all of its good records.
-
-    Both are there only after a crash, between the writing of the one and the removal of the other.
-    """
-    for name, shard in list(shards.items()):
-        old = [shards[each] for each in shard.replaces if each in shards and each != name]
-        missing = name in shard.replaces
-        if old and not missing:
-            has = set(shard.table["key"].to_pylist())
-            missing = any(
-                status == Status.OK and key not in has
-                for each in old
-                for key, status in zip(
-                    each.table["key"].to_pylist(), texts_of(each.table["status"]), strict=True
-                )
-            )
-        if missing:
-            del shards[name]
-            left_out[name] = "not a shard: it claims to replace records that it does not have"
 
 
 def _is_large(tables: list[pa.Table]) -> bool:
