@@ -52,9 +52,10 @@ def smaller(inputs: Inputs) -> Iterator[Inputs]:
             any_yet = True
             yield found
     if not any_yet:
+        seen = inputs.exposures
+        why = f", each seen {seen:g} times, are too few for {_FEWEST_STEPS} steps" if seen else ""
         raise ProblemError(
-            f"scaled down, its {found.facts:,} facts, each seen {inputs.exposures:g} times, are "
-            f"too few for {_FEWEST_STEPS} steps; "
+            f"scaled down, its {found.facts or 0:,} facts{why or ' are too few'}; "
             "--export FILE writes the run at full size"
         )
 

@@ -249,7 +249,8 @@ def _largest_array(problem: Problem) -> float:
         float(getattr(problem, name) or 1)
         for name in ("vocab", "samples", "dim", "length", "width")
     )
-    return 2 * max(N * V, 2 * V * V, N * L, N * m, N * d, V * m, V * d, m * d)
+    hidden = m if problem.width else d
+    return 2 * max(N * V, 2 * V * V, N * L, N * m, N * d, V * m, V * d, 2 * hidden * d)
 
 
 def _shares(terms: Mapping[Term, float]) -> dict[Term, float]:

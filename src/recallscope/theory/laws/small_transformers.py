@@ -95,8 +95,9 @@ def recall_at(
     True
     """
     early = constants.early * slower * sizes["load"] ** constants.crowding
-    for name in ("exposures", "examples", "dim", "layers", "rank", "bits", "context"):
-        early = early * sizes[name] ** getattr(constants, name)
+    with np.errstate(over="ignore"):  # by next to no exposures nothing is learnt
+        for name in ("exposures", "examples", "dim", "layers", "rank", "bits", "context"):
+            early = early * sizes[name] ** getattr(constants, name)
     full = (sizes["load"] / (space * constants.load)) ** constants.steepness
     chance = 2.0 ** -sizes["bits"]
     return chance + (1 - chance) / (1 + full + early)
