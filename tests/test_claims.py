@@ -80,8 +80,7 @@ def test_either_reading_of_the_news_will_do():
 
 def check_report(found, tmp_path, name):
     text = found.answer + json.dumps(summary(found), allow_nan=False)
-    assert "nan" not in text
-    assert "inf" not in text.replace("infeasible", "")
+    assert not re.search(r"\b(nan|inf)\b", text)
     assert len(found.answer) < 3000  # no number has three hundred digits
     assert write_figure(Drawings(Serial()), CLAIMS[name], found, tmp_path, ["png"])
 
