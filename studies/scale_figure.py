@@ -35,7 +35,7 @@ def curve(label: str, found: list[dict[str, str]], size: str, what: str, unit: f
 
 
 def panel(title: str, x: str, y: str, series: list[Series]) -> Panel:
-    return Panel(title=title, x=x, y=y, series=series, log_x=True, log_y=True)
+    return Panel(title=title, x=x, y=y, series=series, log_x=True, log_y="memory" not in y)
 
 
 def main() -> None:
@@ -53,19 +53,22 @@ def main() -> None:
         if (found := [row for row in stores if row["what"] == way])
     }
     panels = []
-    for what, y, unit in (
-        ("cpu_seconds", "CPU time (s)", 1),
-        ("worker_bytes", "peak memory of a process (MiB)", 2**20),
+    for what, y, unit, growth in (
+        ("cpu_seconds", "CPU time (s)", 1, "time grows with N"),
+        ("worker_bytes", "peak memory of a process (GiB)", 2**30, "memory does not"),
     ):
         series = [curve(name, found, "samples", what, unit) for name, found in by_vocab.items()]
-        panels.append(panel("three steps", "samples N", y, series))
-    for what, y, unit in (
-        ("cpu_seconds", "CPU time (s)", 1),
-        ("peak_bytes", "peak memory (MiB)", 2**20),
+        panels.append(panel(f"three steps: {growth}", "samples N", y, series))
+    for what, y, unit, growth in (
+        ("cpu_seconds", "CPU time (s)", 1, "time grows with records"),
+        ("peak_bytes", "peak memory (GiB)", 2**30, "memory grows, but less"),
     ):
         series = [curve(name, found, "records", what, unit) for name, found in by_way.items()]
-        panels.append(panel("a store", "records", y, series))
+        panels.append(panel(f"a store: {growth}", "records", y, series))
     figure = picture_figure(Picture(caption="", panels=panels), "", width=6.75, caption=False)
+    for axes in figure.axes:
+        if axes.get_yscale() == "linear":
+            axes.set_ylim(bottom=0)
     save(figure, HERE.parent / "docs" / "scale.png")
 
 

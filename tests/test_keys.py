@@ -21,6 +21,7 @@ from recallscope.models.embeddings import Embeddings
 from recallscope.parts import registry
 from recallscope.parts.field import Field
 from recallscope.parts.former import _defaults
+from recallscope.store import keys
 from recallscope.store.keys import CellKeys
 from recallscope.store.schema import KeyedRecord
 from recallscope.store.store import MARKER
@@ -348,3 +349,20 @@ def test_arrays_are_kept_once_by_their_content(tmp_path):
         store.embeddings("arrays:" + "0" * 16)
     with pytest.raises(ProblemError, match="arrays are named as in"):
         store.embeddings("../secret")
+
+
+def test_the_key_of_a_problem_is_made_once_for_all_seeds(tmp_path, monkeypatch):
+    """A plane asks for each seed of all of its cells before the next seed."""
+    small = Problem(vocab=16, samples=1, dim=1, length=2)
+
+    def plane():
+        found = recallscope.phase(
+            small, "dim=8,9", "samples=8,9", seeds=5, test_samples=8, store=tmp_path / "s"
+        )
+        return found.rows()
+
+    before, made = plane(), []
+    make = keys.key_digest
+    monkeypatch.setattr(keys, "key_digest", lambda *given: made.append(given) or make(*given))
+    assert plane() == before
+    assert len(made) == 4

@@ -127,7 +127,9 @@ def _known(cells: Iterable[Cell], writer: RecordWriter | None) -> dict[Cell, Rec
     """The records that exist already."""
     if writer is None:
         return {}
-    return {cell: found for cell in cells if (found := writer.find(cell)) is not None}
+    # All seeds of a problem in turn: its key is made once.
+    in_turn = sorted(cells, key=lambda cell: id(cell.problem))
+    return {cell: found for cell in in_turn if (found := writer.find(cell)) is not None}
 
 
 class _RunningSearch:
