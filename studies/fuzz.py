@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -174,7 +175,12 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
         "-handle_abrt=0",
     ]
     guided.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=changed)
-    guided.Fuzz()
+    try:
+        guided.Fuzz()
+    except Exception:  # of a change; threads of libraries would keep this process for good
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 def coverage() -> Any:

@@ -156,7 +156,8 @@ def _of_tree(tree: Any, rng: random.Random) -> Any:
             holder[rng.choice((*TEXTS, name.upper(), "0", "key"))] = holder.pop(name)
         case _:
             value = holder[name]
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if number and abs(value) < 1e300:  # what is larger may be no float, and has no text
                 holder[name] = rng.choice(
                     (-value, value + 1, value + 0.5, str(value), value * 10**6)
                 )
