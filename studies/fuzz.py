@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -126,6 +125,7 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
     """Read so many inputs in this process, in a separate folder, and end it."""
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     guided = coverage()
+    from fuzz_changes import of_bytes
     from fuzz_judge import Ended, judged, limit_memory, start
     from fuzz_readers import readers
 
@@ -164,7 +164,10 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
         rng = random.Random(number)
         if rng.random() < 0.1:
             return guided.Mutate(content, most)  # type: ignore[no-any-return]
-        return reader.change(content, rng)[:most]
+        try:
+            return reader.change(content, rng)[:most]
+        except Exception:  # an input so broken that it is changed as bytes only
+            return of_bytes(content, rng)[:most]
 
     options = [f"-seed={seed + 1}", "-max_len=1048576", "-len_control=0", "-timeout=0"]
     options += [
@@ -175,12 +178,7 @@ def child(name: str, count: int, seed: int, seconds: float, folder: Path, found:
         "-handle_abrt=0",
     ]
     guided.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=changed)
-    try:
-        guided.Fuzz()
-    except Exception:  # of a change; threads of libraries would keep this process for good
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
+    guided.Fuzz()
 
 
 def coverage() -> Any:

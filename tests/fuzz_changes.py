@@ -6,6 +6,7 @@ Every change is a pure function of the content and a generator of random numbers
 from __future__ import annotations
 
 import ast
+import copy
 import io
 import json
 import random
@@ -122,9 +123,9 @@ def of_json(content: bytes, rng: random.Random) -> bytes:
         return of_text(content, rng)
     if rng.random() < 0.2:
         return of_text(content, rng)
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        tree = _of_tree(tree, rng)
     try:
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            tree = _of_tree(tree, rng)
         text = json.dumps(tree, ensure_ascii=rng.random() < 0.7)
     except (RecursionError, ValueError):
         return content
@@ -137,16 +138,16 @@ def _of_tree(tree: Any, rng: random.Random) -> Any:
     """The tree with one branch changed."""
     places = _places(tree)
     if not places:
-        return rng.choice(STRANGE)
+        return copy.deepcopy(rng.choice(STRANGE))
     holder, name = rng.choice(places)
     match rng.randrange(8):
         case 0 | 1 | 2:
-            holder[name] = rng.choice(STRANGE)
+            holder[name] = copy.deepcopy(rng.choice(STRANGE))
         case 3:
             del holder[name]
         case 4:
             other, key = rng.choice(places)
-            holder[name] = json.loads(json.dumps(other[key])) if key in _names(other) else None
+            holder[name] = copy.deepcopy(other[key]) if key in _names(other) else None
         case 5:
             value = holder[name]
             for _ in range(rng.choice((1, 3, 60))):
@@ -164,7 +165,7 @@ def _of_tree(tree: Any, rng: random.Random) -> Any:
             elif isinstance(value, list):
                 holder[name] = value * rng.choice((0, 2, 50))
             else:
-                holder[name] = rng.choice(STRANGE)
+                holder[name] = copy.deepcopy(rng.choice(STRANGE))
     return tree
 
 
