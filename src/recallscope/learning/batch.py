@@ -40,6 +40,9 @@ class Tile(NamedTuple):
         return cls(*(torch.from_numpy(array).to(device) for array in samples))
 
 
+Cells = tuple[Int64[Tensor, " n"], ...]
+
+
 def tile_size(problem: Problem) -> int:
     """Samples per tile: 2^k, few enough for a tile to stay in a core's cache.
 
@@ -93,11 +96,7 @@ class Batch:
         return self.partial_sum(statistic).total() / self.samples
 
     def count(
-        self,
-        cells: Callable[[Tile], tuple[Int64[Tensor, " n"], ...]],
-        size: int,
-        most: int,
-        dtype: torch.dtype,
+        self, cells: Callable[[Tile], Cells], size: int, most: int, dtype: torch.dtype
     ) -> Shaped[Tensor, " size"]:
         """How often each of `size` cells occurs over the tiles, none more than `most` times.
 
@@ -106,13 +105,10 @@ class Batch:
         """
         if most > 2 / torch.finfo(dtype).eps:
             dtype = torch.int32 if most < 2**31 else torch.int64
-        table = self.large_table.zeros(size, dtype)
-        ones = table.new_ones(0)
+        table = self.large_table.take(size, dtype)
         for _, parts in self.map(cells):
-            for found in parts:
-                if len(found) > len(ones):  # faster than one number expanded
-                    ones = table.new_ones(len(found))
-                table.scatter_add_(0, found, ones[: len(found)])
+            for found in parts:  # ones in full: faster than one number expanded
+                table.scatter_add_(0, found, table.new_ones(len(found)))
         return table
 
     @cached_property

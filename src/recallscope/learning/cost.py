@@ -187,8 +187,7 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
     threads = torch.get_num_threads()
     tiles = threads * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
     batch = 8 * N * (L + 2)
-    if batch <= MOST_KEPT_BYTES:
-        tiles += batch
+    tiles += batch if batch <= MOST_KEPT_BYTES else 0
     # A tree of sums over up to 2^40 tiles, and what the threads have ready for it.
     sums = 8 * (40 + 2 * threads) * (d * m + V)
     logits = number * min(tile, 256) * min(V, 2048)

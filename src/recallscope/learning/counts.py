@@ -41,7 +41,7 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
     back = instance.centred_outputs @ V1
     vocab = instance.problem.vocab
-    table = batch.large_table.unset(vocab * vocab, V1.dtype).view(vocab, vocab)
+    table = batch.large_table.take(vocab * vocab, V1.dtype, zeros=False).view(vocab, vocab)
 
     def fill(labels: slice) -> None:
         torch.mm(back[labels], instance.tokens.T, out=table[labels])
@@ -97,9 +97,8 @@ def _memory(
             return (paired,)
         return paired, marked + vocab * vocab
 
-    counted = batch.count(
-        places, vocab * vocab + vocab, batch.samples * per_sample, instance.tokens.dtype
-    )
+    most, dtype = batch.samples * per_sample, instance.tokens.dtype
+    counted = batch.count(places, vocab * vocab + vocab, most, dtype)
     table, marked = counted[: vocab * vocab].view(vocab, vocab), counted[vocab * vocab :]
 
     def part(labels: slice) -> Memory:

@@ -25,31 +25,20 @@ class LargeTable:
     New memory of the system costs more time than what an engine writes to it.
 
     >>> memory = LargeTable(torch.device("cpu"))
-    >>> counts = memory.zeros(4, torch.float64)
-    >>> products = memory.unset(2, torch.float64).fill_(7)
-    >>> counts.tolist(), memory.zeros(3, torch.int32).tolist()
+    >>> counts = memory.take(4, torch.float64)
+    >>> products = memory.take(2, torch.float64, zeros=False).fill_(7)
+    >>> counts.tolist(), memory.take(3, torch.int32).tolist()
     ([7.0, 7.0, 0.0, 0.0], [0, 0, 0])
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._memory: Tensor | None = None
+        self._memory = torch.empty(0, dtype=torch.uint8, device=device)
 
-    def unset(self, size: int, dtype: torch.dtype) -> Shaped[Tensor, " size"]:
-        """A table with anything in it."""
-        if self._lacks(size, dtype):
-            self._memory = None  # first give back what there is
-            self._memory = large_zeros(
-                size * dtype.itemsize, dtype=torch.uint8, device=self._device
-            )
-        assert self._memory is not None
-        return self._memory[: size * dtype.itemsize].view(dtype)
-
-    def zeros(self, size: int, dtype: torch.dtype) -> Shaped[Tensor, " size"]:
-        """A table of zeros."""
-        new = self._lacks(size, dtype)
-        table = self.unset(size, dtype)
-        return table if new else table.zero_()
-
-    def _lacks(self, size: int, dtype: torch.dtype) -> bool:
-        return self._memory is None or len(self._memory) < size * dtype.itemsize
+    def take(self, size: int, dtype: torch.dtype, *, zeros: bool = True) -> Shaped[Tensor, " size"]:
+        """A table of zeros, or with anything in it."""
+        needed = size * dtype.itemsize
+        if new := needed > len(self._memory):
+            self._memory = self._memory.new_empty(0)  # first give back what there is
+            self._memory = large_zeros(needed, dtype=torch.uint8, device=self._memory.device)
+        table = self._memory[:needed].view(dtype)
+        return table.zero_() if zeros and not new else table
