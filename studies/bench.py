@@ -33,8 +33,9 @@ from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import available_cores, machine_memory
 from recallscope.common.progress_bar import shown_progress
 from recallscope.experiment.run import check_memory, check_run
-from recallscope.learning.batch import Tile, large_zeros, tile_size
+from recallscope.learning.batch import Tile, tile_size
 from recallscope.learning.cost import choose_engine
+from recallscope.learning.large_table import large_zeros
 from recallscope.learning.ops import sparse_rows
 from recallscope.learning.three_step import Learned
 from recallscope.models.transformer import Transformer
@@ -199,20 +200,21 @@ def _bare_counts(instance: Instance, tile: Tile) -> None:
     """The table's counts, products and look-ups; a block of labels at once stays in the cache."""
     V, Q, Z = instance.problem.vocab, instance.centred_outputs, instance.tokens
     size = tile_size(instance.problem)
-    table = large_zeros(V * V, dtype=torch.int32, device=Z.device)
+    table = large_zeros(V * V, dtype=Z.dtype, device=Z.device)
+    ones = table.new_ones(size * tile.tokens.shape[1])
     for part in _chunks(tile, size):
         cells = (part.label[:, None] * V + part.tokens).view(-1)
-        table.scatter_add_(0, cells, table.new_ones(()).expand(len(cells)))
+        table.scatter_add_(0, cells, ones[: len(cells)])
     V1 = Z.new_zeros(Z.shape[1], Z.shape[1])
     for counted, outputs in _blocks(_LABELS_AT_ONCE, table.view(V, V), Q):
-        V1 += outputs.T @ (counted.to(Z.dtype) @ Z)
-    looked_up = large_zeros(V, V, dtype=Z.dtype, device=Z.device)
-    for products, back in _blocks(_LABELS_AT_ONCE, looked_up, Q @ V1):
+        V1 += outputs.T @ (counted @ Z)
+    # In the place of the counts: new memory costs as much as what is done in it.
+    for products, back in _blocks(_PRODUCT_LABELS, table.view(V, V), Q @ V1):
         torch.mm(back, Z.T, out=products)
     weights = torch.zeros(V, dtype=torch.float64, device=Z.device)
     for part in _chunks(tile, size):
         cells = (part.label[:, None] * V + part.tokens).view(-1)
-        products = looked_up.view(-1).index_select(0, cells).view(part.tokens.shape)
+        products = table.index_select(0, cells).view(part.tokens.shape)
         products -= products.mean(dim=1, keepdim=True)
         weights.scatter_add_(0, part.tokens.view(-1), products.double().view(-1))
     _bare_third_step(instance, tile, weights)

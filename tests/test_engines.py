@@ -116,8 +116,8 @@ class ShardedBatch(Batch):
             total.merge(shard.partial_sum(statistic))
         return total
 
-    def count(self, cells, size, most):
-        return sum(shard.count(cells, size, most) for shard in self.shards())
+    def count(self, *what):
+        return sum(shard.count(*what) for shard in self.shards())
 
 
 def sharded(instance, threads):
@@ -244,6 +244,48 @@ def test_a_tile_is_a_bounded_power_of_two(length, width):
     size = tile_size(Problem(vocab=4, samples=1, dim=4, length=length, width=width))
     assert 16 <= size <= 4096
     assert size & (size - 1) == 0
+
+
+@pytest.mark.parametrize(("most", "times"), [(10**9, 1), (0, 3)])
+def test_only_a_small_batch_is_kept_between_the_passes(monkeypatch, most, times):
+    """And the result has the same bits, from tiles drawn once or again for every pass."""
+    drawn = []
+
+    def batch(instance, threads):
+        def draw(start, stop):
+            drawn.append(start)
+            return instance.task.draw(start, stop)
+
+        return dataclasses.replace(training_batch(instance, threads), draw=draw, tile=512)
+
+    problem = Problem(vocab=50, samples=2000, dim=32, length=4)
+    _, before = learn_with(problem, "counts", batch=in_tiles(512))
+    monkeypatch.setattr("recallscope.learning.batch.MOST_KEPT_BYTES", most)
+    _, learned = learn_with(problem, "counts", batch=batch)
+    assert sorted(drawn) == sorted([0, 512, 1024, 1536] * times)
+    for name in ("V1", "alpha", "V2"):
+        assert torch.equal(getattr(learned, name), getattr(before, name))
+
+
+@pytest.mark.parametrize(
+    ("most", "dtype", "counted"),
+    [
+        (2**24, torch.float32, torch.float32),
+        (2**24 + 1, torch.float32, torch.int32),
+        (2**31, torch.float32, torch.int64),
+        (2**31, torch.float64, torch.float64),
+        (2**53 + 1, torch.float64, torch.int64),
+    ],
+)
+def test_counts_are_exact_in_the_type_they_are_in(most, dtype, counted):
+    instance = Instance.make(Problem(vocab=50, samples=2000, dim=32, length=4), seed=0)
+    with Threads() as threads:
+        batch = training_batch(instance, threads)
+        table = batch.count(lambda tile: (tile.label, tile.label[:1]), 50, most, dtype)
+        labels = np.concatenate([tile.label for _, tile in batch.map(lambda tile: tile)])
+    assert table.dtype == counted
+    expected = np.bincount(np.append(labels, labels[0]), minlength=50)
+    assert table.tolist() == expected.tolist()
 
 
 def test_a_custom_task_can_be_learnt():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.common.shapes import Int, Int64, Shaped
+from recallscope.common.shapes import Int64, Shaped
+from recallscope.learning.large_table import LargeTable
 from recallscope.learning.threads import Threads
 from recallscope.learning.tree_sum import TreeSum
 from recallscope.problem import Problem
@@ -22,6 +23,8 @@ _TOKENS_PER_TILE = 2**16
 _FEATURES_PER_TILE = 2**20
 _LARGEST_TILE = 2**12
 _SMALLEST_TILE = 2**4
+MOST_KEPT_BYTES = 2**26
+"""Of a batch that is kept as it is drawn."""
 
 
 class Tile(NamedTuple):
@@ -37,9 +40,7 @@ class Tile(NamedTuple):
         return cls(*(torch.from_numpy(array).to(device) for array in samples))
 
 
-def large_zeros(*shape: int, dtype: torch.dtype, device: torch.device) -> Shaped[Tensor, ...]:
-    """A table of zeros. NumPy asks for huge pages, torch does not: a third less time to fill it."""
-    return torch.from_numpy(np.zeros(shape, str(dtype).removeprefix("torch."))).to(device)
+Cells = tuple[Int64[Tensor, " n"], ...]
 
 
 def tile_size(problem: Problem) -> int:
@@ -59,7 +60,8 @@ class Batch:
     """Samples 0 … N−1 of a source, cut into tiles; no array of the whole batch ever exists.
 
     `draw(start, stop)` makes any range of samples. `tiles` restricts the batch to a range of tiles,
-    for a shard. The merged sums of all shards are those of the whole batch to the bit.
+    for a shard. The merged sums of all shards are those of the whole batch to the bit. With `keep`,
+    for several passes, the tiles of a small batch are drawn once.
     """
 
     draw: Callable[[int, int], Samples]
@@ -69,6 +71,7 @@ class Batch:
     device: torch.device
     advance: Callable[[int], None] = lambda done: None
     tiles: range | None = None
+    keep: bool = False
 
     def map(self, function: Callable[[Tile], Result]) -> Iterator[tuple[int, Result]]:
         """(tile's number, function of the tile), in order."""
@@ -93,17 +96,37 @@ class Batch:
         return self.partial_sum(statistic).total() / self.samples
 
     def count(
-        self, cells: Callable[[Tile], Int64[Tensor, " n"]], size: int, most: int
-    ) -> Int[Tensor, " size"]:
-        """How often each of `size` cells occurs over the tiles, none more than `most` times."""
-        dtype = torch.int32 if most < 2**31 else torch.int64
-        table = large_zeros(size, dtype=dtype, device=self.device)
-        one = table.new_ones(())
-        for _, found in self.map(cells):
-            table.scatter_add_(0, found, one.expand(len(found)))
+        self, cells: Callable[[Tile], Cells], size: int, most: int, dtype: torch.dtype
+    ) -> Shaped[Tensor, " size"]:
+        """How often each of `size` cells occurs over the tiles, none more than `most` times.
+
+        In a floating-point type where that is exact: no product has to convert the numbers then.
+        The counts are gone when the batch is asked for another large table.
+        """
+        if most > 2 / torch.finfo(dtype).eps:
+            dtype = torch.int32 if most < 2**31 else torch.int64
+        table = self.large_table.take(size, dtype)
+        for _, parts in self.map(cells):
+            for found in parts:  # ones in full: faster than one number expanded
+                table.scatter_add_(0, found, table.new_ones(len(found)))
         return table
 
+    @cached_property
+    def large_table(self) -> LargeTable:
+        """Memory for one large table at a time."""
+        return LargeTable(self.device)
+
+    @cached_property
+    def _kept(self) -> dict[int, Tile]:
+        return {}
+
     def _make(self, number: int) -> Tile:
+        if number in self._kept:
+            return self._kept[number]
         start = number * self.tile
         samples = self.draw(start, min(start + self.tile, self.samples))
-        return Tile.of(samples, self.device)
+        tile = Tile.of(samples, self.device)
+        whole = sum(part.nbytes for part in samples) / len(samples.label) * self.samples
+        if self.keep and whole <= MOST_KEPT_BYTES:
+            self._kept[number] = tile
+        return tile

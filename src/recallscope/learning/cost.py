@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from recallscope.learning.batch import tile_size
+from recallscope.learning.batch import MOST_KEPT_BYTES, tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
@@ -186,6 +186,8 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
     tile = min(tile_size(problem), test_samples if math.isinf(N) else max(N, test_samples))
     threads = torch.get_num_threads()
     tiles = threads * tile * (24 * (L + 1) + number * (4 * L + 4 * d + 4 * m))
+    batch = 8 * N * (L + 2)
+    tiles += batch if batch <= MOST_KEPT_BYTES else 0
     # A tree of sums over up to 2^40 tiles, and what the threads have ready for it.
     sums = 8 * (40 + 2 * threads) * (d * m + V)
     logits = number * min(tile, 256) * min(V, 2048)

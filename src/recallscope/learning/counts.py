@@ -18,7 +18,7 @@ from torch import Tensor
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.learning.attention_gradient import attention_vector, sum_key_weights
-from recallscope.learning.batch import Batch, Tile, large_zeros
+from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.blocks import blocks
 from recallscope.learning.memory import store_marked
 from recallscope.learning.ops import always_locks, attend, key_scores
@@ -41,7 +41,7 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
     """α, with every inner product <z_x, b_y> looked up in the table G = Q V1 Z^T."""
     back = instance.centred_outputs @ V1
     vocab = instance.problem.vocab
-    table = large_zeros(vocab, vocab, dtype=V1.dtype, device=V1.device)
+    table = batch.large_table.take(vocab * vocab, V1.dtype, zeros=False).view(vocab, vocab)
 
     def fill(labels: slice) -> None:
         torch.mm(back[labels], instance.tokens.T, out=table[labels])
@@ -91,13 +91,14 @@ def _memory(
     """Q^T C Z plus, for the labels with the trigger in their value, Q^T c t^T; in float64."""
     vocab = instance.problem.vocab
 
-    def places(tile: Tile) -> Numbers:
-        if not instance.problem.trigger_in_values:
-            return cells(tile)[0]
+    def places(tile: Tile) -> tuple[Numbers, ...]:
         paired, marked = cells(tile)
-        return torch.cat([paired, marked + vocab * vocab])
+        if not instance.problem.trigger_in_values:
+            return (paired,)
+        return paired, marked + vocab * vocab
 
-    counted = batch.count(places, vocab * vocab + vocab, batch.samples * per_sample)
+    most, dtype = batch.samples * per_sample, instance.tokens.dtype
+    counted = batch.count(places, vocab * vocab + vocab, most, dtype)
     table, marked = counted[: vocab * vocab].view(vocab, vocab), counted[vocab * vocab :]
 
     def part(labels: slice) -> Memory:

@@ -80,6 +80,7 @@ def learn(
     steps = _MODULES[choose_engine(instance.problem, engine)]
     if batch is None:
         batch = training_batch(instance, threads)
+    batch = replace(batch, keep=True)
     V1 = steps.first_value(instance, batch)
     alpha = steps.attention(instance, batch, V1)
     V2 = steps.second_value(instance, batch, V1, alpha)
