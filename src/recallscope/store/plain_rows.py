@@ -6,7 +6,6 @@ Arrow's own `to_pylist` makes a scalar of each value first, which takes ten time
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     >>> list(plain_rows(pa.record_batch({"text": texts, "number": pa.array([1, 2, None])})))
     [{'text': 'a', 'number': 1}, {'text': None, 'number': 2}, {'text': 'a', 'number': None}]
     """
-    names = batch.schema.names
-    for row in zip(*map(_values, batch.columns), strict=True):
-        yield dict(zip(names, row, strict=True))
+    names, rows = batch.schema.names, zip(*map(_values, batch.columns), strict=True)
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _values(column: pa.Array) -> list[Any]:
@@ -30,13 +28,11 @@ def _values(column: pa.Array) -> list[Any]:
         words = column.dictionary.to_pylist()
         return [None if code is None else words[code] for code in _values(column.indices)]
     if column.type not in (pa.int32(), pa.int64(), pa.float64()):
-        found: list[Any] = column.to_pylist()
-        return found
+        return list(column.to_pylist())
     rows = slice(column.offset, column.offset + len(column))
     known, content = column.buffers()
     numbers: list[Any] = np.frombuffer(content, column.type.to_pandas_dtype())[rows].tolist()
     if column.null_count:
         bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")[rows]
-        for row in compress(range(len(numbers)), bits == 0):
-            numbers[row] = None
+        return [number if bit else None for number, bit in zip(numbers, bits, strict=True)]
     return numbers

@@ -90,14 +90,12 @@ def _accuracy(
     lean = np.where(s.orthogonal, 0.0, 1 / s.dim)[:, None, None] * flat**2
     # From here on nearly all the time is spent: arrays of rivals by points are written once.
     deviation = (across.reshape(flat.shape) + lean + 1e-300) + own[:, None, :]
-    np.sqrt(deviation, out=deviation)
     above = level[:, None, :] - flat
-    above /= deviation
+    above /= np.sqrt(deviation, out=deviation)
     np.clip(above, -1e6, 1e6, out=above)
     sphere = ~s.gaussian
     above[sphere] = from_sphere(above[sphere], noise.lean[sphere, :, None])
-    higher = ndtr(above, out=above) @ rivals[:, :, None]
-    beaten = np.exp(-higher).reshape(logit.shape)
+    beaten = np.exp(-(ndtr(above, out=above) @ rivals[:, :, None])).reshape(logit.shape)
     found = (beaten.mean(axis=-1) * weight).sum(axis=-1)
     # A fact that was never seen is like its rivals, and right once in V.
     found = found + (1 - weight.sum(axis=-1)) / V
@@ -111,10 +109,8 @@ def from_sphere(coordinate: Array, dim: Array) -> Array:
     np.float64(3.0)
     """
     freedom = np.maximum(dim - 1, 0.5)
-    square = np.asarray(coordinate**2)
-    square /= -dim
+    square = np.asarray(coordinate**2 / -dim)
     np.log1p(np.maximum(square, 1e-12 - 1, out=square), out=square)
     square *= -freedom
-    normal = np.copysign(np.sqrt(square, out=square), coordinate)
-    normal *= (8 * freedom + 1) / (8 * freedom + 3)
-    return normal
+    np.copysign(np.sqrt(square, out=square), coordinate, out=square)
+    return square * ((8 * freedom + 1) / (8 * freedom + 3))
