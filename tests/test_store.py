@@ -28,6 +28,7 @@ from recallscope.store import shard as shard_module
 from recallscope.store import store as store_module
 from recallscope.store.files import StoreError
 from recallscope.store.keys import CellKeys
+from recallscope.store.plain_rows import plain_rows
 from recallscope.store.schema import KeyedRecord, to_records, to_table
 from recallscope.store.store import MARKER, StoreWarning
 
@@ -622,3 +623,20 @@ def test_a_lock_that_was_given_away_is_not_taken_back_by_a_late_renewal(records,
         with pytest.raises(StoreError, match="gave its lock to another process"):
             store.append(records[:1])
     assert store.files._listed() == [MARKER]
+
+
+def test_rows_are_what_arrow_gives() -> None:
+    texts = pa.array(["a", None, "b", "a", None]).dictionary_encode()
+    whole = {
+        "text": texts,
+        "none": pa.nulls(5, pa.int64()),
+        "whole": pa.array([2**62, None, 0, -1, 7]),
+        "real": pa.array([math.inf, 0.5, None, -0.0, 1e-300]),
+        "flag": pa.array([True, None, False, True, True]),
+        "list": pa.array([[1.0], None, [], [2.0, 3.0], [4.0]]),
+    }
+    for batch in (pa.record_batch(whole), pa.record_batch(whole).slice(1, 3)):
+        given, found = batch.to_pylist(), list(plain_rows(batch))
+        assert found == given
+        types = [[type(value) for row in rows for value in row.values()] for rows in (found, given)]
+        assert types[0] == types[1]

@@ -23,7 +23,7 @@ from recallscope.parts.axes import SIZES
 from recallscope.plotting.phase_map import phase_map_figure
 from recallscope.plotting.style import save
 from recallscope.record import Status
-from recallscope.theory import hermite, predictions
+from recallscope.theory import capacity, hermite, predictions
 from recallscope.theory.accuracy import (
     Accuracies,
     Contest,
@@ -616,3 +616,11 @@ def test_every_region_of_a_phase_map_looks_different() -> None:
     patches = phase_map_figure(plane).legends[0].get_patches()
     looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in patches}
     assert len(looks) == len(patches) == len(kinds) == 15
+
+
+@pytest.mark.parametrize("quantity", ["samples", "dim", "vocab", "length"])
+def test_several_halvings_at_once_find_what_single_ones_find(quantity, monkeypatch) -> None:
+    problem = Problem(vocab=512, samples=20000, dim=96, length=64)
+    together = solve(problem, quantity).value
+    monkeypatch.setattr(capacity, "_HALVINGS", 1)
+    assert together == solve(problem, quantity).value

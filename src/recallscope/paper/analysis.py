@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from recallscope.common.grouping import grouped_by
 from recallscope.measurement.critical import CriticalSearch
@@ -103,7 +103,7 @@ def power_within(groups: Iterable[Sequence[CriticalSearch]], name: str) -> Inter
     stiffness = float(weights @ places**2)
     slope = float(weights @ (places * sizes)) / stiffness
     left = float(weights @ (sizes - slope * places) ** 2) / free
-    reach = stats.t.ppf((1 + LEVEL) / 2, free) * math.sqrt(max(left, 1.0) / stiffness)
+    reach = stdtrit(free, (1 + LEVEL) / 2) * math.sqrt(max(left, 1.0) / stiffness)
     return Interval(slope, slope - reach, slope + reach)
 
 

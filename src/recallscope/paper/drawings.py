@@ -56,5 +56,5 @@ class Drawings:
 def drawings(many: bool) -> Iterator[Drawings]:
     """Drawings by all cores if there are many, since starting a worker takes as long as a few."""
     executor = "processes" if many and available_cores() > 1 else "serial"
-    with running(executor, preload=["recallscope.plotting.picture_job"]) as pool:
+    with running(executor, preload=["recallscope.plotting.picture"]) as pool:
         yield Drawings(pool)

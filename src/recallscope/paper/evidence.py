@@ -92,7 +92,9 @@ class Evidence:
                 continue
             self._records[record.seed].append(record)
             self._cells[record.problem, record.seed].append(record)
+        # Many claims use the same sweeps.
         self._searched: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
+        self._found: dict[str, list[Record | None]] = {}
 
     @classmethod
     def at(cls, place: str | Path, size: str, crossings: Kept | None = None) -> Evidence:
@@ -105,8 +107,10 @@ class Evidence:
 
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
-        spec = sweep_of(name, self.size)
-        return _all_of([self._record(cell, spec.settings) for cell in spec.cells()], "runs", name)
+        if name not in self._found:
+            spec = sweep_of(name, self.size)
+            self._found[name] = [self._record(cell, spec.settings) for cell in spec.cells()]
+        return _all_of(self._found[name], "runs", name)
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each with all of its runs."""
@@ -116,7 +120,7 @@ class Evidence:
 
     def searches_so_far(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, with the runs that there are."""
-        if name not in self._searched:  # many claims use the same searches
+        if name not in self._searched:
             spec = sweep_of(name, self.size)
             asked = [(search, self._asked_by(search, spec.settings)) for search in spec.searches()]
             for search, records in asked:
@@ -127,8 +131,10 @@ class Evidence:
 
     def measures(self, name: str) -> list[Record]:
         """The measure of every cell of a sweep, in its order."""
-        cells = sweep_of(name, self.size).cells()
-        return _all_of([self._measures.get((name, *cell)) for cell in cells], "measures", name)
+        if name not in self._found:
+            cells = sweep_of(name, self.size).cells()
+            self._found[name] = [self._measures.get((name, *cell)) for cell in cells]
+        return _all_of(self._found[name], "measures", name)
 
     def has_measure(self, name: str, cell: Cell) -> bool:
         """Whether a cell has been measured."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -36,17 +36,18 @@ class Limited(NamedTuple):
 def limited(readings: Sequence[Record], accuracy: str = "recall_accuracy") -> list[Limited]:
     """For each problem, the noise with the most effect when removed, over its seeds."""
     by_problem = grouped_by(readings, attrgetter("problem"))
-    predicted = predicted_limits(by_problem, accuracy)
+    every = list(map(changes, by_problem))
+    predicted = _predicted(every, accuracy)
     return [
-        Limited(problem, limiting(_measured(problem, seeds, accuracy)), said)
-        for (problem, seeds), said in zip(by_problem.items(), predicted, strict=True)
+        Limited(problem, limiting(_measured(names, seeds, accuracy)), said)
+        for (problem, seeds), names, said in zip(by_problem.items(), every, predicted, strict=True)
     ]
 
 
-def _measured(problem: Problem, seeds: Sequence[Record], accuracy: str) -> dict[str, float]:
+def _measured(names: Iterable[str], seeds: Sequence[Record], accuracy: str) -> dict[str, float]:
     return {
         change: math.fsum(seed.metric(f"{accuracy}_{change}") for seed in seeds) / len(seeds)
-        for change in changes(problem)
+        for change in names
     }
 
 
@@ -57,7 +58,10 @@ def predicted_limits(problems: Iterable[Problem], accuracy: str = "recall_accura
     >>> predicted_limits([problem, problem.replace(width=4096, dim=24)])
     ['MLP noise', 'interference']
     """
-    every = [changes(problem) for problem in problems]
+    return _predicted(list(map(changes, problems)), accuracy)
+
+
+def _predicted(every: Sequence[Mapping[str, Problem]], accuracy: str) -> list[str]:
     if not every:
         return []
     values = getattr(accuracies(arrays_of([p for each in every for p in each.values()])), accuracy)

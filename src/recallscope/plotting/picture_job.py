@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import draw
 from recallscope.results.panels import Picture
 
 
@@ -24,6 +22,9 @@ class PictureJob:
         >>> [drawn[:4] for drawn in PictureJob(Picture(caption=""), "", ("pdf",)).run()]
         [b'%PDF']
         """
+        from recallscope.plotting.picture import picture_figure  # loads matplotlib, only to draw
+        from recallscope.plotting.style import draw
+
         figure = picture_figure(self.picture, self.title, width=self.width)
         if len(self.kinds) > 1:  # laid out once for all of them
             figure.draw_without_rendering()

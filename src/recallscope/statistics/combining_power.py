@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, least_squares, minimize_scalar  # type: ignore[import-untyped]
-from scipy.stats import chi2  # type: ignore[import-untyped]
+from scipy.special import gammaincinv  # type: ignore[import-untyped]
 
 from recallscope.common.arrays import Column, Table
 from recallscope.statistics.intervals import Interval
@@ -82,7 +82,7 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
 
     best = float(minimize_scalar(misfit, bounds=_POWERS, method="bounded").x)
     least = misfit(best)
-    allowed = least + float(chi2.ppf(level, 1)) * max(1.0, least / (freedom - 1))
+    allowed = least + 2 * float(gammaincinv(0.5, level)) * max(1.0, least / (freedom - 1))
     low, high = (_where(misfit, allowed, best, end) for end in _POWERS)
     return Combination(
         power=Interval(best, low, high),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy.special import chdtrc  # type: ignore[import-untyped]
 
 from recallscope.problem import ProblemError
 from recallscope.statistics.power_law import Points, PowerLaw, fit_law, posterior
@@ -73,7 +73,7 @@ def expected_law(points: Points, exponents: Mapping[str, float]) -> ExpectedLaw 
     for weight, fit in zip(found.weight, found.fits, strict=True):
         away = fit.mean[places] - expected
         covariance = fit.covariance[np.ix_(places, places)]
-        p_value += weight * stats.chi2.sf(away @ np.linalg.solve(covariance, away), len(places))
+        p_value += weight * chdtrc(len(places), away @ np.linalg.solve(covariance, away))
     rest = [k for k, name in enumerate(points.names) if name not in exponents]
     held = points.x[:, [place - 1 for place in places]] @ expected
     others = points._replace(

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
-from scipy.special import log_ndtr, ndtr  # type: ignore[import-untyped]
+from scipy.special import chdtrc, fdtrc, log_ndtr, ndtr  # type: ignore[import-untyped]
 
 from recallscope.common.advised import Advised
 from recallscope.common.arrays import Column, Table
@@ -201,9 +200,7 @@ def fit_law(points: Points, confidence: float = 0.95) -> PowerLaw:
     sds = np.sqrt(np.array([np.diag(fit.covariance) for fit in fits]))
     coefficients = weight @ means
     residual = (points.y - design @ fits[0].mean)[reached]
-    p_value = float(
-        stats.chi2.sf(np.sum((residual / points.error[reached]) ** 2), count - unknowns)
-    )
+    p_value = float(chdtrc(count - unknowns, np.sum((residual / points.error[reached]) ** 2)))
     ends = ((1 - confidence) / 2, (1 + confidence) / 2)
     exponents = {
         name: Exponent(
@@ -333,7 +330,7 @@ def _separable(design: Table, points: Points, reached: Bool[np.ndarray, " points
     free = len(y) - design.shape[1]
     more = design.shape[1] - 1
     ratio = (squares[0] - squares[1]) / more / max(squares[1] / free, 1e-300)
-    p_value = float(stats.f.sf(ratio, more, free))
+    p_value = float(fdtrc(more, free, ratio))
     return Separable(names=points.names, p_value=p_value, rejected=p_value < _NO)
 
 

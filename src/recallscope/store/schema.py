@@ -22,6 +22,7 @@ from recallscope.parts.naming import ARRAYS, PART_DEFAULTS, declared_by, named_p
 from recallscope.parts.registry import NAME, is_builtin
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import METRIC_NAME, Provenance, Record, Status
+from recallscope.store.plain_rows import plain_rows
 
 KEY = pa.binary(24)
 _TEXT = pa.dictionary(pa.int32(), pa.string())  # few values, many rows
@@ -155,7 +156,7 @@ def to_records(table: pa.Table) -> Iterator[Record]:
         if METRIC.fullmatch(column)
     }
     for batch in table.to_batches(max_chunksize=10_000):
-        for row in batch.to_pylist():
+        for row in plain_rows(batch):
             fields = tuple(row[name] for name in problem_columns)
             if fields not in problems:
                 problems[fields] = problem_of(row)
@@ -223,7 +224,7 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
     declared = {
         match["name"]: value
         for name, value in row.items()
-        if value is not None and (match := FIELD.fullmatch(name))
+        if value is not None and name.startswith("field.") and (match := FIELD.fullmatch(name))
     }
     return stored_problem(fields, _when_written(fields, row.get("schema")) | declared)
 

@@ -27,6 +27,7 @@ from recallscope.theory.prediction import Prediction
 from recallscope.theory.sentences import SAID
 
 _AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
+_HALVINGS = 4  # for these laws: a call of arrays costs about what a call of one problem costs
 _INSTANT, _PATIENT = 0.01, 1.0  # seconds
 _DRAWN = 1.03  # the factor between the points of a curve
 _CLOSE = 1.001  # the factor between real numbers that count as the same
@@ -242,7 +243,8 @@ def solve(
         middle = between(field, inside, outside, chosen.close)
         if middle is None:
             break
-        look_at([middle])
+        if middle not in known:
+            look_at(_middles(field, inside, outside, chosen.close, 1 if slow else _HALVINGS))
         inside, outside = (middle, outside) if known[middle] >= target else (inside, middle)
     value = inside
     if len(reasons) == len(known):
@@ -303,6 +305,15 @@ def between(field: Field, one: float, other: float, close: float = 1.0) -> float
             return None
         middle = field.value_at(sum(places) / 2)
     return None if middle in (one, other) else middle
+
+
+def _middles(field: Field, one: float, other: float, close: float, halvings: int) -> list[float]:
+    """All sizes that so many halvings may come to, whichever halves they take."""
+    middle = between(field, one, other, close) if halvings else None
+    if middle is None:
+        return []
+    first = _middles(field, one, middle, close, halvings - 1)
+    return [middle, *first, *_middles(field, middle, other, close, halvings - 1)]
 
 
 def check_has(problem: Problem, name: str) -> None:

@@ -87,13 +87,15 @@ def _accuracy(
 
     flat = logit.reshape(len(V), -1, 1)
     across = np.broadcast_to((others * (1 - 1 / d[..., None]))[..., None], logit.shape)
-    across = across.reshape(flat.shape)
     lean = np.where(s.orthogonal, 0.0, 1 / s.dim)[:, None, None] * flat**2
-    standard = (flat - level[:, None, :]) / np.sqrt(across + own[:, None, :] + lean + 1e-300)
-    standard = np.clip(standard, -1e6, 1e6)
-    freedom = noise.lean[..., None]
-    normal = np.where(s.gaussian[:, None, None], standard, from_sphere(standard, freedom))
-    beaten = np.exp(-(ndtr(-normal) * rivals[:, None, :]).sum(axis=-1)).reshape(logit.shape)
+    # From here on nearly all the time is spent: arrays of rivals by points are written once.
+    deviation = (across.reshape(flat.shape) + lean + 1e-300) + own[:, None, :]
+    above = level[:, None, :] - flat
+    above /= np.sqrt(deviation, out=deviation)
+    np.clip(above, -1e6, 1e6, out=above)
+    sphere = ~s.gaussian
+    above[sphere] = from_sphere(above[sphere], noise.lean[sphere, :, None])
+    beaten = np.exp(-(ndtr(above, out=above) @ rivals[:, :, None])).reshape(logit.shape)
     found = (beaten.mean(axis=-1) * weight).sum(axis=-1)
     # A fact that was never seen is like its rivals, and right once in V.
     found = found + (1 - weight.sum(axis=-1)) / V
@@ -107,5 +109,8 @@ def from_sphere(coordinate: Array, dim: Array) -> Array:
     np.float64(3.0)
     """
     freedom = np.maximum(dim - 1, 0.5)
-    square = -freedom * np.log1p(-np.minimum(coordinate**2 / dim, 1 - 1e-12))
-    return np.sign(coordinate) * np.sqrt(square) * (8 * freedom + 1) / (8 * freedom + 3)
+    square = np.asarray(coordinate**2 / -dim)
+    np.log1p(np.maximum(square, 1e-12 - 1, out=square), out=square)
+    square *= -freedom
+    np.copysign(np.sqrt(square, out=square), coordinate, out=square)
+    return square * ((8 * freedom + 1) / (8 * freedom + 3))

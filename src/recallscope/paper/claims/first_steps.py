@@ -115,21 +115,24 @@ def _gain(trained: Sequence[EarlyAndLate]) -> Interval:
 
 def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
     """How often, of two seeds of one batch size, the one that locks had the higher cosine."""
+    seeds, seed = np.unique([run.seed for run in trained], return_inverse=True)
+    samples, cosine, lock = (
+        np.array([getattr(run, name) for run in trained])
+        for name in ("samples", "early_cosine", "late_lock")
+    )
+    compared = (samples[:, None] == samples) & (lock[:, None] > _LOCKED) & (lock <= _LOCKED)
+    above = cosine[:, None] - cosine
+    # Of each two seeds, how many pairs of their runs are compared, and in how many it is so.
+    pairs, right = np.zeros((2, len(seeds), len(seeds)))
+    np.add.at(pairs, (seed[:, None], seed), compared)
+    np.add.at(right, (seed[:, None], seed), compared * ((above > 0) + 0.5 * (above == 0)))
 
-    def area(seeds: Sequence[list[EarlyAndLate]]) -> float:
-        right = pairs = 0.0
-        for samples in {run.samples for runs in seeds for run in runs}:
-            here = [run for runs in seeds for run in runs if run.samples == samples]
-            locked, not_locked = (
-                np.array([run.early_cosine for run in here if (run.late_lock > _LOCKED) is by])
-                for by in (True, False)
-            )
-            above = locked[:, None] - not_locked
-            right += float(((above > 0) + 0.5 * (above == 0)).sum())
-            pairs += above.size
-        return right / pairs if pairs else math.nan
+    def area(drawn: Sequence[int]) -> float:
+        times = np.bincount(drawn, minlength=len(seeds))
+        whole = times @ pairs @ times
+        return float(times @ right @ times / whole) if whole else math.nan
 
-    return drawn_again(area, list(grouped_by(trained, attrgetter("seed")).values()))
+    return drawn_again(area, range(len(seeds)))
 
 
 def _cosine(records: Sequence[Record]) -> Interval:

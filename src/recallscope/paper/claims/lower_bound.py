@@ -23,6 +23,7 @@ from recallscope.problem import Problem
 from recallscope.record import Record
 from recallscope.results.panels import Kind, Series
 from recallscope.statistics.intervals import Interval
+from recallscope.theory.capacity import resized
 from recallscope.theory.lower_bound import bound
 
 _SIZES = ("dim", "length", "vocab")
@@ -118,7 +119,7 @@ def _reach(decoded: Sequence[Decoded], name: str) -> str:
 
 
 def _decoded(readings: Sequence[Record], target: float) -> list[Decoded]:
-    groups = grouped_by(readings, lambda reading: reading.problem.replace(samples=1))
+    groups = grouped_by(readings, lambda reading: resized(reading.problem, "samples", 1))
     limits = {problem: bound(problem, target).samples for problem in groups}
     return [
         _crossings(problem, decoder, group, target, limits[problem])
