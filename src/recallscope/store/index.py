@@ -45,7 +45,7 @@ class RecordIndex:
         self.metrics: dict[bytes, dict[str, int]] = {}
         for table in tables:
             keys.append(keys_in(table["key"]))
-            statuses.append(np.array(texts_of(table["status"]), object))
+            statuses.append(texts_of(table["status"]))
             self._add_metrics(table)
         joined = np.concatenate(keys)
         order = joined.argsort(kind="stable")  # of two with one key, the later counts

@@ -66,12 +66,12 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 def keys_in(column: pa.ChunkedArray) -> npt.NDArray[np.bytes_]:
     """A column of keys without a gap, for NumPy, which compares them as bytes."""
-    chunks = [chunk for chunk in column.chunks if len(chunk)]
     found = [
         np.frombuffer(chunk.buffers()[1], KEYS, len(chunk), chunk.offset * KEYS.itemsize)
-        for chunk in chunks
+        for chunk in column.chunks
+        if len(chunk)
     ]
-    return np.concatenate([np.empty(0, KEYS), *found])
+    return found[0] if len(found) == 1 else np.concatenate([np.empty(0, KEYS), *found])
 
 
 def different_rows(table: pa.Table) -> pa.Table:
@@ -108,13 +108,13 @@ def _for_arrow(numbers: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
-def texts_of(column: pa.ChunkedArray) -> list[str]:
+def texts_of(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
     """A column of few different texts without a gap; each text is stored once."""
-    texts: list[str] = []
+    found = [np.empty(0, object)]
     for chunk in column.chunks:
-        names = np.array(chunk.dictionary.to_pylist(), object)
-        texts += names[np.from_dlpack(chunk.indices)].tolist()
-    return texts
+        texts = np.array(chunk.dictionary.to_pylist(), object)
+        found.append(texts[np.from_dlpack(chunk.indices)])
+    return np.concatenate(found)
 
 
 def distinct_texts(column: pa.ChunkedArray) -> set[str]:
