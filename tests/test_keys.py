@@ -21,7 +21,7 @@ from recallscope.models.embeddings import Embeddings
 from recallscope.parts import registry
 from recallscope.parts.field import Field
 from recallscope.parts.former import _defaults
-from recallscope.store.keys import CellKeys, key_of
+from recallscope.store.keys import CellKeys
 from recallscope.store.schema import KeyedRecord
 from recallscope.store.store import MARKER
 
@@ -204,23 +204,23 @@ def test_another_version_is_another_key_and_the_same_numbers(another_version):
     for kind, name in (("learner", "three-step"), ("learner", "gd"), ("task", "recall")):
         another_version(kind, name, version=7)
     assert not set(before) & {CellKeys(Settings())(cell) for cell in cells}
-    assert len(list(CellKeys(Settings()).digests(P))) == 1  # nothing older counts
+    assert len(list(CellKeys(Settings()).every(cells[0]))) == 1  # nothing older counts
     assert values(records) == values(run(*cell, **HOW) for cell in cells)
 
 
 def test_a_field_that_is_added_changes_no_key(another_version, old):
     problem = P.replace(learner="converged")
-    before = problem.key, list(CellKeys(Settings(**HOW)).digests(problem))
+    before = problem.key, list(CellKeys(Settings(**HOW)).every((problem, 0)))
     fields = registry.part("learner", "converged").fields
     later = Field(default=2.0, added_as=1.0)
     another_version("learner", "converged", fields={**fields, "sharpness": later})
     same = problem.replace(sharpness=1.0)
-    assert (same.key, list(CellKeys(Settings(**HOW)).digests(same))) == before
+    assert (same.key, list(CellKeys(Settings(**HOW)).every((same, 0)))) == before
     assert sweep([(same, 0)], old, **HOW).ran == 0
     default = P.replace(learner="converged")
     assert default.sharpness == 2.0
     assert default.key != same.key
-    assert len(list(CellKeys(Settings(**HOW)).digests(default))) == 1
+    assert len(list(CellKeys(Settings(**HOW)).every((default, 0)))) == 1
     # Records without the field keep their meaning.
     records = [each for each in old.records() if each.problem.learner == "converged"]
     assert {each.problem.sharpness for each in records} == {1.0}
@@ -242,7 +242,7 @@ def test_a_changed_default_is_another_key_in_a_copy_of_the_package(tmp_path):
         "p = Problem(vocab=16, samples=32, dim=8, length=2, learner='converged')\n"
         "gd = Problem(vocab=16, samples=32, dim=8, length=2, learner='gd')\n"
         "k = CellKeys(Settings())\n"
-        "print(json.dumps([[(each + bytes(8)).hex() for each in k.digests(q)]\n"
+        "print(json.dumps([[each.hex() for each in k.every((q, 0))]\n"
         "                  for q in (p, gd, gd.replace(steps=1000))]))"
     )
 
@@ -268,7 +268,7 @@ def test_defaults_of_metrics_are_frozen():
 
 def test_keys_are_fixed_for_ever():
     key = CellKeys(Settings(test_samples=64))
-    assert [key_of(each, 5).hex() for each in key.digests(P)] == KEYS_OF_P
+    assert [each.hex() for each in key.every((P, 5))] == KEYS_OF_P
     measured = CellKeys(Settings(measure="coin v1 0123456789abcdef"))
     assert measured((MEASURED, 5)).hex() == KEY_OF_A_MEASURE
 

@@ -12,14 +12,12 @@ import pyarrow.compute as pc
 from recallscope.parts.naming import part_version
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.store.keys import CellKeys, digest_and_seed, key_of, keys_of_record
+from recallscope.store.keys import CellKeys, keys_of_record
 from recallscope.store.schema import to_records, versions_in
 from recallscope.store.tables import KEYS, keys_in, texts_of
 
 INDEXED = ("key", "status", "metrics", "part_versions", "schema")
 """The columns that an index is made of."""
-
-_PARTS = np.dtype([("digest", "S16"), ("seed", ">u8")])  # of a key
 
 
 class Known(NamedTuple):
@@ -38,11 +36,14 @@ class RecordIndex:
 
     Attributes:
         metrics: the versions of the metrics of those records that have any.
+        keys_since: the keys under which 0.2 kept records with metrics, by the keys of today.
     """
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
-        keys, statuses = [np.empty(0, KEYS)], [np.empty(0, object)]
         self.metrics: dict[bytes, dict[str, int]] = {}
+        self.keys_since: dict[bytes, bytes] = {}
+        self._new: dict[bytes, str] = {}
+        keys, statuses = [np.empty(0, KEYS)], [np.empty(0, object)]
         for table in tables:
             keys.append(keys_in(table["key"]))
             statuses.append(texts_of(table["status"]))
@@ -50,31 +51,27 @@ class RecordIndex:
         joined = np.concatenate(keys)
         order = joined.argsort(kind="stable")  # of two with one key, the later counts
         self._keys, self._statuses = joined[order], np.concatenate(statuses)[order]
-        self._new: dict[bytes, dict[int, str]] = {}
-        # The digests under which 0.2 kept records with metrics, by those of today and the seed.
-        self._since: dict[bytes, dict[int, bytes]] = {}
 
     @property
     def statuses(self) -> dict[bytes, str]:
         """The status of every record, by its key."""
-        every = dict(zip(self._keys.view("V24").tolist(), self._statuses, strict=True))
-        for digest, found in self._new.items():
-            every |= {key_of(digest, seed): status for seed, status in found.items()}
-        return every
+        return dict(zip(self._keys.view("V24").tolist(), self._statuses, strict=True)) | self._new
 
     def find(self, keys: CellKeys, cell: tuple[Problem, int]) -> Known | None:
         """The record of a cell, under a key of today or of the versions before."""
-        problem, seed = cell
-        for asked in keys.digests(problem):
-            digest = self._since.get(asked, {}).get(seed, asked)
-            status = self._status(digest, seed)
+        for asked in keys.every(cell):
+            key = self.keys_since.get(asked, asked)
+            status = self._status(key)
             if status is not None:
-                key = key_of(digest, seed)
-                return Known(key, status, self._lacks(key, status, problem))
+                return Known(key, status, self._lacks(key, status, cell[0]))
         return None
 
     def answers(self, keys: CellKeys, problem: Problem, seeds: Sequence[int]) -> list[str | None]:
         """The status of the record of each seed; None where there is none, or it lacks metrics."""
+        if problem.metrics or self.keys_since or self._new:
+            known = (self.find(keys, (problem, seed)) for seed in seeds)
+            return [None if each is None or each.lacks else each.status for each in known]
+        # All at once where a digest says it all: there may be a million cells.
         found: dict[int, str] = {}
         statuses: list[str | None] = []
         for digest in keys.digests(problem):
@@ -82,29 +79,18 @@ class RecordIndex:
             statuses = list(map(found.get, seeds))
             if None not in statuses:
                 break
-        if not problem.metrics:
-            return statuses
-        known = (self.find(keys, (problem, seed)) if seed in found else None for seed in seeds)
-        return [None if each is None or each.lacks else each.status for each in known]
+        return statuses
 
     def _by_seed(self, digest: bytes) -> dict[int, str]:
-        """The statuses of all records with a digest."""
         ends = np.array([digest, digest + b"\xff" * 8], KEYS)  # a seed ends in 7f ff ... at most
         rows = slice(*self._keys.searchsorted(ends))
-        seeds = self._keys[rows].view(_PARTS)["seed"].tolist()
-        found = dict(zip(seeds, self._statuses[rows].tolist(), strict=True))
-        found |= self._new.get(digest, {})
-        for seed, former in self._since.get(digest, {}).items():
-            if (status := self._status(former, seed)) is not None:
-                found[seed] = status
-        return found
+        seeds = self._keys[rows].view([("digest", "S16"), ("seed", ">u8")])["seed"].tolist()
+        return dict(zip(seeds, self._statuses[rows].tolist(), strict=True))
 
-    def _status(self, digest: bytes, seed: int) -> str | None:
-        if (new := self._new.get(digest, {}).get(seed)) is not None:
-            return new
-        key = np.array(key_of(digest, seed), KEYS)
-        first, after = self._keys.searchsorted(key), self._keys.searchsorted(key, "right")
-        return str(self._statuses[after - 1]) if first < after else None
+    def _status(self, key: bytes) -> str | None:
+        asked = np.array(key, KEYS)
+        first, after = self._keys.searchsorted(asked), self._keys.searchsorted(asked, "right")
+        return self._new.get(key, str(self._statuses[after - 1]) if first < after else None)
 
     def _lacks(self, key: bytes, status: str, problem: Problem) -> bool:
         # What did not run to its end has no metrics, and would not have them the next time.
@@ -124,14 +110,13 @@ class RecordIndex:
         """Add what records of 0.2 with metrics answer: their keys covered the metrics."""
         table = table.filter(pc.is_valid(table["metrics"]))
         today = keys_of_today(table)
-        for digest, seed in map(digest_and_seed, table["key"].to_pylist()):
-            if digest in today:
-                self._since.setdefault(today[digest], {})[seed] = digest
+        for key in table["key"].to_pylist():
+            if key[:16] in today:
+                self.keys_since[today[key[:16]] + key[16:]] = key
 
     def add(self, key: bytes, record: Record) -> None:
         """Take account of a record that is new, or has new metrics."""
-        digest, seed = digest_and_seed(key)
-        self._new.setdefault(digest, {})[seed] = str(record.status)
+        self._new[key] = str(record.status)
         if record.problem.metrics:
             versions = record.provenance.part_versions
             self.metrics[key] = _versions_of(record.problem.metrics, versions)

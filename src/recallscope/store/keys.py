@@ -38,6 +38,11 @@ class CellKeys:
         self._look_at(problem)
         return self._digest + seed.to_bytes(8, "big")
 
+    def every(self, cell: tuple[Problem, int]) -> Iterator[bytes]:
+        """The key, and then those under which 0.1 and 0.2 would have kept the same."""
+        for digest in self.digests(cell[0]):
+            yield digest + cell[1].to_bytes(8, "big")
+
     def digests(self, problem: Problem) -> Iterator[bytes]:
         """The hash in the key, and then those in the keys of 0.1 and 0.2, which few ask for."""
         self._look_at(problem)
@@ -70,16 +75,6 @@ class CellKeys:
             return "measure", measure
         engine = choose_engine(problem, settings.engine_for(problem))
         return _run_as(engine, settings.dtype, settings.test_samples, settings.device)
-
-
-def key_of(digest: bytes, seed: int) -> bytes:
-    """The key of a hash and a seed."""
-    return digest + seed.to_bytes(8, "big")
-
-
-def digest_and_seed(key: bytes) -> tuple[bytes, int]:
-    """What a key is made of."""
-    return key[:16], int.from_bytes(key[16:], "big")
 
 
 def key_digest(problem: Problem, versions: Mapping[str, int], what: str, how: str) -> bytes:

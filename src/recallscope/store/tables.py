@@ -66,12 +66,8 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 def keys_in(column: pa.ChunkedArray) -> npt.NDArray[np.bytes_]:
     """A column of keys without a gap, for NumPy, which compares them as bytes."""
-    found = [
-        np.frombuffer(chunk.buffers()[1], KEYS, len(chunk), chunk.offset * KEYS.itemsize)
-        for chunk in column.chunks
-        if len(chunk)
-    ]
-    return found[0] if len(found) == 1 else np.concatenate([np.empty(0, KEYS), *found])
+    keys = column.combine_chunks()
+    return np.ndarray(len(keys), KEYS, keys.buffers()[1], keys.offset * KEYS.itemsize)
 
 
 def different_rows(table: pa.Table) -> pa.Table:

@@ -161,11 +161,8 @@ def plan_of(
         seeds = [seed for seed in dict.fromkeys(_checked(asked)) if seed not in alike]
         alike.update(seeds)
         answers = index.answers(keys, problem, seeds)
-        pending += [
-            Cell(problem, seed)
-            for seed, status in zip(seeds, answers, strict=True)
-            if status is None
-        ]
+        both = zip(seeds, answers, strict=True)
+        pending += [Cell(problem, seed) for seed, status in both if status is None]
         for status in filter(None, set(answers)):
             found[status] += answers.count(status)
     return SweepPlan(sum(map(len, seen.values())), found.total(), found, pending, tuple(problems))
