@@ -66,7 +66,7 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 def keys_in(column: pa.ChunkedArray) -> npt.NDArray[np.bytes_]:
     """A column of keys without a gap, for NumPy, which compares them as bytes."""
-    keys = column.combine_chunks()
+    keys = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return np.ndarray(len(keys), KEYS, keys.buffers()[1], keys.offset * KEYS.itemsize)
 
 
