@@ -30,7 +30,8 @@ class CellKeys:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._last: Problem | None = None
-        self._digest, self._former = b"", tuple[bytes, ...]()
+        self._digest = b""
+        self._former: tuple[bytes, ...] | None = None
 
     def __call__(self, cell: tuple[Problem, int]) -> bytes:
         problem, seed = cell
@@ -39,25 +40,30 @@ class CellKeys:
 
     def every(self, cell: tuple[Problem, int]) -> Iterator[bytes]:
         """The key, and then those under which 0.1 and 0.2 would have kept the same."""
-        yield self(cell)
-        for digest in self._former:
+        for digest in self.digests(cell[0]):
             yield digest + cell[1].to_bytes(8, "big")
 
-    def digests(self, problem: Problem) -> tuple[bytes, ...]:
-        """The same without the seed."""
+    def digests(self, problem: Problem) -> Iterator[bytes]:
+        """The hash in the key, and then those in the keys of 0.1 and 0.2, which few ask for."""
         self._look_at(problem)
-        return self._digest, *self._former
+        yield self._digest
+        self._look_at(problem)  # another may have been looked at meanwhile
+        if self._former is None:
+            bare = problem.replace(metrics=()) if problem.metrics else problem
+            asked = self._asked(problem)
+            found = (former_digest(each, *asked) for each in dict.fromkeys((bare, problem)))
+            self._former = tuple(dict.fromkeys(each for each in found if each is not None))
+        yield from self._former
 
     def _look_at(self, problem: Problem) -> None:
         if problem is not self._last:  # seeds of one problem come in turn, a million times
-            what, how = self._how(problem)
-            # The results of a custom function do not depend on the parts.
-            named = {} if self._settings.own is not None else problem.part_versions()
-            self._digest = key_digest(problem, named, what, how)
-            bare = problem if not problem.metrics else problem.replace(metrics=())
-            found = (former_digest(each, named, what, how) for each in (bare, problem))
-            self._former = tuple(dict.fromkeys(each for each in found if each is not None))
+            self._digest, self._former = key_digest(problem, *self._asked(problem)), None
             self._last = problem
+
+    def _asked(self, problem: Problem) -> tuple[Mapping[str, int], str, str]:
+        # The results of a custom function do not depend on the parts.
+        named = {} if self._settings.own is not None else problem.part_versions()
+        return named, *self._how(problem)
 
     def _how(self, problem: Problem) -> tuple[str, str]:
         # With torch, which reading a store does not need.

@@ -40,7 +40,7 @@ except ImportError:
 
 from recallscope.store.check import StoreCheck as StoreCheck
 from recallscope.store.check import check_shards, right_keys
-from recallscope.store.index import INDEXED, RecordIndex, index_of
+from recallscope.store.index import INDEXED, RecordIndex
 from recallscope.store.merging import compare
 from recallscope.store.replaced import disown_false_replacements, in_force
 from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
@@ -396,13 +396,11 @@ class Store:
         return [_narrow(shard, columns) for shard in shards.values()], left_out
 
     def _index(self, shards: list[Shard]) -> RecordIndex:
-        index = index_of(shard.table for shard in shards)
+        index = RecordIndex(shard.table for shard in shards)
         for shard in shards:
             # Keys of 0.2 covered metrics: what else they answer follows from the records.
-            former = pc.and_(
-                pc.equal(shard.table["schema"], 1), pc.is_valid(shard.table["metrics"])
-            )
-            if pc.any(former).as_py():
+            measured = shard.table.filter(pc.is_valid(shard.table["metrics"]))
+            if 1 in pc.unique(measured["schema"]).to_pylist():
                 index.add_former(self._shard(shard.name).table)
         return index
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +16,9 @@ from recallscope.common.csv_files import FORMULA
 from recallscope.record import Status
 from recallscope.store.files import StoreError
 from recallscope.store.schema import SCHEMA, plain
+
+KEYS = np.dtype("S24")
+"""Of keys in an array. A single one that is taken out of it lacks zeros at its end."""
 
 
 def joined(tables: list[pa.Table], columns: Sequence[str] | None = None) -> pa.Table:
@@ -58,13 +64,53 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
     return table
 
 
-def texts_of(column: pa.ChunkedArray) -> list[str]:
+def keys_in(column: pa.ChunkedArray) -> npt.NDArray[np.bytes_]:
+    """A column of keys without a gap, for NumPy, which compares them as bytes."""
+    keys = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.ndarray(len(keys), KEYS, keys.buffers()[1], keys.offset * KEYS.itemsize)
+
+
+def different_rows(table: pa.Table) -> pa.Table:
+    """The first of all rows that are alike, in each piece of a table.
+
+    Arrow can group rows as well, but loads pandas for that, which takes longer than to read them.
+    """
+    found = []
+    for batch in table.to_batches():
+        groups = np.zeros(batch.num_rows, np.int64)
+        for column in batch.columns:
+            if column.null_count == len(column):
+                continue
+            codes = _codes(column)
+            if codes.any():
+                groups = _codes(_for_arrow(groups * (1 + int(codes.max())) + codes))
+        # The groups are numbered as they come.
+        firsts = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
+        found.append(batch.take(_for_arrow(firsts)))
+    return pa.Table.from_batches(found, table.schema)
+
+
+def _codes(column: pa.Array) -> npt.NDArray[Any]:
+    """A number for each value, the same for equal ones."""
+    values = column.indices if pa.types.is_dictionary(column.type) else column
+    if values is column or values.null_count:
+        values = values.dictionary_encode("encode").indices
+    return np.from_dlpack(values)  # to_numpy would load pandas, too
+
+
+def _for_arrow(numbers: npt.NDArray[Any]) -> pa.Array:
+    """Numbers as an array of Arrow, without its look whether they are of pandas."""
+    numbers = numbers.astype(np.int64, copy=False)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def texts_of(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
     """A column of few different texts without a gap; each text is stored once."""
-    texts: list[str] = []
+    found = [np.empty(0, object)]
     for chunk in column.chunks:
-        names = chunk.dictionary.to_pylist()
-        texts.extend(map(names.__getitem__, chunk.indices.to_pylist()))
-    return texts
+        texts = np.array(chunk.dictionary.to_pylist(), object)
+        found.append(texts[np.from_dlpack(chunk.indices)])
+    return np.concatenate(found)
 
 
 def distinct_texts(column: pa.ChunkedArray) -> set[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
@@ -151,36 +151,45 @@ def plan_of(
         check_part(part)
         cells = part_of(plan_of(cells, settings, RecordIndex()).pending, settings, part)
     keys = CellKeys(settings)
-    seen: dict[tuple[str, ...], set[bytes]] = {}
+    seen: dict[tuple[object, ...], set[int]] = {}
     problems: dict[Problem, None] = {}
     pending, found = [], Counter[str]()
-    checked: Problem | None = None
+    for problem, asked in _by_problem(cells):
+        check_problem(problem, settings)
+        problems[problem] = None
+        alike = seen.setdefault((problem.metrics, next(keys.digests(problem))), set())
+        seeds = [seed for seed in dict.fromkeys(_checked(asked)) if seed not in alike]
+        alike.update(seeds)
+        answers = index.answers(keys, problem, seeds)
+        both = zip(seeds, answers, strict=True)
+        pending += [Cell(problem, seed) for seed, status in both if status is None]
+        for status in filter(None, set(answers)):
+            found[status] += answers.count(status)
+    return SweepPlan(sum(map(len, seen.values())), found.total(), found, pending, tuple(problems))
+
+
+def _by_problem(cells: Iterable[tuple[Problem, int]]) -> Iterator[tuple[Problem, list[int]]]:
+    """Each problem with the seeds that come with it one after another, as a million may."""
+    last: Any = None
+    seeds: list[int] = []
     for cell in cells:
         try:
             problem, seed = cell
         except (TypeError, ValueError):
             raise ProblemError(f"a cell is a Problem and a seed, not {cell!r:.60}") from None
-        if problem is not checked:
-            check_problem(problem, settings)
-            checked = problem
-            problems[problem] = None
-            digest, alike = keys.digests(problem)[0], seen.setdefault(problem.metrics, set())
-        if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
-            seed = whole_number("seed", seed, 0, LARGEST_SEED)
-        key = digest + seed.to_bytes(8, "big")
-        if key in alike:
-            continue
-        alike.add(key)
-        # Looked up at once where nothing else can answer: there may be a million cells.
-        if key in index.statuses and not problem.metrics and key not in index.keys_since:
-            found[index.statuses[key]] += 1
-            continue
-        known = index.find(keys, (problem, seed))
-        if known is None or known.lacks:
-            pending.append(Cell(problem, seed))
-        else:
-            found[known.status] += 1
-    return SweepPlan(sum(map(len, seen.values())), found.total(), found, pending, tuple(problems))
+        if problem is not last:
+            if seeds:
+                yield last, seeds
+            last, seeds = problem, []
+        seeds.append(seed)
+    if seeds:
+        yield last, seeds
+
+
+def _checked(seeds: list[int]) -> list[int]:
+    if set(map(type, seeds)) == {int} and 0 <= min(seeds) <= max(seeds) <= LARGEST_SEED:
+        return seeds
+    return [whole_number("seed", seed, 0, LARGEST_SEED) for seed in seeds]
 
 
 def account(state: SweepProgress, done: Finished, share: Callable[[Problem], float]) -> None:
