@@ -25,6 +25,7 @@ _FREQUENCIES = ("uniform", "zipf")
 _PRECISIONS = (*PRECISIONS, "int8", "int4")
 _TRAINED_IN = "bfloat16"
 _SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_FEWEST_EXPOSURES = 1e-6  # fewer teach nothing, and quotients by them may overflow
 _LARGEST = {"layers": 10**4, "heads": 10**4, "mlp": 10**7, "vocab": 10**7}
 
 
@@ -110,7 +111,9 @@ def plan(
     if tokens is not None:
         if exposures is not None or facts is None or context == 1:
             raise ProblemError("tokens go with facts and a context above 1, and without exposures")
-        exposures = max(_positive("tokens", tokens) / (facts * context), 1e-6)
+        exposures = max(_positive("tokens", tokens) / (facts * context), _FEWEST_EXPOSURES)
+    elif exposures is not None:
+        exposures = max(_positive("exposures", exposures), _FEWEST_EXPOSURES)
     exponent = 0.0
     if frequencies == "zipf":
         exponent = 1.0 if zipf_exponent is None else _positive("zipf_exponent", zipf_exponent)
@@ -120,7 +123,7 @@ def plan(
         method=method,
         shape=shape,
         facts=facts,
-        exposures=None if exposures is None else _positive("exposures", exposures),
+        exposures=exposures,
         rank=rank,
         modules=_modules(target_modules, shape, method),
         answers=_whole("answers", answers, least=2),
