@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,20 +172,16 @@ def plan_of(
 
 def _by_problem(cells: Iterable[tuple[Problem, int]]) -> Iterator[tuple[Problem, list[int]]]:
     """Each problem with the seeds that come with it one after another, as a million may."""
-    last: Any = None
-    seeds: list[int] = []
-    for cell in cells:
-        try:
-            problem, seed = cell
-        except (TypeError, ValueError):
-            raise ProblemError(f"a cell is a Problem and a seed, not {cell!r:.60}") from None
-        if problem is not last:
-            if seeds:
-                yield last, seeds
-            last, seeds = problem, []
-        seeds.append(seed)
-    if seeds:
-        yield last, seeds
+    for problem, alike in groupby(map(_pair, cells), itemgetter(0)):
+        yield problem, [seed for _, seed in alike]
+
+
+def _pair(cell: Any) -> tuple[Problem, int]:
+    try:
+        problem, seed = cell
+    except (TypeError, ValueError):
+        raise ProblemError(f"a cell is a Problem and a seed, not {cell!r:.60}") from None
+    return problem, seed
 
 
 def _checked(seeds: list[int]) -> list[int]:
