@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -94,3 +95,15 @@ def recallscope(*arguments: str) -> subprocess.CompletedProcess[str]:
 def command() -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command line."""
     return recallscope
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes the configuration of a transformer, and gives its path."""
+
+    def write(content):
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(content))
+        return path
+
+    return write

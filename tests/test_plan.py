@@ -26,16 +26,6 @@ SMOL |= {"num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads
 SMOL |= {"tie_word_embeddings": True, "vocab_size": 49152}
 
 
-@pytest.fixture
-def config(tmp_path):
-    def write(content):
-        path = tmp_path / "config.json"
-        path.write_text(json.dumps(content))
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("content", "parameters", "adapter"),
     [(GPT2, 124_439_808, 589_824), (LLAMA, 8_030_261_248, 6_815_744), (SMOL, 134_515_008, 921_600)],

@@ -29,16 +29,6 @@ MEMORY = {"method": "memory", "d_model": 24, "facts": 90, "exposures": 1000, "pr
 
 
 @pytest.fixture
-def config(tmp_path):
-    def write(content):
-        path = tmp_path / "config.json"
-        path.write_text(json.dumps(content))
-        return path
-
-    return write
-
-
-@pytest.fixture
 def quick(monkeypatch):
     """Two seeds, and a short training on other facts."""
     monkeypatch.setattr(verify, "_SEEDS", 2)
