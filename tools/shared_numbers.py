@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 PLACES = (
     ("README.md", "fresh problems recall was off by {recall:.3f} on average, and by {hard:.3f}"),
-    ("README.md", "No record was lost in {faults} injected faults"),
+    ("README.md", "No record was lost in {faults:,} injected faults"),
     ("docs/limitations.md", "error is {lock:.4f} for lock, {recall:.4f} for recall and {one:.4f}"),
     ("docs/limitations.md", "it is {hard_lock:.4f}, {hard:.4f} and {hard_one:.4f}"),
     ("docs/theory.md", "| lock | {lock:.4f} |"),
@@ -28,8 +28,8 @@ PLACES = (
         "error of recall is {recall:.4f}, and {hard:.3f} where",
     ),
     ("docs/tutorials/predict-and-check.md", "For lock it is {hard_lock:.3f} there"),
-    ("docs/sweeps.md", "{faults} faults were injected"),
-    ("studies/README.md", "No record was lost in {faults} faults"),
+    ("docs/sweeps.md", "{faults:,} faults were injected"),
+    ("studies/README.md", "No record was lost in {faults:,} faults"),
     ("docs/end-of-training.md", "had an error of **{trained:.3f}** in mean recall"),
     ("studies/README.md", "Mean error is {trained:.3f} on 60 preregistered problems"),
     ("docs/stock-transformers.md", "mean error of recall is {small:.3f}"),
