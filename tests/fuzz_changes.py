@@ -388,7 +388,7 @@ def npz(members: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
     with warnings.catch_warnings(), zipfile.ZipFile(content, "w", how, compresslevel=1) as archive:
         warnings.simplefilter("ignore")  # of names that are there twice
         for name, each in members.items():
-            archive.writestr(name, each)
+            archive.writestr(name.partition("\0")[0] or ".", each)  # zipfile needs a name
     return content.getvalue()
 
 
@@ -423,7 +423,7 @@ def of_npz(content: bytes, rng: random.Random) -> bytes:
         case 0 | 1 | 2:
             members[name] = of_npy(members[name], rng)
         case 3:
-            new = rng.choice(("../x.npy", "a" * 6000, "tokens.npy", "\0.npy", "a/b.npy", "/x.npy"))
+            new = rng.choice(("../x.npy", "a" * 6000, "tokens.npy", "x\0.npy", "a/b.npy", "/x.npy"))
             members[new] = members.pop(name)
         case 4:
             members |= {

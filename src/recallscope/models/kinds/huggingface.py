@@ -126,11 +126,14 @@ def _config(problem: Problem) -> Any:
 def _given(problem: Problem) -> dict[str, Any] | None:
     """The configuration as it was given, or that of the checkpoint; None if it is unknown."""
     name, folder = problem["config"], problem["checkpoint"]
-    if name:
-        return dict(json_of(name)) if is_known(name) else None
-    if not is_known(folder):
+    if not is_known(name or folder):
         return None
-    return read_json(Path(text_of(folder)) / "config.json", "configuration", _MOST_CONFIG)
+    if not name:
+        return read_json(Path(text_of(folder)) / "config.json", "configuration", _MOST_CONFIG)
+    given = json_of(name)
+    if not isinstance(given, dict):
+        raise ProblemError(f"config must be an object of JSON, not {given!r:.60}")
+    return dict(given)
 
 
 def _check(problem: Problem) -> None:
