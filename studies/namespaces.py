@@ -68,7 +68,8 @@ def run_inside() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it is run by nohup
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # The names of sockets in it are at most 107 bytes long.
-    with tempfile.TemporaryDirectory(prefix="hosts-", ignore_cleanup_errors=True) as folder:
+    folder = tempfile.mkdtemp(prefix="hosts-")
+    try:
         # The kernel kills the script when this process is gone, however it ended.
         command = ["setpriv", "--pdeathsig", "KILL", "unshare", *APART, sys.executable, *sys.argv]
         with subprocess.Popen(command, env=os.environ | {INSIDE: folder}) as script:
@@ -80,6 +81,12 @@ def run_inside() -> int:
                 raise
             finally:
                 script.kill()
+    finally:
+        for _ in range(100):  # what the kernel has not ended yet may still write to it
+            shutil.rmtree(folder, ignore_errors=True)
+            if not Path(folder).exists():
+                break
+            time.sleep(0.1)
 
 
 class Host:

@@ -79,9 +79,9 @@ class Cluster(NamedTuple):
             capture_output=True,
         )
 
-    def sweep(self, store: Path, *around: str, **environment: str) -> str:
+    def sweep(self, store: Path, *around: str, text: str = SWEEP, **environment: str) -> str:
         """The error message of a sweep that fails on this cluster."""
-        (self.folder / "sweep.toml").write_text(SWEEP)
+        (self.folder / "sweep.toml").write_text(text)
         sweep = ("sweep", str(self.folder / "sweep.toml"), "--store", str(store), "--yes")
         here = ("--executor", "ray", "--address", self.address)
         start = time.monotonic()
@@ -208,7 +208,9 @@ def refuse(when: str, folder: str) -> None:
                     replace_workers(executor)
             return
         add()
-        assert refusal in complaint(cluster.sweep(Path(folder) / "there"))
+        # It must not end before the worker of a slow machine has started.
+        long = SWEEP.replace("seeds = 10", "seeds = 250")
+        assert refusal in complaint(cluster.sweep(Path(folder) / "there", text=long))
         recallscope.sweep(cluster.folder / "sweep.toml", Path(folder) / "here", progress=False)
     here, there = results(Path(folder) / "here"), results(Path(folder) / "there")
     assert there.items() <= here.items()
