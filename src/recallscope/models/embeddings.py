@@ -65,7 +65,8 @@ class Embeddings:
         if self.tokens.ndim != 2:
             raise ProblemError(f"embedding array tokens must be vocab×dim, not {self.tokens.shape}")
         dim = self.tokens.shape[1]
-        vocab = min(len(self.outputs), len(self.tokens))  # facts beyond the labels have tokens too
+        # Facts beyond the labels have tokens too.
+        vocab = min([*self.outputs.shape[:1], len(self.tokens)])
         for name, shape in (("outputs", (vocab, dim)), ("trigger", (dim,)), ("end", (dim,))):
             if getattr(self, name).shape != shape:
                 raise ProblemError(
@@ -213,7 +214,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
             f"the embedding file has no array {name!r}; it needs {', '.join(_ARRAYS)} "
-            f"and has {found[:200] or 'none'}"
+            f"and has {found[:200]!r}"
         )
     with archive.open(f"{name}.npy") as member:
         shape, _, dtype = npy_header(member)
