@@ -158,9 +158,9 @@ def _quantised(kind: int) -> tuple[int, int, str, stored_table.Decode] | None:
     except ModuleNotFoundError:
         raise ProblemError(missing("gguf")) from None
     try:
-        known = GGMLQuantizationType(kind)
-        block, size = GGML_QUANT_SIZES[known]
-    except (KeyError, ValueError):
+        block, size = GGML_QUANT_SIZES[known := GGMLQuantizationType(kind)]
+        dequantize(np.zeros(size, np.uint8), known)  # the package cannot decode all kinds
+    except (KeyError, ValueError, NotImplementedError):
         return None
 
     def decode(content: np.ndarray) -> np.ndarray:
