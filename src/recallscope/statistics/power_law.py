@@ -149,7 +149,7 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
                 error.append(float(row["log_sd"]))
             elif row.get("value") and low and high and low < high:
                 y.append(math.log(row["value"]))
-                error.append(math.log(high / low) / _TWO_SIDED_95)
+                error.append(math.log(min(high / low, 1e300)) / _TWO_SIDED_95)
             else:
                 raise ProblemError(
                     f"row {number} is ok and needs log_mean and log_sd, or value, low and high"
