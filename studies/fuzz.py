@@ -3,7 +3,7 @@
     python studies/fuzz.py --minutes 60 --seed 0 --csv studies/fuzz.csv
     python studies/fuzz.py --readers gguf,npz --minutes 1 --seed 1
 
-Shards, folders of stores, weights and planes take most of the time, twice as much with atheris.
+Shards, folders of stores, weights and planes take most of the time, and more with atheris.
 
 The readers and their sound inputs are in tests/fuzz_readers.py, the changes in
 tests/fuzz_changes.py, and what is bad in tests/fuzz_judge.py. With atheris installed, inputs are

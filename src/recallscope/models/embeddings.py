@@ -214,7 +214,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
         found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
             f"the embedding file has no array {name!r}; it needs {', '.join(_ARRAYS)} "
-            f"and has {found[:200]!r}"
+            f"and has {repr(found[:200]) if found else 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
         shape, _, dtype = npy_header(member)

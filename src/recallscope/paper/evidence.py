@@ -94,7 +94,7 @@ class Evidence:
             self._cells[record.problem, record.seed].append(record)
         # Many claims use the same sweeps.
         self._searched: dict[str, list[tuple[CriticalSearch, list[Record]]]] = {}
-        self._found: dict[str, list[Record | None]] = {}
+        self._found: dict[tuple[str, str], list[Record | None]] = {}
 
     @classmethod
     def at(cls, place: str | Path, size: str, crossings: Kept | None = None) -> Evidence:
@@ -107,10 +107,10 @@ class Evidence:
 
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
-        if name not in self._found:
+        if (asked := ("runs", name)) not in self._found:
             spec = sweep_of(name, self.size)
-            self._found[name] = [self._record(cell, spec.settings) for cell in spec.cells()]
-        return _all_of(self._found[name], "runs", name)
+            self._found[asked] = [self._record(cell, spec.settings) for cell in spec.cells()]
+        return _all_of(self._found[asked], *asked)
 
     def searches(self, name: str) -> list[CriticalSearch]:
         """The searches of a sweep, each with all of its runs."""
@@ -131,10 +131,10 @@ class Evidence:
 
     def measures(self, name: str) -> list[Record]:
         """The measure of every cell of a sweep, in its order."""
-        if name not in self._found:
+        if (asked := ("measures", name)) not in self._found:
             cells = sweep_of(name, self.size).cells()
-            self._found[name] = [self._measures.get((name, *cell)) for cell in cells]
-        return _all_of(self._found[name], "measures", name)
+            self._found[asked] = [self._measures.get((name, *cell)) for cell in cells]
+        return _all_of(self._found[asked], *asked)
 
     def has_measure(self, name: str, cell: Cell) -> bool:
         """Whether a cell has been measured."""

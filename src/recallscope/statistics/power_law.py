@@ -149,6 +149,7 @@ def read_points(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Poin
                 error.append(float(row["log_sd"]))
             elif row.get("value") and low and high and low < high:
                 y.append(math.log(row["value"]))
+                # The quotient by an end next to zero would be infinite.
                 error.append(math.log(min(high / low, 1e300)) / _TWO_SIDED_95)
             else:
                 raise ProblemError(
