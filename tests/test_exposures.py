@@ -67,6 +67,10 @@ def test_no_law_where_an_assumption_fails(changes):
     assert predict(MEMORY.replace(**changes)).law != "after-steps"
 
 
+def test_a_learner_without_batches_has_the_law_too():
+    assert predict(MEMORY.replace(learner="gd")).law == "after-steps"
+
+
 def test_many_batches_are_extrapolated():
     found = predict(MEMORY.replace(batch=4))
     assert found.extrapolated == ["64 batches in a pass > 32"]

@@ -27,10 +27,11 @@ def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str 
     for kind in ("learner", "task"):
         fields = find_part(kind, getattr(problem, kind)).fields
         plain |= {name: field.default for name, field in fields.items()}
+    # A field that no part of the problem declares has no other value.
     found = [
         name
         for name, value in plain.items()
-        if name not in free and getattr(problem, name) != value
+        if name not in free and getattr(problem, name, value) != value
     ]
     if problem.activation not in (None, *_INDEPENDENT):
         found.append("activation")
