@@ -10,6 +10,7 @@ script; starting is timed apart. An efficiency is the bare loops' time over the 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -35,7 +36,7 @@ LOOP = """
 import sys, time, torch
 torch.set_num_threads(1)
 from recallscope import Problem, run
-problem = Problem.from_json(sys.argv[1])
+problem = Problem.from_dict(json.loads(sys.argv[1]))
 run(problem, 0, dtype="float32")
 print("ready", flush=True)
 sys.stdin.readline()
@@ -50,7 +51,13 @@ def bare(problem: Problem, cells: int) -> float:
     """Seconds that two loops take, until the later one is done."""
     loops = [
         subprocess.Popen(
-            [sys.executable, "-c", LOOP, problem.to_json(), *map(str, (first, cells, WORKERS))],
+            [
+                sys.executable,
+                "-c",
+                LOOP,
+                json.dumps(problem.to_dict()),
+                *map(str, (first, cells, WORKERS)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

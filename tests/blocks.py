@@ -95,7 +95,6 @@ _NOT_HERE = (
     "10.0.0.1",
     "SLURM_",
     "{1..8}",
-    "$packages",  # weights of 180 MB; tests/test_audit.py has small ones in the same formats
     "--embedding heavy",  # the reader's package; tests/plugin is one
     "--size full",  # two hours
     "my-runs",

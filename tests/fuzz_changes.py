@@ -284,27 +284,6 @@ def of_safetensors(content: bytes, rng: random.Random) -> bytes:
     return safetensors(said, data)[:_LONGEST]
 
 
-def of_gguf(content: bytes, rng: random.Random) -> bytes:
-    """Bytes of the header changed, or one made of counts, lists and tensors that claim much."""
-    if rng.random() < 0.7:
-        return of_bytes(content, rng)
-    match rng.randrange(3):
-        case 0:
-            counts = struct.pack("<QQ", rng.choice((10**9, *HUGE)), rng.choice((0, 10**9, *HUGE)))
-            return content[:8] + counts + content[24:]
-        case 1:
-            name = b"tokenizer.ggml.tokens"
-            head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", len(name)) + name
-            head += struct.pack("<II", 9, rng.choice((4, 8, 9)))
-            return head + struct.pack("<Q", rng.choice((10**6, *HUGE))) + bytes(rng.randrange(2000))
-    name, count = b"token_embd.weight", rng.choice((1, 2, 2, 3, 5, 2**31))
-    sizes = [rng.choice((0, 1, 2, 32, 2**20, 2**32, 2**63)) for _ in range(min(count, 8))]
-    said = struct.pack("<Q", len(name)) + name + struct.pack("<I", count)
-    said += struct.pack(f"<{len(sizes)}Q", *sizes)
-    said += struct.pack("<IQ", rng.randrange(60), rng.choice((0, 8, *HUGE)))
-    return b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + said + bytes(256)
-
-
 def npy(array: np.ndarray) -> bytes:
     """An array as NumPy writes it."""
     content = io.BytesIO()

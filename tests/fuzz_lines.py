@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer.main
 
 import fuzz_changes as changes
@@ -32,7 +31,7 @@ PATHS = ["folder", "zero", "nowhere", "loop", "facts", "~", "/dev/zero", "/dev/f
 PATHS += ["/dev/stdin", "folder/a.csv", "folder.csv", "zero.csv", "zero.npz", "own.npz", "law.csv"]
 PATHS += ["plane.csv", "out.csv", "out.png", "out.svg", "nowhere/out.pdf", "facts/out.csv"]
 PATHS += ["sweep.toml", "a\nb.csv", "\x1b[31m.png", "\udcff.csv", "a" * 300 + ".csv", "config.json"]
-PATHS += ["é" * 200 + ".png", "x/" * 3000 + "a.csv", "a" * 300 + ".npz", "a" * 10**4, "rows.npy"]
+PATHS += ["é" * 200 + ".png", "x/" * 3000 + "a.csv", "a" * 300 + ".npz", "a" * 10**4]
 PATHS += ["out.html", "out.tex", "out.parquet", "pipe", "words.txt"]
 _KINDS = [
     "generic",
@@ -93,7 +92,6 @@ SOUND: dict[tuple[str, ...], dict[str, str]] = {
     ("fit",): _SEARCH | _RUNS | {"--dim": "8", "--for": "samples", "--vary": "dim=8,16,24"},
     ("phase",): _PLANE | _RUNS | {"--seeds": "2"},
     ("ablate", "trigger"): _SIZES | _RUNS | {"--seeds": "2"},
-    ("audit", "rows.npy"): {"--tokens": "words.txt"},
     ("explore", "--no-open"): {"--to": "out.html"},
     ("sweep", "sweep.toml", "--dry-run"): {"--store": "facts"},
     ("sweep", "sweep.toml"): {"--store": "facts"},
@@ -129,7 +127,7 @@ def _seeds() -> list[bytes]:
 
 
 def _make_sound() -> None:
-    from fuzz_readers import _arrays, _configs, _laws, _planes, _table
+    from fuzz_readers import _arrays, _configs, _laws, _planes
 
     if Path("sound").exists():
         return
@@ -145,7 +143,6 @@ def _make_sound() -> None:
     Path("own.npz").write_bytes(_arrays())
     Path("config.json").write_bytes(_configs()[0])
     Path("words.txt").write_text("a\nb\nc\n")
-    np.save("rows.npy", _table())
     fields = Problem(vocab=32, samples=64, dim=8, length=4).to_dict()
     read = {"problem": fields, "seed": 0, "measure": "locking", "values": {"a": 1.0}, "seconds": 1}
     Path("paper/smoke/readings.jsonl").write_text(json.dumps(read) + "\n")
@@ -264,7 +261,6 @@ def _starts() -> None:
     global _here
     from matplotlib import font_manager  # noqa: F401 - it asks a program for fonts, once
 
-    import recallscope.api.audit
     import recallscope.api.paper
     import recallscope.api.run_options as run_options
     import recallscope.api.verify
@@ -321,7 +317,6 @@ def _starts() -> None:
 
     check.measure = small_only  # type: ignore[assignment]
     recallscope.api.paper.bundled_evidence = too_long  # type: ignore[attr-defined]
-    recallscope.api.audit.facts_of = too_long  # type: ignore[assignment]
     recallscope.api.verify._trained = too_long  # type: ignore[assignment]
     every = run_options.run_all
 

@@ -46,12 +46,17 @@ def _problems() -> list[bytes]:
         {"learner": "converged", "task": "memory", "length": 1, "frequencies": "zipf"},
         {"model": "gpt", "learner": "adam", "heads": 2},
     ]
-    return [Problem.from_dict({**sizes, **each}).to_json().encode() for each in more]
+    problems = [Problem.from_dict({**sizes, **each}) for each in more]
+    return [json.dumps(each.to_dict()).encode() for each in problems]
 
 
 def _read_problem(content: bytes) -> None:
-    problem = Problem.from_json(_text(content))
-    _ = problem.key, problem.to_json(), repr(problem)
+    try:
+        fields = json.loads(_text(content))
+    except (ValueError, RecursionError):
+        return
+    problem = Problem.from_dict(fields)
+    _ = problem.key, problem.to_dict(), repr(problem)
 
 
 def _sweeps() -> list[bytes]:
@@ -142,73 +147,12 @@ def _changed_counts(content: bytes, rng: Any) -> bytes:
     return (changes.of_json if content[:1] in (b"[", b"{") else changes.of_csv)(content, rng)
 
 
-# Checkpoints.
-
-
-def _table(seed: int = 0, dim: int = 16) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((96, dim)).astype("<f4")
-
-
-@cache
-def _safetensors() -> bytes:
-    one, other = _table(), _table(1)
-    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    for name, table, start in (
-        ("model.embed_tokens.weight", one, 0),
-        ("lm_head.weight", other, one.nbytes),
-    ):
-        place = [start, start + table.nbytes]
-        header[name] = {"dtype": "F32", "shape": list(table.shape), "data_offsets": place}
-    return changes.safetensors(header, one.tobytes() + other.tobytes())
-
-
-@cache
-def _gguf() -> bytes:
-    """Q8_0 rows, tokens, a list of numbers and a second table, as a writer makes them."""
-    from gguf import GGMLQuantizationType, GGUFWriter, quantize
-
-    path = Path(f"sound-{os.getpid()}.gguf")
-    writer = GGUFWriter(path, "llama")
-    writer.add_token_list([f"token {number}" for number in range(96)])
-    writer.add_array("numbers", list(range(20)))
-    for seed, name in enumerate(("token_embd.weight", "output.weight")):
-        table = quantize(_table(seed, 32), GGMLQuantizationType.Q8_0)
-        writer.add_tensor(name, table, raw_dtype=GGMLQuantizationType.Q8_0)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    content = path.read_bytes()
-    path.unlink()
-    return content
-
-
-def _audits() -> None:
-    """How many facts fit takes seconds, and reads nothing: it is left out."""
-    import recallscope.api.audit as api
-    from recallscope.audits.facts import TREATMENTS, TableFacts
-
-    none = {0.5: 1.0, 0.9: 1.0, 0.99: 1.0}
-    every = dict.fromkeys(TREATMENTS, none)
-    facts = TableFacts(one_step=none, trained=none, treated=every, looked_at=1, bottleneck="mean")
-    api.facts_of = lambda *given: facts  # type: ignore[assignment]
-
-
-def _audit(name: str, content: bytes) -> None:
-    found = recallscope.audit(name, progress=False)
-    found.to_dict()
-
-
 @cache
 def _arrays() -> bytes:
     rng, content = np.random.default_rng(0), io.BytesIO()
     shapes = {"tokens": (32, 8), "outputs": (32, 8), "trigger": (8,), "end": (8,)}
     np.savez(content, **{name: rng.standard_normal(shape) for name, shape in shapes.items()})  # type: ignore[arg-type]
     return content.getvalue()
-
-
-def _tables() -> list[bytes]:
-    return [_arrays(), changes.npz({"embedding.npy": changes.npy(_table())})]
 
 
 def _read_arrays(content: bytes) -> None:
@@ -238,34 +182,6 @@ def _put_folder(content: bytes) -> None:
                 path.symlink_to({"zero": "/dev/zero", "loop": path.name}.get(str(text[:1]), "none"))
         except (OSError, UnicodeEncodeError):
             continue
-
-
-def _model_folders() -> list[bytes]:
-    index = {
-        "weight_map": dict.fromkeys(
-            ("model.embed_tokens.weight", "lm_head.weight"), "a.safetensors"
-        )
-    }
-    words: dict[str, Any] = {
-        "model": {"vocab": {"a": 0, "b": 1}},
-        "added_tokens": [{"id": 2, "content": "c"}],
-    }
-    weights = _safetensors()
-    tokens = json.dumps(words).encode()
-    unigram = json.dumps({"model": {"vocab": [["a", -1.5], ["b", 2]]}}).encode()
-    rows = changes.npy(_table())
-    return [
-        changes.folder(
-            {"model.safetensors.index.json": json.dumps(index).encode(), "a.safetensors": weights}
-        ),
-        changes.folder(
-            {"config.json": b"{}", "model.safetensors": weights, "tokenizer.json": tokens}
-        ),
-        changes.folder({"model.safetensors": weights, "tokenizer.json": unigram}),
-        changes.folder({"step-1.npy": rows, "step-20.npy": rows, "vocab.txt": b"a\nb"}),
-        changes.folder({"pytorch_model.bin": b"\x80\x04K\1.", "config.json": b"{}"}),
-        changes.folder({"rows.npy": rows, "vocab.json": b'{"a": 0, "b": 1}'}),
-    ]
 
 
 def _configs() -> list[bytes]:
@@ -371,25 +287,6 @@ def _read_store_folder(content: bytes) -> str:
     for name in names[:2]:
         Store("folder").embeddings(name.replace("-", ":"))
     return left_out
-
-
-def _readings() -> list[bytes]:
-    fields = Problem(vocab=32, samples=64, dim=8, length=4).to_dict()
-    read = {"problem": fields, "seed": 0, "measure": "locking", "values": {"a": 1.0}, "seconds": 1}
-    line = json.dumps(read)
-    return [f"{line}\n".encode(), f"{line}\n{line.replace('locking', 'news')}\n".encode()]
-
-
-def _changed_readings(content: bytes, rng: Any) -> bytes:
-    line, _, rest = content.partition(b"\n")
-    new = changes.of_json(line, rng) + b"\n" + rest
-    return new if rng.random() < 0.8 else changes.of_text(content, rng)
-
-
-def _read_readings(content: bytes) -> None:
-    from recallscope.paper.evidence import read_readings
-
-    read_readings(Path("readings.jsonl"))
 
 
 def _revision() -> None:
@@ -514,32 +411,14 @@ def _read_record(content: bytes) -> None:
     recallscope.Record.from_dict(given)
 
 
-def _tokens() -> list[bytes]:
-    words: dict[str, Any] = {"model": {"vocab": {"a": 0, "b": 1}}, "added_tokens": [{"id": 2}]}
-    unigram = {"model": {"vocab": [["a", -1.5], ["b", 2]]}}
-    return [json.dumps(words).encode(), json.dumps(unigram).encode(), b"a\nb\nc\n"]
-
-
-def _read_tokens(content: bytes) -> None:
-    from recallscope.checkpoints.token_strings import shown_token, token_strings
-
-    name = "words.json" if content[:1] == b"{" else "words.txt"
-    _put(name, content)
-    for each in token_strings(Path(name), 96):
-        shown_token(each)
-
-
 def readers() -> dict[str, Reader]:
     """Every reader by its name."""
     from fuzz_lines import LINES
 
     warnings.simplefilter("ignore")
-    put = {
-        name: partial(_put, name)
-        for name in ("own.toml", "own.csv", "own.npy", "own.npz", "own.gguf", "own.safetensors")
-    }
-    config, half, old = (partial(_put, name) for name in ("config.json", "half", "readings.jsonl"))
-    nowhere, audited = bytes, partial(partial, _audit)
+    put = {name: partial(_put, name) for name in ("own.toml", "own.csv", "own.npz")}
+    config, half = (partial(_put, name) for name in ("config.json", "half"))
+    nowhere = bytes
     weights = {".safetensors": changes.of_safetensors, ".npy": changes.of_npy}
     models = changes.of_folder({**weights, ".json": changes.of_json, ".txt": changes.of_text})
     kept = {".parquet": changes.of_shard, ".npz": changes.of_npz, "": changes.of_json}
@@ -551,42 +430,8 @@ def readers() -> dict[str, Reader]:
         Reader("tables of planes", _planes, changes.of_csv, put["own.csv"], _read_plane),
         Reader("frequency tables", _counts, _changed_counts, nowhere, _read_counts, True),
         Reader(
-            "npy",
-            lambda: [changes.npy(_table())],
-            changes.of_npy,
-            put["own.npy"],
-            audited("own.npy"),
-            starts=_audits,
-        ),
-        Reader(
             "embedding files", lambda: [_arrays()], changes.of_npz, put["own.npz"], _read_arrays
         ),
-        Reader("npz", _tables, changes.of_npz, put["own.npz"], audited("own.npz"), starts=_audits),
-        Reader(
-            "safetensors",
-            lambda: [_safetensors()],
-            changes.of_safetensors,
-            put["own.safetensors"],
-            audited("own.safetensors"),
-            starts=_audits,
-        ),
-        Reader(
-            "gguf",
-            lambda: [_gguf()],
-            changes.of_gguf,
-            put["own.gguf"],
-            audited("own.gguf"),
-            starts=_audits,
-        ),
-        Reader(
-            "model folders",
-            _model_folders,
-            models,
-            _put_folder,
-            audited("folder"),
-            starts=_audits,
-        ),
-        Reader("token lists", _tokens, changes.of_json, nowhere, _read_tokens, True),
         Reader("configurations", _configs, changes.of_json, config, _read_config),
         Reader(
             "configurations of transformers",
@@ -612,7 +457,6 @@ def readers() -> dict[str, Reader]:
             starts=_revision,
         ),
         Reader("weights", _weights, models, _put_folder, _read_weights, starts=_revision),
-        Reader("readings", _readings, _changed_readings, old, _read_readings),
         Reader("saved results", _results, changes.of_json, nowhere, _read_result),
         Reader("saved records", _records, changes.of_json, nowhere, _read_record),
     ]

@@ -71,6 +71,10 @@ def test_all_options_reach_the_problem(command):
         "regime": "literal",
         "eta": 0.1,
         "gamma": 1000.0,
+        "task": "recall",
+        "model": "transformer",
+        "learner": "three-step",
+        "metrics": [],
         "key": None,
     }
     assert document["records"][0]["dtype"] == "float32"

@@ -257,12 +257,6 @@ def test_no_interval_ends_above_one():
     assert found.estimates["recall_accuracy"].high <= 1
 
 
-def test_the_old_name_of_a_learner_warns():
-    with pytest.warns(FutureWarning, match="the learner trained is adam now"):
-        found = Problem(vocab=128, samples=256, dim=20, length=16, learner="trained")
-    assert found.learner == "adam"
-
-
 def test_tables_of_runs_have_what_laws_say_today():
     with (ROOT / "src/recallscope/theory/trained.csv").open() as file:
         rows = list(csv.DictReader(file))

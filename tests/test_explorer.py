@@ -177,7 +177,7 @@ def test_everyone_can_use_it_at_every_width(chromium, written, width, scheme):
     tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     tab.page.locator("#why-which svg").wait_for()
     assert not tab.page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    for details in ("#measured-table", "#audit", ".terms details"):
+    for details in ("#measured-table", ".terms details"):
         tab.page.evaluate(f"document.querySelector('{details}').open = true")
     for step in range(4):
         tab.page.locator("#steps-list button").nth(step).click()
@@ -304,46 +304,6 @@ def test_measurements_lie_on_the_map_with_their_intervals(chromium, written):
     low, high = map(float, interval.split(" to "))
     assert low <= float(measured) <= high
     assert 0 <= float(predicted) <= 1
-    tab.page.close()
-
-
-def test_an_audit_is_read_with_care(chromium, written, tmp_path):
-    tab = open_tab(chromium, written.resolve().as_uri(), 1200)
-    tab.page.evaluate("document.getElementById('audit').open = true")
-    good, bad = tmp_path / "audit.json", tmp_path / "bad.json"
-    good.write_text(
-        json.dumps(
-            {
-                "checkpoints": [
-                    {
-                        "tables": [
-                            {
-                                "name": "<b>wte</b>",
-                                "rows": 50257,
-                                "used_rows": 50000,
-                                "dim": 768,
-                                "effective_dim": {"raw": 9.5, "centred": 101.2},
-                                "facts": {"one_step": {"0.5": 4000}},
-                            }
-                        ]
-                    }
-                ]
-            }
-        )
-    )
-    tab.page.set_input_files("#audit-file", good)
-    tab.page.click("text=Use centred")
-    state = tab.page.evaluate("recallscope.state()")
-    assert (state["dim"], state["vocab"]) == (101, 50000)
-    assert "Approximate" in tab.page.locator("#note").inner_text()
-    assert "<b>wte</b>" in tab.page.locator("#note").inner_text()
-    for text in ("{}", "[1", '{"tables": [{"rows": "many"}]}', "null"):
-        bad.write_text(text)
-        tab.page.set_input_files("#audit-file", bad)
-        tab.page.locator("#audit-said:has-text('not understood')").wait_for()
-        tab.page.set_input_files("#audit-file", good)
-        tab.page.locator("#audit-said:not(:has-text('not understood'))").wait_for()
-    assert tab.complaints == []
     tab.page.close()
 
 

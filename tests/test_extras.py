@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from recallscope.cli.commands import COMMANDS as COMMAND_NAMES
@@ -62,7 +61,6 @@ HEAVY = [
     (["phase", *PLANE], "torch"),
     (["ablate", *WHOLE], "torch"),
     (["check"], "torch"),
-    (["audit", "rows.npy", "--measure"], "torch"),
     (["plan", "--d-model", "32", "--facts", "99", "--exposures", "9", "--verify"], "torch"),
     (["sweep", SWEEP, "--store", "facts"], "sweep"),
     (["records", "list", "--store", "facts"], "sweep"),
@@ -97,7 +95,6 @@ print(json.dumps(ended))
 
 def without(packages: Iterable[str], asked: Any, folder: Path, script: str = SCRIPT) -> Any:
     """The exit code and the error output of each command without the packages."""
-    np.save(folder / "rows.npy", np.random.default_rng(0).standard_normal((40, 4)))
     given = [json.dumps([*packages]), json.dumps(asked)]
     done = subprocess.run(
         [sys.executable, "-c", BLOCK + script, *given], cwd=folder, capture_output=True, text=True
@@ -122,18 +119,13 @@ def test_commands_that_run_nothing_need_no_extra(tmp_path):
     }
 
 
-@pytest.mark.slow
-def test_an_audit_needs_no_extra(tmp_path):
-    assert without(EXTRAS, [["audit", "rows.npy"]], tmp_path) == [[FINE, ""]]
-
-
 def test_commands_that_run_say_in_a_sentence_which_extra_they_need(tmp_path):
     ended = without(EXTRAS, [arguments for arguments, _ in HEAVY], tmp_path)
     for (arguments, extra), (exit_code, said) in zip(HEAVY, ended, strict=True):
         sentence = rf"recallscope: this needs \w+, which is not installed: {advice(extra)}\n"
         assert exit_code == SAID, (arguments, said)
         assert re.fullmatch(sentence, said), (arguments, said)
-    assert [each.name for each in tmp_path.iterdir()] == ["rows.npy"]
+    assert [*tmp_path.iterdir()] == []
 
 
 def advice(extra: str) -> str:
@@ -160,7 +152,7 @@ print(json.dumps(said))
 
 
 def test_functions_say_which_extra_they_need(tmp_path):
-    names = ["run", "train", "critical", "fit", "phase", "ablate", "check", "sweep", "audit"]
+    names = ["run", "train", "critical", "fit", "phase", "ablate", "check", "sweep"]
     said = without(EXTRAS, names, tmp_path, FUNCTIONS)
     sentence = "this needs torch, which is not installed: pip install 'recallscope[torch]'"
     assert said == dict.fromkeys(names, sentence)

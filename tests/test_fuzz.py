@@ -15,18 +15,9 @@ HERE = Path(__file__).parent
 FOUND = HERE / "fuzzed"
 """A folder for each reader, with inputs that it once failed to refuse."""
 
-QUICK = ["problems", "sweep files", "tables of laws", "tables of planes", "frequency tables", "npy"]
-QUICK += [
-    "npz",
-    "embedding files",
-    "safetensors",
-    "gguf",
-    "model folders",
-    "token lists",
-    "configurations",
-    "shards",
-]
-QUICK += ["store folders", "readings", "saved records", "command lines"]
+QUICK = ["problems", "sweep files", "tables of laws", "tables of planes", "frequency tables"]
+QUICK += ["embedding files", "configurations", "shards", "store folders", "saved records"]
+QUICK += ["command lines"]
 SLOW = ["weights", "configurations of transformers", "checkpoints of trainings", "saved results"]
 
 CODE = """

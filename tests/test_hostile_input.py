@@ -32,7 +32,7 @@ from recallscope.common.csv_files import check_output, number_or_text, read_csv
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.phase import from_rows, plan
-from recallscope.parts.given_files import read_regular
+from recallscope.parts.given_files import read_json, read_regular
 from recallscope.record import check_target
 from recallscope.sweeps.spec import read_sweep, sweep_from
 from recallscope.theory import capacity
@@ -232,7 +232,7 @@ def test_an_impossible_file_name_is_refused(name):
 
 def test_a_long_name_is_quoted_in_part_in_json():
     with pytest.raises(ProblemError, match="unknown field") as refusal:
-        Problem.from_json(json.dumps(PROBLEM.to_dict() | {"a" * 10**5: 1}))
+        Problem.from_dict(PROBLEM.to_dict() | {"a" * 10**5: 1})
     assert len(str(refusal.value)) < 500
 
 
@@ -294,16 +294,6 @@ def test_overflows_of_intermediate_results_are_not_printed(command):
     assert command("solve", "--for", "dim", *far, *mlp).stderr == ""
 
 
-def test_a_reading_of_hundreds_of_digits(tmp_path):
-    from recallscope.paper.evidence import read_readings
-
-    fields = {"problem": PROBLEM.to_dict(), "seed": 0, "measure": "locking", "values": {}}
-    text = json.dumps(fields | {"seconds": 10**400}) + "\n"
-    (tmp_path / "readings.jsonl").write_text(text)
-    with pytest.raises(ProblemError, match="is not a measure: int too large"):
-        read_readings(tmp_path / "readings.jsonl")
-
-
 def test_a_count_of_thousands_of_digits_in_the_table_of_a_plane():
     row = PROBLEM.to_dict() | {"x": "dim", "y": "samples", "accuracy": "recall_accuracy"}
     row |= {"target": 0.5, "tests": 10, "right": "9" * 5000, "mean": 0.5, "low": 0.4, "high": 0.6}
@@ -356,3 +346,27 @@ def test_weights_that_are_a_pipe_or_nowhere_are_refused(tmp_path):
             Problem.from_dict(PROBLEM.to_dict() | given)
         (folder / "config.json").unlink()
         (folder / "config.json").symlink_to("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"{", "is no JSON: Expecting property name"),
+        (b"[" * 100_000, "is no JSON: it is nested too deep"),
+        (b"[" + b"[]," * 4_000_000 + b"[]]", "has more than 4000000 parts"),
+        (b"[1, 2]", "is no dictionary"),
+        (b" " * (2**24 + 1), "is larger than 16 MiB; cut it into several"),
+        (b"\xff\xfe", "is no JSON"),
+    ],
+)
+def test_json_is_bounded_before_it_becomes_objects(content, sentence, tmp_path):
+    (tmp_path / "config.json").write_bytes(content)
+    with pytest.raises(ProblemError, match=sentence):
+        read_json(tmp_path / "config.json", "configuration", 2**24)
+
+
+def test_json_is_read_from_regular_files_only(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "nothing"):
+        with pytest.raises(ProblemError, match="cannot be read"):
+            read_json(path, "configuration", 2**24)

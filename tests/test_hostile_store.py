@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from recallscope import Problem, Store, sweep
+from recallscope.problem import SCHEMA_VERSION
 from recallscope.store import files as files_module
 from recallscope.store import shard as shard_module
 from recallscope.store.files import StoreError
 from recallscope.store.store import StoreWarning
-from test_store_versions import contents, put
+from test_store_schema import contents, put
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
 CELLS = [(PROBLEM, seed) for seed in range(4)]
@@ -65,7 +66,7 @@ CONTENTS = {
 def test_no_change_of_a_footer_ends_the_process(store):
     # Arrow once crashed when it read the sizes of columns with forged statistics.
     table = own_table(store).select(["key", "seed"])
-    about = {"format": 2, "replaces": []}
+    about = {"schema": SCHEMA_VERSION, "replaces": []}
     buffer = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({"recallscope": json.dumps(about)}), buffer)
     content = buffer.getvalue().to_pybytes()
@@ -81,7 +82,7 @@ def test_no_change_of_a_footer_ends_the_process(store):
 
 @pytest.mark.parametrize("what", CONTENTS)
 def test_a_forged_shard_is_refused_alone(store, what):
-    forged = put(store.files.path, CONTENTS[what](own_table(store)), number=2)
+    forged = put(store.files.path, CONTENTS[what](own_table(store)))
     before = contents(store.files.path)
     found = store.verify()
     assert (list(found.left_out), found.records, found.sound) == ([forged.name], 4, False)
@@ -100,14 +101,10 @@ def test_a_forged_shard_is_refused_alone(store, what):
 @pytest.mark.parametrize(
     "about",
     [
-        {},
         [],
-        {"format": "2", "replaces": []},
-        {"format": 0, "replaces": []},
-        {"format": True, "replaces": []},
-        {"format": 2, "replaces": "all"},
-        {"format": 2, "replaces": ["../../mine"]},
-        {"format": 2, "replaces": [{}]},
+        {"schema": SCHEMA_VERSION, "replaces": "all"},
+        {"schema": SCHEMA_VERSION, "replaces": ["../../mine"]},
+        {"schema": SCHEMA_VERSION, "replaces": [{}]},
     ],
 )
 def test_metadata_of_a_shard_is_not_trusted(store, about):
@@ -128,7 +125,7 @@ def test_a_shard_that_replaces_others_without_their_records(store):
     forged = put(
         store.files.path,
         own_table(store).slice(0, 1),
-        about={"format": 2, "nonce": "", "replaces": [real.name]},
+        about={"schema": SCHEMA_VERSION, "nonce": "", "replaces": [real.name]},
     )
     with pytest.warns(StoreWarning, match=forged.name), store.writing() as index:
         assert len(index.statuses) == 4
@@ -200,7 +197,7 @@ def test_only_the_owner_may_write_files(tmp_path):
 def test_no_text_of_a_table_is_a_formula(store, tmp_path):
     evil = '=HYPERLINK("http://a.b")'
     table = with_column(own_table(store), "reason", [evil] * 4)
-    put(store.files.path, table.append_column("=1+1", pa.array([1] * 4)), number=2)
+    put(store.files.path, table.append_column("=1+1", pa.array([1] * 4)))
     store.export(tmp_path / "all.csv")
     assert """"'=1+1\"""" in (tmp_path / "all.csv").read_text()
     assert "'=HYPERLINK" in (tmp_path / "all.csv").read_text()
@@ -258,22 +255,11 @@ def test_repair_says_what_it_would_do_first(store, command):
 
 def test_doubled_records_are_put_together(store):
     table = own_table(store)
-    put(store.files.path, table, number=2)
+    put(store.files.path, table)
     assert store.verify().duplicated == 4
     store.repair()
     found = store.verify()
     assert (found.sound, found.records) == (True, 4)
-
-
-def test_json_of_readings_is_bounded(tmp_path):
-    from recallscope.paper.evidence import read_readings
-    from recallscope.problem import ProblemError
-
-    path = tmp_path / "readings.jsonl"
-    for line in (b"\xff\xfe\n", b"[" * 200_000 + b"\n", json.dumps({"seed": [1]}).encode() + b"\n"):
-        path.write_bytes(line)
-        with pytest.raises(ProblemError, match=r"cannot be read|is not a measure"):
-            read_readings(path)
 
 
 def test_a_store_in_memory_is_refused_on_the_command_line(command):

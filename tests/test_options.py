@@ -84,7 +84,7 @@ COMPLETED = [
     ("paper list --size ", {"smoke", "short", "full"}),
     ("records compact --drop ", {"failed", "infeasible"}),
     ("rec", {"records"}),
-    ("records ", {"list", "verify", "repair", "upgrade", "compact", "merge", "export"}),
+    ("records ", {"list", "verify", "repair", "compact", "merge", "export"}),
     ("run --trigger", {"--trigger-in-values"}),
 ]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from recallscope.theory.output_cone import cone
-from recallscope.theory.output_lengths import cost_of_lengths, unanswered, whitened
+from recallscope.theory.output_lengths import cost_of_lengths, whitened
 from recallscope.theory.table_facts import trained_facts
 
 
@@ -35,20 +35,6 @@ def test_the_cost_of_lengths_is_that_of_the_cones(spread):
     lengths = np.linalg.norm(whitened(rows), axis=1)
     expected = cost_of_lengths(lengths, 96, 20) * cone(96, 20)
     assert expected == pytest.approx(_lacking(rows, 4), rel=0.1)
-
-
-def test_rows_inside_of_others_are_found_and_no_vertex_is_missed():
-    rows = _outputs(96, 12, 0.9)
-    centred = rows - rows.mean(axis=0)
-    inside = 0
-    for own in range(len(rows)):
-        others = np.delete(centred, own, 0) - centred[own]
-        system = np.vstack([others.T / np.abs(others).mean(), np.ones(len(rows) - 1)])
-        inside += nnls(system, np.append(np.zeros(12), 1.0))[1] < 1e-8
-    lost, of = unanswered(whitened(rows), some=96)
-    assert of == 96
-    assert 0 < inside <= lost <= inside + 24
-    assert unanswered(whitened(_outputs(96, 12, 0.0))) == (0, 96)
 
 
 def test_unequal_answers_leave_space_for_fewer_facts():

@@ -28,7 +28,7 @@ from recallscope.paper.bundle import (
     summary,
 )
 from recallscope.paper.crossings import CROSSINGS
-from recallscope.paper.evidence import Evidence, read_readings
+from recallscope.paper.evidence import Evidence
 from recallscope.paper.presets import sweep_of
 from recallscope.paper.provenance import facts_about
 from recallscope.paper.registry import CLAIMS, finding
@@ -86,18 +86,6 @@ def test_posteriors_of_the_bundle_follow_from_its_runs(evidence):
             assert "crossing" in vars(kept)  # read from the bundle, not computed
             assert kept.crossing.edges.tolist() == search.crossing.edges.tolist()
             assert kept.crossing.weight == pytest.approx(search.crossing.weight, rel=1e-6, abs=1e-9)
-
-
-def test_measures_that_version_0_1_kept_are_read(tmp_path):
-    (tmp_path / "readings.jsonl").write_text(
-        '{"measure":"noises","problem":{"vocab":256,"samples":1024,"dim":64,"length":8,"width":512,'
-        '"activation":"relu","embedding":"sphere","trigger_in_values":false,"regime":"limit"},'
-        '"seed":900000,"values":{"mean_bias":0.5,"gradient_noise":0.25,"mlp_noise":0.125},'
-        '"seconds":0.9}\n{"measure":"noi'
-    )
-    (record,) = read_readings(tmp_path / "readings.jsonl")
-    assert (record.measure, record.seed, record.problem.width) == ("noises", 900000, 512)
-    assert record.metric("gradient_noise") == 0.25
 
 
 @pytest.mark.slow

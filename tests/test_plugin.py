@@ -151,7 +151,7 @@ def test_fields_of_parts_are_checked_and_read_like_others() -> None:
     sizes = {"vocab": 32, "samples": 64, "dim": 8, "length": 4}
     problem = Problem(**sizes, embedding="student-t", degrees=3)
     assert (problem.degrees, problem.to_dict()["degrees"]) == (3.0, 3.0)
-    assert Problem.from_json(problem.to_json()) == problem
+    assert Problem.from_dict(problem.to_dict()) == problem
     assert problem.replace(dim=16).degrees == 3.0
     assert problem.replace(embedding="sphere") == Problem(**sizes)
     default = Problem(**sizes, embedding="student-t")

@@ -63,9 +63,6 @@ MADE = {
     "phase_map": lambda _: recallscope.phase_map(
         PROBLEM, ("dim", [16, 64]), ("samples", [64, 512])
     ),
-    "audit": lambda _: recallscope.audit(
-        np.random.default_rng(0).standard_normal((200, 16)), **QUIET
-    ),
     "ablate": lambda _: recallscope.ablate(PROBLEM, ["trigger", "steps"], seeds=2, **QUIET),
     "sweep": sweep_result,
 }

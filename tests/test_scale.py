@@ -25,7 +25,7 @@ print(json.dumps({"status": record.status, "peak": peak, "engine": record.proven
 
 def measured(problem):
     """Run in a separate process, and return its peak memory."""
-    command = [sys.executable, "-c", SCRIPT, problem.to_json()]
+    command = [sys.executable, "-c", SCRIPT, json.dumps(problem.to_dict())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

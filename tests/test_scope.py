@@ -105,3 +105,50 @@ def test_a_refusal_does_not_blame_the_size_that_is_sought():
     problem = Problem(vocab=48, samples=2, dim=32, length=8, learner="adam", steps=60)
     reason = no_solution(problem, "samples", "recall_accuracy")
     assert reason == "no law of training at steps 60"
+
+
+SIZES = {"vocab": 64, "samples": 512, "dim": 32, "length": 8}
+THREE, ADAM, CONVERGED = {}, {"learner": "adam"}, {"learner": "converged"}
+MEMORY = {"learner": "adam", "task": "memory", "length": 1, "dim": 40, "steps": 100}
+
+
+@pytest.mark.parametrize(
+    ("setting", "change", "reason"),
+    [
+        (ADAM, {"frequencies": "zipf"}, "no law of training at frequencies zipf"),
+        (MEMORY, {"frequencies": "zipf"}, "no law of training at frequencies zipf"),
+        (
+            MEMORY,
+            {"frequencies": "zipf", "zipf_exponent": 0.5},
+            "no law of training at frequencies zipf; zipf_exponent 0.5",
+        ),
+        (
+            ADAM,
+            {"frequencies": "table", "frequency_table": str([*range(1, 65)])},
+            "no law of training at frequencies table; frequency_table json:",
+        ),
+        (ADAM, {"facts": 40}, "no law of training at facts 40"),
+        (CONVERGED, {"facts": 40}, "no law of training at facts 40"),
+        (MEMORY, {"facts": 40}, "no law of training at facts 40"),
+        (
+            THREE,
+            {"distractor_frequencies": "uniform"},
+            "no closed form for the distractor_frequencies uniform",
+        ),
+        (CONVERGED, {"distractor_frequencies": "uniform"}, "no law of training at distractor_freq"),
+        (THREE, {"trigger": "vector"}, "no closed form for the trigger vector"),
+        (ADAM, {"trigger": "vector"}, "no law of training at trigger vector"),
+        (ADAM, {"warmup": 0.1}, "no law of training at warmup 0.1"),
+        (MEMORY, {"warmup": 0.1}, "no law of training at warmup 0.1"),
+        (ADAM, {"clip": 1.0}, "no law of training at clip 1.0"),
+        (MEMORY, {"clip": 1.0}, "no law of training at clip 1.0"),
+        (ADAM, {"threads": 2}, "no law of training at threads 2"),
+        (MEMORY, {"threads": 2}, "no law of training at threads 2"),
+    ],
+)
+def test_no_law_answers_for_a_field_that_it_was_not_derived_for(setting, change, reason):
+    plain = Problem(**SIZES | setting)
+    assert predict(plain).law is not None
+    found = predict(plain.replace(**change))
+    assert (found.law, found.accuracies) == (None, {})
+    assert found.reason.startswith(reason)

@@ -334,7 +334,10 @@ def test_memory_grows_with_the_batch_neither_here_nor_there(tmp_path):
     def peaks(samples):
         problem = Problem(vocab=1024, samples=samples, dim=64, length=16)
         done = subprocess.run(
-            [sys.executable, script, problem.to_json()], capture_output=True, text=True, check=True
+            [sys.executable, script, json.dumps(problem.to_dict())],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return json.loads(done.stdout)
 

@@ -22,6 +22,7 @@ import pytest
 from recallscope import Problem, ProblemError, Status, Store, run
 from recallscope.cell import Cell, Settings
 from recallscope.experiment.run import failed_record
+from recallscope.problem import SCHEMA_VERSION
 from recallscope.store import files as files_module
 from recallscope.store import object_store
 from recallscope.store import shard as shard_module
@@ -534,7 +535,7 @@ def test_a_store_that_would_run_code_does_not(tmp_path):
 
     content = pickle.dumps(Bomb())
     (tmp_path / "facts" / shard_module._name_of(content)).write_bytes(content)
-    about = json.dumps({"format": 1, "nonce": "", "replaces": []})
+    about = json.dumps({"schema": SCHEMA_VERSION, "nonce": "", "replaces": []})
     table = to_table([]).replace_schema_metadata({"recallscope": about})
     table = table.append_column("more", pa.array([], pa.binary()))
     with (tmp_path / "facts" / "x").open("wb") as file:

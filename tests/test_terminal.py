@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -10,10 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
-from safetensors.torch import save_file
 
 from recallscope import Problem, Store, run
 from recallscope.cell import Cell, Settings
@@ -28,21 +24,8 @@ from recallscope.store.schema import KeyedRecord
 CLIPBOARD = "\x1b]52;c;ZXZpbA==\x07"
 HOSTILE = f"{CLIPBOARD}\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
 SHOWN = r"\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b2J\x7f\r\u202e[bold]:boom:[/red]"
-TENSOR = f"{HOSTILE}.wte.weight"
 # Control codes that rich writes: colours, the cursor hidden or moved up, a line erased.
 OWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)|\r")
-
-
-def as_typed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a separate process, on pipes."""
-    return subprocess.run(
-        [sys.executable, "-m", "recallscope", *arguments],
-        capture_output=True,
-        cwd=folder,
-        env=os.environ | {"COLUMNS": "400"},
-        encoding="utf-8",
-        timeout=120,
-    )
 
 
 def on_a_terminal(folder: Path, *arguments: str) -> str:
@@ -74,65 +57,24 @@ def is_harmless(text: str) -> bool:
     return all(line.isprintable() for line in text.split("\n"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """Two hostile checkpoints and a hostile list of tokens."""
-    folder = tmp_path_factory.mktemp("hostile")
-    rows = torch.from_numpy(np.random.default_rng(0).standard_normal((200, 8)))
-    save_file({TENSOR: rows.float()}, folder / "model.safetensors")
-    save_file({TENSOR: rows.float()}, folder / f"{HOSTILE.replace('/', '')}.safetensors")
-    (folder / "tokens.txt").write_text(f"{HOSTILE}\n" * 200, encoding="utf-8", newline="")
-    return folder
-
-
-AUDIT = ("audit", "model.safetensors", "--tokens", "tokens.txt")
-
-
-def test_a_terminal_gets_no_control_code_of_a_checkpoint(folder):
-    shown = on_a_terminal(folder, *AUDIT)
-    assert is_harmless(shown)
-    assert f"{SHOWN}.wte.weight (inputs and outputs)" in shown
-    assert r"shortest, length: \x1b]52;c;ZXZpbA==\x07" in shown
-
-
-@pytest.mark.slow
-def test_a_pipe_gets_no_name_of_a_checkpoint_unescaped(folder):
-    done = as_typed(folder, *AUDIT)
-    assert done.returncode == 0, done.stderr
-    assert is_harmless(done.stdout)
-    assert f"{SHOWN}.wte.weight (inputs and outputs)" in done.stdout
-
-
-@pytest.mark.slow
-def test_names_of_files_are_escaped(folder, command, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "400")
-    done = command("audit", *map(str, sorted(folder.glob("*.safetensors"))))
-    assert is_harmless(done.stdout)
-    table, _, sentences = done.stdout.rpartition("└")
-    assert r":boom:[red].safetensors │" in table  # the end of a long name
-    assert SHOWN.replace("/", "") in sentences
-
-
-def test_json_is_valid_and_has_the_name_itself(folder, command):
-    done = command("audit", str(folder / "model.safetensors"), "--json")
-    assert is_harmless(done.stdout)
-    assert r"\u001b]52;c;ZXZpbA==\u0007" in done.stdout
-    (table,) = json.loads(done.stdout)["checkpoints"][0]["tables"]
-    assert table["name"] == TENSOR
-
-
-def test_errors_are_escaped_too(folder):
-    wrong = ("audit", "model.safetensors", "--inputs", f"{CLIPBOARD}[/red]")
-    shown = on_a_terminal(folder, *wrong)
-    assert is_harmless(shown)
-    assert r"\x1b]52;c;ZXZpbA==\x07[/red]" in shown
-
-
 def failed(seed: int, reason: str) -> KeyedRecord:
     problem = Problem(vocab=16, samples=32, dim=8, length=2)
     how = {"engine": "auto", "dtype": "float32", "device": "cpu"}
     key = CellKeys(Settings(test_samples=64))(Cell(problem, seed))
     return KeyedRecord(key, failed_record(problem, seed, reason, **how))
+
+
+def test_a_terminal_gets_no_control_code_of_a_store(tmp_path):
+    store = Store(tmp_path / HOSTILE.replace("/", ""))
+    with store.writing():
+        store.append([failed(0, HOSTILE)])
+    name = HOSTILE.replace("/", "")
+    shown = on_a_terminal(tmp_path, "records", "--store", name, "list")
+    assert is_harmless(shown)
+    assert SHOWN.replace("/", "") in shown
+    shown = on_a_terminal(tmp_path, "records", "--store", f"{name}-not-there", "list")
+    assert is_harmless(shown)
+    assert f"{SHOWN.replace('/', '')}-not-there" in shown
 
 
 def test_places_and_strange_files_of_a_store_are_escaped(tmp_path, command):

@@ -315,12 +315,3 @@ def test_every_option_of_a_training_has_a_separate_help():
         helps = [field.help for field in find_part("learner", learner).fields.values()]
         assert len(set(helps)) == len(helps)
     assert "labels" in find_part("learner", "gd").fields["learn_embeddings"].help
-
-
-def test_versions_say_which_records_changed():
-    versions = {
-        name: find_part("learner", name).version
-        for name in ("gd", "sgd", "adam", "adamw", "muon", "polar", "converged", "three-step")
-    }
-    changed = ("sgd", "adam", "adamw", "muon", "polar")
-    assert versions == {name: 1 + (name in changed) for name in versions}

@@ -5,13 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
-from gguf import GGMLQuantizationType
-from safetensors.numpy import save_file
 
 from blocks import blocks, run_page
-from test_audit import gguf_file
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -30,7 +26,7 @@ PAGES = [
     ),
 ]
 
-FAST = ("quickstart",)
+FAST = ("quickstart", "embedding-matrix")
 """Run on every change, as the README is; the slow lane runs every block of every page."""
 
 EVERY_PAGE = [
@@ -64,14 +60,6 @@ def test_every_block_of_every_page(page, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER", "true")
     for folder in ("examples", "studies", "docs", "src", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    rows = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
-    np.save(tmp_path / "rows.npy", rows)
-    (tmp_path / "words.txt").write_text("\n".join(f"word{number}" for number in range(300)))
-    model = tmp_path / "models" / "my-model"
-    model.mkdir(parents=True)
-    save_file({"wte.weight": rows}, model / "model.safetensors")
-    for name in ("before", "after"):
-        gguf_file(tmp_path / f"{name}.gguf", GGMLQuantizationType.F16)
     done = run_page(page, tmp_path, "--console")
     assert done.returncode == 0, done.stderr
 

@@ -28,7 +28,6 @@ OTHER_NAMES = {"no_theory": "prior"}
 SHELL_TOO = {
     "fit": {"source"},  # scaling_from_rows
     "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
-    "audit": {"page"},  # write_page
     "plan": {"page"},
     "sweep": {"dry_run", "file", "schema"},  # the file is `cells`
 }
@@ -42,7 +41,7 @@ PYTHON_TOO = {
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "audit", "explore", "plan"),
+    *("sweep", "explore", "plan"),
 ]
 
 

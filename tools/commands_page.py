@@ -1,33 +1,30 @@
-"""The page of the commands, written from the command line itself.
+"""The commands and their options, written into docs/commands.md when the site is built.
 
-    python tools/commands_page.py
-
-writes docs/commands.md. A test compares the page with the code, and with what `--help` prints.
+An extension of Python-Markdown, which replaces the line `[every command]`.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from markdown import Extension, Markdown
+from markdown.preprocessors import Preprocessor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from recallscope.cli import options
 from recallscope.cli.commands import COMMANDS, load_command
 from recallscope.parts.registry import KINDS, is_builtin, names
 
-PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
+LINE = "[every command]"
 
-_HEAD = """\
-# Commands
-
-Every command, with its options as `--help` prints them; the page is written from the code. What
-predicts or measures is also [a function](api.md) of the same name, with arguments of the same
-names. With `--json` a command prints one JSON document, and everything else goes to standard error.
-Exit codes: 0 for success, 1 for an answer of no (a target out of reach, a run that failed), 2 for
-bad input, 130 after Ctrl-C.
-
+_TEXT = """\
 {units}
 
 {commands}
@@ -78,8 +75,9 @@ def commands() -> dict[str, Any]:
     return found
 
 
-def page() -> str:
-    """The page, in Markdown."""
+@cache
+def text() -> str:
+    """What stands in the place of the line, in Markdown."""
     every = commands()
     shared = {name: _shared(group, every) for name, (_, group) in _SHARED.items()}
     tables = "\n\n".join(
@@ -87,7 +85,7 @@ def page() -> str:
         for name, (title, _) in _SHARED.items()
     )
     sections = "\n\n".join(_section(name, command, shared) for name, command in every.items())
-    return _HEAD.format(units=options.UNITS, commands=sections, shared=tables)
+    return _TEXT.format(units=options.UNITS, commands=sections, shared=tables)
 
 
 def _shared(group: dict[str, Any], every: dict[str, Any]) -> dict[str, Option]:
@@ -158,5 +156,21 @@ def _ours(kind: re.Match[str]) -> str:
     return ", ".join(name for name in names(kind[1]) if is_builtin(kind[1], name))
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+class _EveryCommand(Preprocessor):
+    def run(self, lines: list[str]) -> list[str]:
+        """Replace the line."""
+        if LINE not in lines:
+            return lines
+        at = lines.index(LINE)
+        return [*lines[:at], *text().split("\n"), *lines[at + 1 :]]
+
+
+class _Commands(Extension):
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        """Before blocks of code are looked for."""
+        md.preprocessors.register(_EveryCommand(md), "commands", 100)
+
+
+def makeExtension(**options: object) -> Extension:  # noqa: N802
+    """What Markdown asks for."""
+    return _Commands(**options)

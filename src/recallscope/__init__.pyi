@@ -1,5 +1,4 @@
 from .api.ablate import ablate as ablate
-from .api.audit import audit as audit
 from .api.check import check as check
 from .api.critical import critical as critical
 from .api.explore import explore as explore
@@ -12,7 +11,6 @@ from .api.sweep import sweep as sweep
 from .api.theory import bound as bound
 from .api.theory import solve as solve
 from .api.train import train as train
-from .audits.audit import Audit as Audit
 from .experiment.metric import Metric as Metric
 from .experiment.training_curve import TrainingCurve as TrainingCurve
 from .learning.cost import predict_cost as predict_cost
@@ -49,6 +47,8 @@ from .tasks.kind import Task as Task
 from .tasks.recall import RecallTask as RecallTask
 from .tasks.recall import Samples as Samples
 from .theory.capacity import Solution as Solution
+from .theory.facts_held import FactsHeld as FactsHeld
+from .theory.facts_held import facts_held as facts_held
 from .theory.law import Answer as Answer
 from .theory.law import Given as Given
 from .theory.law import Law as Law

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.parts.travel import pack, unpack
+from recallscope.parts.source import Source, pack, unpack
 from recallscope.problem import Problem, ProblemError, shown
 
 MOST_PROBLEMS, MOST_CELLS, MOST_SEARCHES = 20_000, 10**6, 1000
@@ -40,15 +40,18 @@ class OwnExperiment:
     """A function of the user's, run instead of the built-in experiment."""
 
     name: str
-    version: int
-    source: str
-    """A hash of its source."""
+    source: Source
     function: Callable[[Problem, int], Any] = field(compare=False, repr=False)
 
     @property
     def measure(self) -> str:
         """What records of it are marked with."""
-        return f"{self.name} v{self.version} {self.source}"
+        return f"{self.name} {self.source.mark}"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Hashes of what it was made of, as records have them."""
+        return self.source.files_of(self.name)
 
     @cached_property
     def _for_travel(self) -> bytes:
@@ -56,12 +59,12 @@ class OwnExperiment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Functions of a script or a notebook travel by their content, others with their module."""
-        return _unpickle, (self.name, self.version, self.source, self._for_travel)
+        return _unpickle, (self.name, self.source, self._for_travel)
 
 
-def _unpickle(name: str, version: int, source: str, function: bytes) -> OwnExperiment:
+def _unpickle(name: str, source: Source, function: bytes) -> OwnExperiment:
     """The experiment as another process sent it; only what our processes send is unpacked."""
-    return OwnExperiment(name=name, version=version, source=source, function=unpack(function))
+    return OwnExperiment(name=name, source=source, function=unpack(function))
 
 
 def device_name(device: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from recallscope.parts.checks import whole_number as whole_number
 from recallscope.parts.errors import ProblemError as ProblemError
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
-from recallscope.parts.former import PARTS_OF_0_2, former_fields
 from recallscope.parts.long_values import known_among, learn
 from recallscope.parts.naming import (
     ARRAYS,
@@ -26,7 +24,6 @@ from recallscope.parts.naming import (
     MissingPartError,
     declared_by,
     find_part,
-    keyed_fields,
     metric_names,
     named_parts,
     part_name,
@@ -35,8 +32,8 @@ from recallscope.parts.naming import (
 )
 from recallscope.parts.registry import packed, unpack
 
-SCHEMA_VERSION = 2
-"""Of keys: 1 left out what was the default. What a part gives is up to the part's own version."""
+SCHEMA_VERSION = 4
+"""Of keys and stores. It rises where a record or its key would be written otherwise."""
 
 ACTIVATIONS = ("relu", "gelu", "tanh", "quadratic", "identity", "centred-relu")
 REGIMES = ("limit", "literal")
@@ -44,16 +41,12 @@ DTYPES = ("float32", "float64")
 
 FIELDS = (
     *("vocab", "samples", "dim", "length", "width", "activation", "embedding"),
-    *("trigger_in_values", "regime", "eta", "gamma"),
+    *("trigger_in_values", "regime", "eta", "gamma", "task", "model", "learner", "metrics"),
 )
-"""The fields of 0.1: the key of a problem holds each of them."""
-
-LATER_FIELDS: dict[str, Any] = {
-    name: PART_DEFAULTS[name] for name in PART_DEFAULTS if name not in FIELDS
-}
-"""Those since then, with their defaults."""
+"""The fields of every problem; its parts declare others."""
 
 _SIZES = ("vocab", "samples", "dim", "length")
+_KINDS = tuple(kind for kind in PART_DEFAULTS if kind != "metrics")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -89,7 +82,7 @@ class Problem:
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> problem.embedding, problem.width
     ('sphere', None)
-    >>> Problem.from_json(problem.to_json()) == problem
+    >>> Problem.from_dict(problem.to_dict()) == problem
     True
     >>> Problem(vocab=512, samples=8192, dim=64, length=0)
     Traceback (most recent call last):
@@ -205,17 +198,10 @@ class Problem:
         return getattr(self, name)
 
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in FIELDS} | self._not_default()
+        fields = {name: getattr(self, name) for name in FIELDS}
+        usual = [name for name, default in PART_DEFAULTS.items() if fields[name] == default]
+        shown = {name: fields[name] for name in FIELDS if name not in usual} | self.chosen
         return f"Problem({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
-    def _not_default(self) -> dict[str, Any]:
-        """Later fields, and those of parts, that are not what they are by default."""
-        later = {
-            name: getattr(self, name)
-            for name, default in LATER_FIELDS.items()
-            if getattr(self, name) != default
-        }
-        return later | self.chosen
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -260,48 +246,36 @@ class Problem:
     def key(self) -> str:
         """A content key: equal for equal problems, on every machine.
 
-        What is measured is no part of it: the metrics, and their fields at their defaults.
+        It is a hash of every value, defaults written out, and of the versions of the parts. What is
+        measured is no part of it: the metrics, and their fields at their defaults.
 
         >>> a = Problem(vocab=512, samples=8192, dim=64, length=32)
         >>> b = Problem(length=32, dim=64, samples=8192.0, vocab=512, embedding="sphere")
         >>> a.key == b.key, len(a.key)
         (True, 32)
         """
-        return digest(f"recallscope problem {SCHEMA_VERSION} {canonical(self.resolved())}")
+        return self.key_with(self.part_versions())
 
-    @property
-    def former_key(self) -> str | None:
-        """The key that versions 0.1 and 0.2 gave; None for what they could not have run."""
-        fields = self.former_fields()
-        return None if fields is None else digest(f"recallscope problem 1 {canonical(fields)}")
+    def key_with(self, versions: Mapping[str, int]) -> str:
+        """The key with the versions that the parts had when a record was made."""
+        fields = {name: getattr(self, name) for name in FIELDS if name != "metrics"}
+        fields = _for_json(fields | self.keyed_fields())
+        named = {kind: versions[kind] for kind in _KINDS if kind in versions}
+        return digest(f"recallscope {SCHEMA_VERSION} {canonical({**fields, 'versions': named})}")
 
-    def resolved(self) -> dict[str, Any]:
-        """Every value that a record depends on, defaults written out; fit for JSON.
-
-        A field that came later is included if its value differs from what it was added as. A field
-        that only a metric declares is included if it is not the default.
-        """
-        names = [name for name in (*FIELDS, *LATER_FIELDS) if name != "metrics"]
-        return _for_json({name: getattr(self, name) for name in names} | self.stored_fields())
-
-    def stored_fields(self) -> dict[str, Any]:
-        """Of the fields that parts declare, those that a key and a record hold."""
-        always, at_first = keyed_fields(self.parts())
+    def keyed_fields(self) -> dict[str, Any]:
+        """Of the fields that parts declare, those in the key: all but defaults of the metrics."""
+        parts = self.parts()
+        try:
+            needed = declared_by([each for each in parts if each[0] != "metric"])
+            measured = declared_by([each for each in parts if each[0] == "metric"])
+        except MissingPartError:  # read from a store, which keeps those that were in the key
+            return dict(self.declared)
         return {
             name: value
             for name, value in self.declared
-            if name in always or name not in at_first or value != at_first[name]
+            if name in needed or value != measured[name].default
         }
-
-    def former_fields(self) -> dict[str, Any] | None:
-        """What a key of version 1 was made of; None for what 0.1 and 0.2 could not have run."""
-        added = keyed_fields(self.parts())[1]
-        chosen = former_fields(dict(self.declared), added, self.parts())
-        if chosen is None:
-            return None
-        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)}
-        absent = {name for name, value in PARTS_OF_0_2.items() if fields[name] == value}
-        return _for_json({name: fields[name] for name in fields if name not in absent} | chosen)
 
     def part_versions(self) -> dict[str, int]:
         """The version of every part: by kind, and of metrics by name.
@@ -333,7 +307,7 @@ class Problem:
         >>> problem.replace(dim=96).dim, problem.replace(width=None).activation
         (96, None)
         """
-        fields = {name: getattr(self, name) for name in (*FIELDS, *LATER_FIELDS)} | changes
+        fields = {name: getattr(self, name) for name in FIELDS} | changes
         without_meaning = {"activation"} if fields["width"] is None else set()
         if fields["regime"] == "limit":
             without_meaning |= {"eta", "gamma"}
@@ -346,19 +320,9 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: an infinite number of samples is written 'inf'.
 
-        The fields of 0.1 are all there, later ones and those of parts where they are not what they
-        are by default.
+        Those fields that parts declare are there where they are not what they are by default.
         """
-        return _for_json({name: getattr(self, name) for name in FIELDS} | self._not_default())
-
-    def to_row(self) -> dict[str, Any]:
-        """Plain values for a row of a table: an infinite number of samples is one, lists a text."""
-        fields = self.to_dict() | {"samples": self.samples}
-        return fields | ({"metrics": " ".join(self.metrics)} if self.metrics else {})
-
-    def to_json(self) -> str:
-        """Canonical JSON: sorted fields, no spaces."""
-        return canonical(self.to_dict())
+        return _for_json({name: getattr(self, name) for name in FIELDS} | self.chosen)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Problem:
@@ -375,10 +339,12 @@ class Problem:
         Raises:
             ProblemError: fields that are missing, unknown or cannot be.
         """
+        if not isinstance(fields, Mapping):
+            raise ProblemError(f"a problem is a dictionary of its fields, not {shown(fields)}")
         if "key" in fields:
             rest = {name: value for name, value in fields.items() if name != "key"}
             problem = cls.from_dict(rest)
-            if fields["key"] not in (problem.key, problem.former_key):
+            if fields["key"] != problem.key:
                 raise ProblemError(f"the key {fields['key']!r:.80} is not that of these fields")
             return problem
         for name in fields:
@@ -390,49 +356,6 @@ class Problem:
                     f"{name} is missing; a problem needs vocab, samples, dim, length"
                 )
         return cls(**fields)
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Problem:
-        """A problem from a row of a table that has other columns too.
-
-        Args:
-            row: values by column.
-
-        Returns:
-            The problem, checked.
-
-        Raises:
-            ProblemError: fields that are missing, unknown or cannot be.
-        """
-        named = {name: row[name] for name in FIELDS if name in row}
-        named |= {name: row[name] for name in LATER_FIELDS if row.get(name) is not None}
-        if isinstance(named.get("metrics"), str):
-            named["metrics"] = named["metrics"].split()
-        declared = declared_by(named_parts(named))
-        return cls.from_dict(
-            named | {name: row[name] for name in declared if row.get(name) is not None}
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Problem:
-        """The inverse of `to_json`.
-
-        Args:
-            text: what `to_json` wrote.
-
-        Returns:
-            The problem, checked.
-
-        Raises:
-            ProblemError: fields that are missing, unknown or cannot be.
-        """
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ProblemError(f"not JSON: {error}") from None
-        if not isinstance(fields, dict):
-            raise ProblemError(f"a problem is a JSON object, not {type(fields).__name__}")
-        return cls.from_dict(fields)
 
 
 def _unpickle(fields: dict[str, Any], parts: bytes, long: dict[str, str]) -> Problem:
@@ -447,7 +370,7 @@ def _unpickle(fields: dict[str, Any], parts: bytes, long: dict[str, str]) -> Pro
 def _for_json(fields: dict[str, Any]) -> dict[str, Any]:
     if math.isinf(fields["samples"]):
         fields["samples"] = "inf"
-    if fields.get("metrics"):
+    if "metrics" in fields:
         fields["metrics"] = list(fields["metrics"])
     return fields
 
@@ -458,7 +381,7 @@ def _checked(
     """All declared fields, those that were not given with their defaults."""
     for name in given:
         if name not in declarations:
-            known = [*FIELDS, *LATER_FIELDS, *declarations]
+            known = [*FIELDS, *declarations]
             raise ProblemError(
                 f"unknown field {name!r:.60}; the fields are {', '.join(known)}"
                 f"{did_you_mean(name, known)}"

@@ -13,13 +13,13 @@ import numpy as np
 
 from recallscope.common.advised import Advised
 from recallscope.common.plain import refusing
+from recallscope.common.rows import row_of
 from recallscope.common.shapes import Float
 from recallscope.parts.errors import did_you_mean
 from recallscope.parts.naming import find_part
 from recallscope.problem import (
     FIELDS,
     LARGEST_SEED,
-    LATER_FIELDS,
     SCHEMA_VERSION,
     Problem,
     ProblemError,
@@ -176,7 +176,9 @@ class Provenance:
     elapsed_seconds: float
     schema: int = SCHEMA_VERSION
     part_versions: dict[str, int] = field(default_factory=dict)
-    """By kind of part, and of metrics by name; none in records of 0.1 and 0.2, where all were 1."""
+    """By kind of part, and of metrics by name."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Of the user's function and of parts that were passed as objects: hashes by path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,15 +294,17 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """One object fit for JSON: numbers and provenance flat, the problem with its fields."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        provenance = dataclasses.asdict(fields.pop("provenance"))
+        made = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
         for name in ("measure", "metrics"):  # most records have none
             if not fields[name]:
                 del fields[name]
+        if not made["files"]:
+            del made["files"]
         return (
             fields
-            | {"status": str(self.status), "problem_key": problem.key}
-            | provenance
+            | {"status": str(self.status), "problem_key": problem.key_with(made["part_versions"])}
+            | made
             | {"problem": problem.to_dict()}
         )
 
@@ -318,13 +322,11 @@ class Record:
         made = {each.name for each in dataclasses.fields(Provenance)}
         own = {name: value for name, value in data.items() if name not in made}
         problem = Problem.from_dict(own.pop("problem"))
-        if own.pop("problem_key", problem.key) not in (problem.key, problem.former_key):
-            raise ProblemError("the key of this record is not that of its problem")
         own["status"] = Status(own["status"])
-        return cls(
-            **{**own, "problem": problem},
-            provenance=Provenance(**{name: data[name] for name in made if name in data}),
-        )
+        provenance = Provenance(**{name: data[name] for name in made if name in data})
+        if own.pop("problem_key", None) not in (None, problem.key_with(provenance.part_versions)):
+            raise ProblemError("the key of this record is not that of its problem")
+        return cls(**{**own, "problem": problem}, provenance=provenance)
 
     def result(self) -> dict[str, Any]:
         """All that must be equal when the same experiment is run again: everything but the time."""
@@ -336,9 +338,9 @@ class Record:
         """One flat row for a table: the problem, the seed and the results."""
         fields = self.to_dict()
         metrics = fields.pop("metrics", {})
-        for name in ("problem", "versions"):
-            del fields[name]
-        row: dict[str, Any] = self.problem.to_row() | fields | metrics
+        for name in ("problem", "versions", "files"):
+            fields.pop(name, None)
+        row: dict[str, Any] = row_of(self.problem) | fields | metrics
         return row
 
 
@@ -350,7 +352,7 @@ def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
     recallscope.problem.ProblemError: a metric is called 'seed', which a table of records has ...
     """
     columns = {each.name for made in (Record, Provenance) for each in dataclasses.fields(made)}
-    taken = columns | {*FIELDS, *LATER_FIELDS, "problem_key", *dict(problem.declared)}
+    taken = columns | {*FIELDS, "problem_key", *dict(problem.declared)}
     for name in names:
         if name in taken:
             raise ProblemError(
@@ -377,7 +379,13 @@ def reported(problem: Problem, seed: int, accuracy: object, tests: object) -> Re
         seed=whole_number("seed", seed, 0, LARGEST_SEED),
         status=Status.OK,
         provenance=Provenance(
-            engine=None, dtype="", device="", versions={}, revision=None, elapsed_seconds=0.0
+            engine=None,
+            dtype="",
+            device="",
+            versions={},
+            revision=None,
+            elapsed_seconds=0.0,
+            part_versions=problem.part_versions(),
         ),
         test_samples=tests,
         recall_accuracy=float(accuracy),

@@ -34,7 +34,8 @@ class RunOptions(TypedDict, total=False):
         run: your experiment, a function from a problem and a seed to an accuracy and the number of
             its tests, or to named metrics. Your function then decides on engine, dtype and tests.
         name: what to call it in a store; by default the name of the function.
-        version: to be raised when the function changes.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
         engine: 'stream', 'counts', or 'auto' for the one that costs less.
         test_samples: fresh samples to test each run on.
         dtype: 'float32', or 'float64' for twice the time and memory.
@@ -51,7 +52,7 @@ class RunOptions(TypedDict, total=False):
 
     run: Callable[[Problem, int], Any] | None
     name: str | None
-    version: int
+    version: int | None
     engine: str
     test_samples: int
     dtype: str
@@ -66,7 +67,7 @@ class RunOptions(TypedDict, total=False):
 
 
 DEFAULTS: dict[str, Any] = dict.fromkeys(RunOptions.__annotations__) | {
-    **{"version": 1, "engine": "auto", "test_samples": 4096, "dtype": "float32"},
+    **{"engine": "auto", "test_samples": 4096, "dtype": "float32"},
     **{"device": "cpu", "executor": "serial", "progress": True},
 }
 

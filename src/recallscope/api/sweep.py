@@ -41,7 +41,7 @@ def sweep(
     fail_fast: bool = False,
     run: Callable[[Problem, int], Any] | None = None,
     name: str | None = None,
-    version: int = 1,
+    version: int | None = None,
     progress: ProgressCallback | bool = True,
     callback: Callable[[Record], None] | None = None,
 ) -> SweepResult:
@@ -69,8 +69,8 @@ def sweep(
         run: your experiment, a function from a problem and a seed to an accuracy and the number of
             its tests, or to named metrics. Your function then decides on engine, dtype and tests.
         name: what to call it in the store; by default the name of the function.
-        version: raise it when the function changes; the same name and version with another source
-            is refused.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
         callback: called with each record that is made, for trackers.

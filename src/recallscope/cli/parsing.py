@@ -49,7 +49,7 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     declared = {}
     for each in options.get("field") or []:
         name, equals, text = each.partition("=")
-        if not equals or name in problems.FIELDS or name in problems.LATER_FIELDS:
+        if not equals or name in problems.FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
         declared[name] = text
     for name in TRAINING:

@@ -108,30 +108,6 @@ def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
 
 
 @app.command(cls=Command)
-@takes("records", "sure")
-def upgrade(context: typer.Context, asked: Asked, yes: bool) -> None:
-    """Mark the folder of a store of version 0.1 as a store, so records can be added.
-
-    Only the marker is written; the shards are readable in any case and stay as they are.
-
-    \b
-    Examples:
-      recallscope records upgrade --store facts --yes
-    """
-    store, in_json = _opened(context, asked)
-    found = store.verify()
-    if yes:
-        store.upgrade()
-    text = said("unmarked", found, place=store.place)
-    if found.marked:
-        text = f"{store.place} is marked as a store already."
-    elif yes:
-        text = f"{store.place}, {found.records} records, is marked as a store now."
-    document = {"shards": found.shards, "records": found.records, "marked": found.marked or yes}
-    print_either(in_json, document, print, text)
-
-
-@app.command(cls=Command)
 @takes("records", "compact")
 def compact(context: typer.Context, asked: Asked, drop: list[str] | None) -> None:
     """Merge many small shards into few large ones.
@@ -247,6 +223,6 @@ def _print_check(place: str, found: StoreCheck) -> None:
         *(f"put aside by repair: {printable(name)}" for name in found.set_aside),
         *(f"not a shard, and left alone: {printable(name)}" for name in found.strange),
         found.bad_marker and printable(found.bad_marker),
-        not found.marked and "Not marked as a store, so nothing can be added: see upgrade.",
+        not found.marked and "Not marked as a store, so nothing can be added.",
         "Store OK." if found.sound else "Store NOT OK.",
     )

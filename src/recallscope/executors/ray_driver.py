@@ -238,9 +238,7 @@ class _Driver:
                 os._exit(1)
             self._replace(worker, _in_words(error))
             return
-        worker.host, pid, *code = future.result()
-        # Workers of recallscope 0.2 and before do not report their code.
-        there = code[0] if code else {"recallscope": "too old to be compared"}
+        worker.host, pid, there = future.result()
         if differs := difference(worker.host, there, self._code):
             self._executor.send(("refused", differs))
             os._exit(1)

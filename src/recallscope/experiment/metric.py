@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recallscope.parts.field import ADDED, Field
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
@@ -26,14 +26,15 @@ class Metric:
         fields: what it adds to problems.
         check: raises `ProblemError` for a problem that it cannot serve.
         name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys.
+        version: raised when the same problem and seed give another record; part of record keys. Of
+            an object it replaces the hash of its source.
     """
 
     measure: Callable[[Setup, Any], Any]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     name: str = ""
-    version: int = field(default=1, metadata=ADDED)
+    version: int | None = None
 
 
 def measured(setup: Setup, logits: Learnt) -> dict[str, Any]:

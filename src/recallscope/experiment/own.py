@@ -6,12 +6,13 @@ import functools
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from recallscope.cell import OwnExperiment
 from recallscope.experiment.run import made_by
-from recallscope.parts.fingerprint import fingerprint
+from recallscope.parts.source import source_of
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import (
     ACCURACIES,
@@ -26,15 +27,15 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 
 
 def own_experiment(
-    run: Callable[[Problem, int], Any], name: str | None = None, version: int = 1
+    run: Callable[[Problem, int], Any], name: str | None = None, version: int | None = None
 ) -> OwnExperiment:
-    """A function as an experiment: with its name, its version and a hash of its source.
+    """A function as an experiment: with its name, and a hash of its source or its version.
 
     >>> def coin(problem, seed):
     ...     return 0.5, 1000
     >>> own = own_experiment(coin)
-    >>> own.name, own.version, len(own.source)
-    ('coin', 1, 16)
+    >>> own.name, len(own.source.mark), own_experiment(coin, version=2).measure
+    ('coin', 16, 'coin v2')
     """
     if not callable(run):
         raise ProblemError(f"run must be a function of a problem and a seed, not {run!r:.60}")
@@ -44,12 +45,9 @@ def own_experiment(
             "an experiment needs a name of a letter and then letters, digits, '_', '-' or '.', "
             f"not {called!r:.60}; give name="
         )
-    return OwnExperiment(
-        name=called,
-        version=whole_number("version", version, 1, 10**6),
-        source=fingerprint(run),
-        function=run,
-    )
+    if version is not None:
+        version = whole_number("version", version, 1, 10**6 - 1)
+    return OwnExperiment(name=called, source=source_of(run, version), function=run)
 
 
 def _called(run: Any) -> str:
@@ -91,7 +89,8 @@ def lost_record(own: OwnExperiment, problem: Problem, seed: int, reason: str) ->
 def _record(
     own: OwnExperiment, problem: Problem, seed: int, elapsed_seconds: float, **fields: Any
 ) -> Record:
-    made = made_by(None, "own", "own", elapsed_seconds)
+    made = made_by(problem, None, "own", "own", elapsed_seconds)
+    made = replace(made, files=made.files | own.files)
     return Record(problem=problem, seed=seed, measure=own.measure, provenance=made, **fields)
 
 

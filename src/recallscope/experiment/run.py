@@ -7,7 +7,6 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.learner import Learnt, Outcome, Setup, tested
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.parts.naming import find_part
+from recallscope.parts.registry import files_of
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import (
     Provenance,
@@ -231,12 +231,13 @@ def check_memory(
 def _record(
     problem: Problem, seed: int, engine: str, dtype: str, device: str, seconds: float, **fields: Any
 ) -> Record:
-    made = made_by(choose_engine(problem, engine), dtype, device, seconds)
-    made = replace(made, part_versions=problem.part_versions())
+    made = made_by(problem, choose_engine(problem, engine), dtype, device, seconds)
     return Record(problem=problem, seed=seed, provenance=made, **fields)
 
 
-def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float) -> Provenance:
+def made_by(
+    problem: Problem, engine: str | None, dtype: str, device: str, elapsed_seconds: float
+) -> Provenance:
     """The provenance of what was made here and now."""
     return Provenance(
         engine=engine,
@@ -245,6 +246,8 @@ def made_by(engine: str | None, dtype: str, device: str, elapsed_seconds: float)
         versions=_versions(),
         revision=_revision(),
         elapsed_seconds=elapsed_seconds,
+        part_versions=problem.part_versions(),
+        files=files_of(problem.parts()),
     )
 
 

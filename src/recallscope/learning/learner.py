@@ -12,7 +12,7 @@ import numpy as np
 
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
-from recallscope.parts.field import ADDED, Field
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.examples import Examples, examples_of
@@ -143,7 +143,8 @@ class Learner:
         has_engines: whether there are several ways to compute it, to choose from.
         minimum: whether what it gives is the minimum of the loss.
         name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys.
+        version: raised when the same problem and seed give another record; part of record keys. Of
+            an object it replaces the hash of its source.
     """
 
     learn: Callable[[Setup], Outcome]
@@ -154,10 +155,10 @@ class Learner:
     cost: Callable[[Problem, str, str, int], Cost] | None = None
     metrics: tuple[str, ...] = ()
     closed_form: bool = False
-    has_engines: bool = field(default=False, metadata=ADDED)
-    minimum: bool = field(default=False, metadata=ADDED)
+    has_engines: bool = False
+    minimum: bool = False
     name: str = ""
-    version: int = field(default=1, metadata=ADDED)
+    version: int | None = None
 
 
 class Learnt:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from recallscope.common.rows import row_of
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.record import Status
@@ -134,7 +135,5 @@ class CriticalSize(Result):
         """One flat row for a table of critical sizes; the points of the curve are not in it."""
         fields = self.to_dict()
         del fields["curve"], fields["extrapolated"]
-        sizes: dict[str, Any] = fields.pop("problem")
-        if "metrics" in sizes:
-            sizes["metrics"] = " ".join(sizes["metrics"])
-        return sizes | fields
+        del fields["problem"]
+        return row_of(self.problem) | {self.quantity: None} | fields

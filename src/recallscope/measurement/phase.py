@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recallscope.cell import check_amount
+from recallscope.common.rows import problem_of
 from recallscope.measurement import phase_diagram as diagrams
 from recallscope.measurement.axis import Axis
 from recallscope.measurement.boundary import boundary
@@ -131,7 +132,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         asked = row["target"] if target is None else target
         check_accuracy(row["accuracy"], None)
         check_target(asked)
-        problem = Problem.from_row(row)
+        problem = problem_of(row)
         own = row.get("own")
         rest = diagrams.shared_fields(problem, x, y)
         plane = (x, y, row["accuracy"], asked, own, *map(str, rest.items()))

@@ -183,8 +183,8 @@ class PhaseDiagram(Result):
         shared = self.shared
         if self.problem.regime == "limit":  # then its step sizes are None
             shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
-        if "metrics" in shared:
-            shared["metrics"] = " ".join(shared["metrics"])
+        if metrics := shared.pop("metrics"):
+            shared["metrics"] = " ".join(metrics)
         return [
             {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
             for cell in self.cells

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recallscope.common.plain import plain, unplain, with_inf
+from recallscope.common.rows import problem_of
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical_size import CriticalSize, some_size
 from recallscope.parts.axes import axes_of, axis_field
@@ -184,7 +185,7 @@ class Scaling(Result):
         for x in sizes_between(min(values), max(values), _FINE):
             fields = {**reached[0], **middle, size: x, **some_size(self.quantity)}
             try:
-                found = solve(Problem.from_row(fields), self.quantity, self.target, self.accuracy)
+                found = solve(problem_of(fields), self.quantity, self.target, self.accuracy)
             except ProblemError:  # of a table of somebody else's
                 return []
             line.append({"x": x, "value": found.value})

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from recallscope.checkpoints.numpy_files import npy_header
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.shapes import Float, Shaped
@@ -27,6 +26,10 @@ from recallscope.tasks.kind import inputs_of
 _ARRAYS = ("tokens", "outputs", "trigger", "end")
 _UNFOLDED = 2**29  # bytes that arrays may take, however small the file is
 _MOST_FOLDED = 4  # times that a larger file may unfold to: embeddings hardly compress
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +220,7 @@ def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
             f"and has {repr(found[:200]) if found else 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
-        shape, _, dtype = npy_header(member)
+        shape, _, dtype = _HEADERS[np.lib.format.read_magic(member)](member)
     if dtype.hasobject:
         raise ProblemError(f"embedding array {name!r} holds Python objects; numbers are needed")
     if any(length < 0 for length in shape):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.shapes import Float
-from recallscope.parts.field import ADDED, Field
+from recallscope.parts.field import Field
 from recallscope.problem import Problem, no_check
 from recallscope.tasks.kind import inputs_of
 from recallscope.tasks.random import Role, generator
@@ -39,7 +39,8 @@ class Family:
             and mean square overlap 1/d, and for 'gaussian' lengths vary too. Others are
             'orthogonal' and 'table', which is worked out from tables that are drawn.
         name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys.
+        version: raised when the same problem and seed give another record; part of record keys. Of
+            an object it replaces the hash of its source.
     """
 
     draw: Callable[[Problem, int, type[np.floating[Any]]], Embeddings]
@@ -48,7 +49,7 @@ class Family:
     check: Callable[[Problem], None] = no_check
     closed_form: str | None = None
     name: str = ""
-    version: int = field(default=1, metadata=ADDED)
+    version: int | None = None
 
 
 def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.parts.field import ADDED, Field
-from recallscope.parts.renamed import renamed
+from recallscope.parts.field import Field
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -60,7 +59,8 @@ class Model:
             default biases, norms and embeddings do not decay.
         parameters: how many numbers it has; by default those of a module that is built.
         name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys.
+        version: raised when the same problem and seed give another record; part of record keys. Of
+            an object it replaces the hash of its source.
     """
 
     build: Callable[[Setup], Any]
@@ -68,15 +68,10 @@ class Model:
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
-    takes_mark: bool = field(default=False, metadata=ADDED)
-    batched: bool = field(default=False, metadata=ADDED)
-    default_rate: Callable[[Problem], float | None] = field(default=usual_rate, metadata=ADDED)
-    parameter_groups: Callable[[Any], list[dict[str, Any]]] | None = field(
-        default=None, metadata=ADDED
-    )
-    parameters: Callable[[Problem], Parameters] | None = field(default=None, metadata=ADDED)
+    takes_mark: bool = False
+    batched: bool = False
+    default_rate: Callable[[Problem], float | None] = usual_rate
+    parameter_groups: Callable[[Any], list[dict[str, Any]]] | None = None
+    parameters: Callable[[Problem], Parameters] | None = None
     name: str = ""
-    version: int = field(default=1, metadata=ADDED)
-
-
-__getattr__ = renamed(__name__, {"ModelKind": "Model"})
+    version: int | None = None

@@ -2,73 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from recallscope.cell import Cell, Settings
 from recallscope.measurement.critical import CriticalSearch, all_but
 from recallscope.paper.crossings import Kept, remember
 from recallscope.paper.presets import sweep_of
-from recallscope.problem import Problem, ProblemError
-from recallscope.record import Provenance, Record, Status
+from recallscope.problem import Problem
+from recallscope.record import Record, Status
 from recallscope.validation.measures import MEASURES
 
 RECORDS = "records"
-READINGS = "readings.jsonl"
-"""Where version 0.1 kept measures, next to the store; still read, but not written."""
-_MOST_BYTES = 2**28
-_NO_READING = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
 class NotMeasuredError(Exception):
     """Some runs of a claim are missing."""
-
-
-def read_readings(path: Path) -> list[Record]:
-    """The measures in a file of version 0.1; an incomplete last line, after a crash, is ignored."""
-    if not path.is_file():
-        return []
-    if path.stat().st_size > _MOST_BYTES:
-        raise ProblemError(f"{str(path)!r} is larger than {_MOST_BYTES} bytes")
-    try:
-        *lines, last = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProblemError(f"{str(path)!r} cannot be read: {error}") from None
-    del last  # an incomplete line, or empty
-    records = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            records.append(_from_json(line))
-        except _NO_READING as error:
-            raise ProblemError(
-                f"line {number} of {str(path)!r} is not a measure: {error!s:.200}"
-            ) from None
-    return records
-
-
-def _from_json(text: str) -> Record:
-    fields: dict[str, Any] = json.loads(text)
-    if type(fields["seed"]) is not int:
-        raise ValueError(f"a seed is a whole number, not {fields['seed']!r:.60}")
-    return Record(
-        problem=Problem.from_dict(fields["problem"]),
-        seed=fields["seed"],
-        status=Status.OK,
-        measure=str(fields["measure"]),
-        metrics={name: float(value) for name, value in fields["values"].items()},
-        provenance=Provenance(
-            engine=None,
-            dtype="float64",
-            device="cpu",
-            versions={},
-            revision=None,
-            elapsed_seconds=float(fields["seconds"]),
-        ),
-    )
 
 
 class Evidence:
@@ -103,7 +53,7 @@ class Evidence:
 
         records = Path(place) / RECORDS
         found = Store(records).records() if records.exists() else iter(())
-        return cls(size, chain(read_readings(Path(place) / READINGS), found), crossings)
+        return cls(size, found, crossings)
 
     def runs(self, name: str) -> list[Record]:
         """The record of every cell of a sweep, in its order."""
@@ -135,10 +85,6 @@ class Evidence:
             cells = sweep_of(name, self.size).cells()
             self._found[asked] = [self._measures.get((name, *cell)) for cell in cells]
         return _all_of(self._found[asked], *asked)
-
-    def has_measure(self, name: str, cell: Cell) -> bool:
-        """Whether a cell has been measured."""
-        return (name, *cell) in self._measures
 
     def lost(self, names: Iterable[str]) -> int:
         """How many runs of some sweeps failed or are infeasible."""

@@ -60,14 +60,11 @@ def facts_about(
     """
     sweeps = sorted({name for claim, found in claims if found for name in claim.sweeps})
     records = evidence.used(sweeps)
-    runs = [
-        record for record in records if record.provenance.versions
-    ]  # 0.1 had versions of runs only
     versions = {
-        package: ", ".join(sorted({record.provenance.versions[package] for record in runs}))
-        for package in (runs[0].provenance.versions if runs else ())
+        package: ", ".join(sorted({record.provenance.versions[package] for record in records}))
+        for package in (records[0].provenance.versions if records else ())
     }
-    revisions = sorted({record.provenance.revision or "unknown" for record in runs})
+    revisions = sorted({record.provenance.revision or "unknown" for record in records})
     seconds = sum(record.provenance.elapsed_seconds for record in records)
     return ReportFacts(
         size=evidence.size,

@@ -27,9 +27,6 @@ def run_claim_sweep(
     how = (executor, settings, progress)
     if spec.critical is None:
         cells = list(spec.cells())
-        if name in MEASURES:  # without those that version 0.1 kept next to the store
-            known = Evidence.at(place, size)
-            cells = [cell for cell in cells if not known.has_measure(name, cell)]
         records = scheduler.run_all(cells, *how, limits=spec.limits, store=store)
         failed = [record for record in records if record.status is not Status.OK]
         if name in MEASURES and failed:

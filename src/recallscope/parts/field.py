@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -17,16 +17,10 @@ LONGEST_TEXT = 200
 ACTED_ON = r"[\x00-\x1f\x7f\[\]]"
 """Characters that a terminal or a table acts on."""
 
-ADDED = {"added": True}
-"""The metadata of a dataclass field that older records do not have: it counts if it is set."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
     """A field that a part adds to problems: its default, which also says its type, and its range.
-
-    A field that a part gets after records of it were written has `added_as`: the value that those
-    records stand for. It enters keys only where it has another value: old keys stay valid.
 
     Attributes:
         default: its value where none is given; its type is that of all values.
@@ -34,7 +28,6 @@ class Field:
         high: the largest.
         choices: the texts that there are.
         help: what it is, in a sentence.
-        added_as: the value that records from before it was added stand for.
         monotone: 1 if recall rises with it, -1 if it falls, None if neither is known.
         scale: of it as an axis, log or linear.
         required: whether a problem needs it; the default then only says the type.
@@ -53,12 +46,11 @@ class Field:
     high: float | None = None
     choices: tuple[str, ...] = ()
     help: str = ""
-    added_as: bool | int | float | str | None = field(default=None, metadata=ADDED)
-    monotone: int | None = field(default=None, metadata=ADDED)
-    scale: str = field(default="log", metadata=ADDED)
-    required: bool = field(default=False, metadata=ADDED)
-    nullable: bool = field(default=False, metadata=ADDED)
-    long: str = field(default="", metadata=ADDED)
+    monotone: int | None = None
+    scale: str = "log"
+    required: bool = False
+    nullable: bool = False
+    long: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -89,11 +81,6 @@ class Field:
         """The largest value."""
         return math.inf if self.high is None else self.high
 
-    @property
-    def at_first(self) -> bool | int | float | str:
-        """The value of the field for records without it."""
-        return self.default if self.added_as is None else self.added_as
-
     def __post_init__(self) -> None:
         if type(self.default) not in (bool, int, float, str):
             raise TypeError(
@@ -105,7 +92,6 @@ class Field:
                 f"{self.monotone!r:.60} and {self.scale!r:.60}"
             )
         self.checked("the default of a field", self.default)
-        self.checked("what a field was added as", self.at_first)
 
     def checked(self, name: str, value: object) -> bool | int | float | str:
         """The value as the type of the default, or a `ValueError` that says what was expected."""

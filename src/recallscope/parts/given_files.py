@@ -1,16 +1,22 @@
-"""Files that somebody gives: regular ones only, and no more of them than is expected."""
+"""Files that somebody gives: regular ones only, and no more of them than is expected.
+
+The size of JSON is checked before it becomes objects.
+"""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from recallscope.parts.errors import ProblemError
+
+_MOST_PARTS = 4_000_000  # lists and dictionaries: each takes tens of bytes for two of text
 
 
 def open_regular(path: str | Path) -> BinaryIO:
@@ -46,3 +52,18 @@ def read_regular(path: str | Path, what: str, most: int) -> bytes:
     if len(content) > most:
         raise ProblemError(f"{called} is larger than {most / 2**20:g} MiB; cut it into several")
     return content
+
+
+def read_json(path: Path, what: str, most: int) -> dict[str, Any]:
+    """The document, a dictionary, of a file that has at most so many bytes."""
+    content, called = read_regular(path, what, most), f"the {what} {str(path)!r:.200}"
+    if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
+        raise ProblemError(f"{called} has more than {_MOST_PARTS} parts")
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise ProblemError(f"{called} is no JSON: {why[:100]}") from None
+    if not isinstance(found, dict):
+        raise ProblemError(f"{called} is no dictionary")
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,6 @@ from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, part, register_object
-from recallscope.parts.renamed import current_name
 
 PART_DEFAULTS: dict[str, Any] = {
     "embedding": "sphere",
@@ -52,9 +51,8 @@ def part_name(kind: str, given: Any) -> str:
     if isinstance(given, str):
         if kind == "embedding" and ARRAYS.fullmatch(given):
             return str(given)
-        name = current_name(kind, str(given))
-        find_part(kind, name)
-        return name
+        find_part(kind, given)
+        return str(given)
     try:
         return register_object(kind, given)
     except ValueError as error:
@@ -63,7 +61,9 @@ def part_name(kind: str, given: Any) -> str:
 
 def part_version(kind: str, name: str) -> int:
     """The version of a part, which records are kept under."""
-    version = getattr(find_part(kind, name), "version", 1)
+    version = getattr(find_part(kind, name), "version", None)
+    if version is None:
+        return 1
     return whole_number(f"the version of the {kind} {name}", version, 1, 10**6 - 1)
 
 
@@ -116,18 +116,3 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
 @cache  # asked for each problem that is made
 def _is_free(name: str) -> bool:
     return re.fullmatch(FIELD_NAME, name) is not None and name not in TAKEN
-
-
-def keyed_fields(parts: Sequence[tuple[str, str]]) -> tuple[set[str], dict[str, Any]]:
-    """The declared fields that always enter keys, and the values at which others do not.
-
-    >>> keyed_fields([("metric", "recall-at-k"), ("learner", "converged")])
-    ({'attention'}, {'k': 5})
-    """
-    try:
-        needed = declared_by([each for each in parts if each[0] != "metric"])
-        every = declared_by(parts)
-    except MissingPartError:  # read from a store, which has just those that entered its key
-        return set(), {}
-    always = {name for name, field in needed.items() if field.added_as is None}
-    return always, {name: each.at_first for name, each in every.items() if name not in always}

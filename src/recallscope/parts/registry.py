@@ -12,11 +12,12 @@ import pkgutil
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recallscope.parts import travel
+from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import did_you_mean
-from recallscope.parts.fingerprint import fingerprint
+from recallscope.parts.source import Source, pack, source_of
+from recallscope.parts.source import unpack as unpack_source
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -33,11 +34,22 @@ _KINDS = {
 KINDS = tuple(kind for kind in _KINDS if kind != "law")
 """The kinds of parts that a problem names; a law is not one of them."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
-NAME = re.compile(rf"{_CALLED}(:[0-9a-f]{{16}})?")
-"""How a part may be called; one passed as an object has a hash of its source behind its name."""
+NAME = re.compile(rf"{_CALLED}(:([0-9a-f]{{16}}|v[1-9][0-9]{{0,5}}))?")
+"""How a part may be called; behind the name of an object is the mark of its source."""
 
 _loaded: dict[tuple[str, str], Any] = {}
-_registered: dict[tuple[str, str], Any] = {}
+
+
+class _Given(NamedTuple):
+    """A part that was passed as an object, and its source when it was first passed."""
+
+    part: Any
+    source: Source
+
+
+_registered: dict[tuple[str, str], _Given] = {}
+_named: dict[tuple[str, int], tuple[Any, str]] = {}
+"""The names of objects of our classes, which are frozen; they are kept, as is what has their id."""
 
 
 class UnknownPartError(LookupError):
@@ -52,7 +64,7 @@ def part(kind: str, name: str) -> Any:
     """
     place = (kind, name)
     if place in _registered:
-        return _registered[place]
+        return _registered[place].part
     if place not in _loaded:
         _loaded[place] = _load(kind, name)
     return _loaded[place]
@@ -75,8 +87,10 @@ def names(kind: str) -> list[str]:
 def register_object(kind: str, given: Any) -> str:
     """Take a part that was given where a name is expected, and return the name for it.
 
-    A hash of its source is in the name: an edited part is another one.
+    A hash of its source is in the name, or the version that it has.
     """
+    if (kind, id(given)) in _named:
+        return _named[kind, id(given)][1]
     called = getattr(given, "name", None)
     if not isinstance(called, str) or not re.fullmatch(_CALLED, called):
         raise ValueError(
@@ -89,27 +103,43 @@ def register_object(kind: str, given: Any) -> str:
             f"an object passed as {kind} must have {needed}, fields and check, as its "
             f"class has; this is a {type(given).__name__}"
         )
-    name = f"{called}:{fingerprint(given)}"
-    _registered[kind, name] = given
+    version = getattr(given, "version", None)
+    if version is not None:
+        whole_number(f"the version of the {kind} {called}", version, 1, 10**6 - 1)
+    source = source_of(given, version)
+    name = f"{called}:{source.mark}"
+    _registered[kind, name] = _Given(given, source)
+    if type(given).__module__.startswith("recallscope."):
+        _named[kind, id(given)] = (given, name)
     return name
+
+
+def files_of(used: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Of the parts among these that were passed as objects, hashes of their files."""
+    found: dict[str, str] = {}
+    for kind, name in used:
+        if (kind, name) in _registered:
+            found |= _registered[kind, name].source.files_of(name.partition(":")[0])
+    return found
 
 
 def packed(used: Iterable[tuple[str, str]]) -> bytes:
     """The parts among these kinds and names that another process could not find by itself."""
     if not _registered:
         return b""
-    return _packed(tuple(place for place in used if place in _registered))
+    places = tuple(place for place in used if place in _registered)
+    return _packed(places, tuple(id(_registered[place].part) for place in places))
 
 
 @cache
-def _packed(places: tuple[tuple[str, str], ...]) -> bytes:
-    return travel.pack({place: _registered[place] for place in places}) if places else b""
+def _packed(places: tuple[tuple[str, str], ...], objects: tuple[int, ...]) -> bytes:
+    return pack({place: _registered[place] for place in places}) if places else b""
 
 
 def unpack(parts: bytes) -> None:
     """Register what was passed in another process of ours."""
     if parts:
-        _registered.update(travel.unpack(parts))
+        _registered.update(unpack_source(parts))
 
 
 def _load(kind: str, name: str) -> Any:

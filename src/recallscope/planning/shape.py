@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recallscope.checkpoints.bounded_json import read_json
 from recallscope.parts.errors import did_you_mean
+from recallscope.parts.given_files import read_json
 from recallscope.problem import ProblemError
 
 _NAMES = {

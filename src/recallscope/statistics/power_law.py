@@ -23,7 +23,6 @@ from recallscope.common.advised import Advised
 from recallscope.common.arrays import Column, Table
 from recallscope.common.plain import finite, plain
 from recallscope.common.shapes import Bool, Float
-from recallscope.parts.renamed import renamed
 from recallscope.problem import ProblemError
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
@@ -393,6 +392,3 @@ def collapse(
     apart = sum(left(size, problem == n) for n in np.unique(problem))
     sums = [left(size), left(shifted[0]), left(shifted[1]), apart]
     return Collapse(*(math.sqrt(each / weight.sum()) for each in sums))
-
-
-__getattr__ = renamed(__name__, {"Law": "PowerLaw"})

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from recallscope.record import Record
-from recallscope.store.keys import keys_of_record
+from recallscope.store.keys import key_of
 from recallscope.store.schema import to_records
 from recallscope.store.shard import Shard
 from recallscope.store.tables import texts_of
-
-_MOST_METRICS = 6  # every subset is tried as what a record was first run with
 
 
 @dataclass(frozen=True)
@@ -68,20 +64,5 @@ def right_keys(table: pa.Table) -> list[bytes]:
     right = []
     for key, record in zip(table["key"].to_pylist(), to_records(table), strict=True):
         tested = record.test_samples is not None or record.measure is not None
-        known = not tested or _is_own_key(key, record)
-        right.append(key if known else keys_of_record(record)[0])
+        right.append(key_of(record) if tested else key)
     return right
-
-
-def _is_own_key(key: bytes, record: Record) -> bool:
-    """Whether a record that was tested is under its key."""
-    own = key == keys_of_record(record)[0]  # one of 0.2 too, where it was packed with newer ones
-    if own or record.provenance.schema != 1:
-        return own
-    # The key of 0.2 covered the metrics of the first run; others may have joined them.
-    metrics = record.problem.metrics
-    few = (some for count in range(len(metrics) + 1) for some in combinations(metrics, count))
-    return any(
-        key == keys_of_record(replace(record, problem=record.problem.replace(metrics=some)))[1]
-        for some in ([metrics] if len(metrics) > _MOST_METRICS else few)
-    )

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from recallscope.parts.naming import part_version
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
-from recallscope.store.keys import CellKeys, keys_of_record
-from recallscope.store.schema import to_records, versions_in
+from recallscope.store.keys import CellKeys
+from recallscope.store.schema import versions_in
 from recallscope.store.tables import KEYS, keys_in, texts_of
 
-INDEXED = ("key", "status", "metrics", "part_versions", "schema")
+INDEXED = ("key", "status", "metrics", "part_versions")
 """The columns that an index is made of."""
 
 
@@ -36,12 +36,10 @@ class RecordIndex:
 
     Attributes:
         metrics: the versions of the metrics of those records that have any.
-        keys_since: the keys under which 0.2 kept records with metrics, by the keys of today.
     """
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
         self.metrics: dict[bytes, dict[str, int]] = {}
-        self.keys_since: dict[bytes, bytes] = {}
         self._new: dict[bytes, str] = {}
         keys, statuses = [np.empty(0, KEYS)], [np.empty(0, object)]
         for table in tables:
@@ -58,28 +56,18 @@ class RecordIndex:
         return dict(zip(self._keys.view("V24").tolist(), self._statuses, strict=True)) | self._new
 
     def find(self, keys: CellKeys, cell: tuple[Problem, int]) -> Known | None:
-        """The record of a cell, under a key of today or of the versions before."""
-        for asked in keys.every(cell):
-            key = self.keys_since.get(asked, asked)
-            status = self._status(key)
-            if status is not None:
-                return Known(key, status, self._lacks(key, status, cell[0]))
-        return None
+        """The record of a cell."""
+        key = keys(cell)
+        status = self._status(key)
+        return None if status is None else Known(key, status, self._lacks(key, status, cell[0]))
 
     def answers(self, keys: CellKeys, problem: Problem, seeds: Sequence[int]) -> list[str | None]:
         """The status of the record of each seed; None where there is none, or it lacks metrics."""
-        if problem.metrics or self.keys_since or self._new:
+        if problem.metrics or self._new:
             known = (self.find(keys, (problem, seed)) for seed in seeds)
             return [None if each is None or each.lacks else each.status for each in known]
         # All at once where a digest says it all: there may be a million cells.
-        found: dict[int, str] = {}
-        statuses: list[str | None] = []
-        for digest in keys.digests(problem):
-            found = self._by_seed(digest) | found
-            statuses = list(map(found.get, seeds))
-            if None not in statuses:
-                break
-        return statuses
+        return list(map(self._by_seed(keys.digest(problem)).get, seeds))
 
     def _by_seed(self, digest: bytes) -> dict[int, str]:
         ends = np.array([digest, digest + b"\xff" * 8], KEYS)  # a seed ends in 7f ff ... at most
@@ -106,14 +94,6 @@ class RecordIndex:
                 versions = versions_in(row["part_versions"])
                 self.metrics[row["key"]] = _versions_of(row["metrics"].split(), versions)
 
-    def add_former(self, table: pa.Table) -> None:
-        """Add what records of 0.2 with metrics answer: their keys covered the metrics."""
-        table = table.filter(pc.is_valid(table["metrics"]))
-        today = keys_of_today(table)
-        for key in table["key"].to_pylist():
-            if key[:16] in today:
-                self.keys_since[today[key[:16]] + key[16:]] = key
-
     def add(self, key: bytes, record: Record) -> None:
         """Take account of a record that is new, or has new metrics."""
         self._new[key] = str(record.status)
@@ -123,21 +103,5 @@ class RecordIndex:
 
 
 def _versions_of(metrics: Iterable[str], versions: Mapping[str, int]) -> dict[str, int]:
-    """The version of each metric; 0.2 wrote none, and all were 1."""
-    return {name: versions.get(name, 1) for name in metrics}
-
-
-def keys_of_today(table: pa.Table) -> dict[bytes, bytes]:
-    """For records of 0.1 and 0.2 that were tested, what their keys begin with, then and today.
-
-    One record of each problem says it for all seeds.
-    """
-    tested = pc.or_(pc.is_valid(table["test_samples"]), pc.is_valid(table["measure"]))
-    table = table.filter(pc.and_(pc.equal(table["schema"], 1), tested))
-    beginnings = [key[:16] for key in table["key"].to_pylist()]
-    rows = {beginning: row for row, beginning in enumerate(beginnings)}
-    firsts = table.take(pa.array(rows.values(), pa.int64()))
-    return {
-        beginning: keys_of_record(record)[0][:16]
-        for beginning, record in zip(rows, to_records(firsts), strict=True)
-    }
+    """The version of each metric."""
+    return {name: versions[name] for name in metrics}

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from recallscope.record import Record, Status
 from recallscope.store import schema
-from recallscope.store.index import keys_of_today
 from recallscope.store.tables import texts_of
 
 _VALUES = ("test_samples", *schema.NUMBERS)
@@ -27,25 +26,14 @@ class Comparison:
 
 
 def compare(ours: pa.Table, theirs: Sequence[pa.Table]) -> Comparison:
-    """Compare records of another store with those here, cell by cell.
-
-    Cells are distinguished by keys of today: the two stores may be of different versions.
-    """
-    today: dict[bytes, bytes] = {}
-    for table in (ours, *theirs):
-        today |= keys_of_today(table)
-
-    def cells(table: pa.Table) -> list[bytes]:
-        keys = table["key"].to_pylist()
-        return [today.get(key[:16], key[:16]) + key[16:] for key in keys]
-
-    places: dict[bytes, int | None] = {cell: row for row, cell in enumerate(cells(ours))}
+    """Compare records of another store with those here, cell by cell."""
+    places: dict[bytes, int | None] = {key: row for row, key in enumerate(ours["key"].to_pylist())}
     statuses, found = texts_of(ours["status"]), Comparison()
     for table in theirs:
         new: list[bool] = []
         both: list[tuple[int, int]] = []
         for row, (cell, status) in enumerate(
-            zip(cells(table), texts_of(table["status"]), strict=True)
+            zip(table["key"].to_pylist(), texts_of(table["status"]), strict=True)
         ):
             new.append(cell not in places)
             place = places.setdefault(cell, None)  # None for what came just now
@@ -103,7 +91,6 @@ def completed(old: Record, new: Record) -> Record:
     declared = dict(old.problem.declared) | dict(new.problem.declared)
     made = replace(
         new.provenance,
-        schema=old.provenance.schema,
         part_versions=old.provenance.part_versions | new.provenance.part_versions,
     )
     return replace(

@@ -8,6 +8,7 @@ nothing here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
@@ -17,8 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from recallscope.parts.field import FIELD_NAME
-from recallscope.parts.former import former_defaults
-from recallscope.parts.naming import ARRAYS, PART_DEFAULTS, declared_by, named_parts
+from recallscope.parts.naming import ARRAYS, PART_DEFAULTS
 from recallscope.parts.registry import NAME, is_builtin
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import METRIC_NAME, Provenance, Record, Status
@@ -61,7 +61,10 @@ _PROVENANCE = {
     "elapsed_seconds": pa.float64(),
     "schema": pa.int32(),
     "part_versions": _TEXT,  # as in "embedding=1 learner=2"
+    "files": _TEXT,  # in JSON
 }
+LONGEST_FILES = 2**16
+"""Bytes of the text that says the hashes of files."""
 _VERSIONS = ("python", "recallscope", "torch", "numpy")
 _METRIC, _LIST = "metric.", "[]"
 METRIC = re.compile(rf"metric\.{METRIC_NAME.pattern}(?P<list>\[\])?")
@@ -103,12 +106,14 @@ def to_table(kept: Sequence[KeyedRecord]) -> pa.Table:
     for name in _PROVENANCE:
         columns[name] = [getattr(each, name) for each in made]
     columns["part_versions"] = [_versions_text(each.part_versions) for each in made]
+    columns["files"] = [json.dumps(each.files) if each.files else None for each in made]
     for name in _VERSIONS:
         columns[f"{name}_version"] = [each.versions.get(name) for each in made]
     table = pa.table(columns, schema=SCHEMA)
     for place, given in _declared(records).items():
         kind = FIELD_TYPES[place.partition(":")[2]]
-        table = table.append_column(place, pa.array(given, kind))
+        column = pa.array(given, _TEXT if kind == pa.string() else kind)
+        table = table.append_column(place, column)
     for name in sorted({name for record in records for name in record.metrics}):
         values = [record.metrics.get(name) for record in records]
         numbers = [value if isinstance(value, Real) else None for value in values]
@@ -124,7 +129,7 @@ def _declared(records: Sequence[Record]) -> dict[str, list[Any]]:
     """The fields that parts declare, by column: a value for each record, None if it has none."""
     found: dict[str, list[Any]] = {}
     for number, record in enumerate(records):
-        for name, value in record.problem.stored_fields().items():
+        for name, value in record.problem.keyed_fields().items():
             column = f"field.{name}:{type(value).__name__}"
             found.setdefault(column, [None] * len(records))[number] = value
     return found
@@ -144,6 +149,21 @@ def versions_in(text: str | None) -> dict[str, int]:
     if not all(PART_VERSION.fullmatch(version) and name for name, _, version in pairs):
         raise ProblemError(f"{text!r:.60} does not say versions of parts")
     return {name: int(version) for name, _, version in pairs}
+
+
+def files_in(text: str | None) -> dict[str, str]:
+    """The hashes of files in a text.
+
+    >>> files_in('{"train.py": "ab12cd34"}')
+    {'train.py': 'ab12cd34'}
+    """
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
+        raise ProblemError(f"{text!r:.60} does not say hashes of files")
+    return found
 
 
 def to_records(table: pa.Table) -> Iterator[Record]:
@@ -169,7 +189,10 @@ def to_records(table: pa.Table) -> Iterator[Record]:
                 **{name: row[name] for name in _AS_THEY_ARE},
                 provenance=Provenance(
                     **{name: row[name] for name in _PROVENANCE}
-                    | {"part_versions": versions_in(row["part_versions"])},
+                    | {
+                        "part_versions": versions_in(row["part_versions"]),
+                        "files": files_in(row["files"]),
+                    },
                     versions={
                         name: row[f"{name}_version"]
                         for name in _VERSIONS
@@ -213,11 +236,11 @@ def stored_problem(fields: Mapping[str, Any], declared: Mapping[str, Any]) -> Pr
 
 def columns_of_problems(names: Sequence[str]) -> list[str]:
     """The columns of a table that describe the problem."""
-    return [*PROBLEM_COLUMNS, "schema", *(name for name in names if FIELD.fullmatch(name))]
+    return [*PROBLEM_COLUMNS, *(name for name in names if FIELD.fullmatch(name))]
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:
-    """The problem of a row; a field without a value has the one that it had when it was written."""
+    """The problem of a row; a field without a value is at its default."""
     fields = {name: row[name] for name in PROBLEM_COLUMNS if row.get(name) is not None}
     if "metrics" in fields:
         fields["metrics"] = tuple(fields["metrics"].split())
@@ -226,17 +249,7 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
         for name, value in row.items()
         if value is not None and name.startswith("field.") and (match := FIELD.fullmatch(name))
     }
-    return stored_problem(fields, _when_written(fields, row.get("schema")) | declared)
-
-
-def _when_written(fields: Mapping[str, Any], schema: int | None) -> dict[str, Any]:
-    """The values of fields without a column, at the time when a record was written."""
-    try:
-        parts = named_parts(fields)
-        at_first = {name: field.at_first for name, field in declared_by(parts).items()}
-        return at_first | ((former_defaults(parts) or {}) if schema in (None, 1) else {})
-    except ProblemError:
-        return {}  # a part that is not installed: only the record is known
+    return stored_problem(fields, declared)
 
 
 def by_problem(table: pa.Table) -> list[pa.Array]:
@@ -253,14 +266,7 @@ def by_problem(table: pa.Table) -> list[pa.Array]:
     numbered = groups.select(names).append_column("group", pa.array(np.arange(len(groups))))
     ordered = numbered.sort_by([(name, "ascending") for name in names]).to_pylist()
     lists = groups["row_list"].combine_chunks()
-    # Versions of this package write the same problem in different ways.
-    same: dict[tuple[Any, ...], list[pa.Array]] = {}
-    for group in ordered:
-        versions = dict.fromkeys(PART_DEFAULTS, 1) | versions_in(group["part_versions"])
-        same.setdefault(
-            (problem_of(group), *(group[name] for name in how[:-1]), *versions.items()), []
-        ).append(lists[group["group"]].values)
-    return [pa.concat_arrays(found) for found in same.values()]
+    return [lists[group["group"]].values for group in ordered]
 
 
 def plain(table: pa.Table) -> pa.Table:

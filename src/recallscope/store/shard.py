@@ -1,6 +1,6 @@
 """One shard: a Parquet file named by the hash of its bytes, and read with suspicion.
 
-The format comes first: it says if the rest can be understood. A column that is missing is null, and
+The schema comes first: it says if the rest can be understood. A column that is missing is null, and
 one that is not known is kept. Sizes are checked before anything is allocated, and rows before
 anything is made of them. A shard can have the bytes that were written and still content that nobody
 could have measured: then it alone is left out.
@@ -21,14 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recallscope.parts.field import ACTED_ON, LONGEST_TEXT
-from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, ProblemError
+from recallscope.problem import LARGEST_SEED, LARGEST_SIZE, SCHEMA_VERSION, ProblemError, shown
 from recallscope.record import ACCURACIES, Status
 from recallscope.store import schema
 from recallscope.store.files import StoreError
 from recallscope.store.footer import column_sizes
 from recallscope.store.tables import different_rows, distinct_texts, keys_in
 
-FORMAT = 3  # 0.1 wrote 1, without a column for measures; 0.2 wrote 2, without versions of parts
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
 _NEEDED = ("key", "seed", "status", "vocab", "samples", "dim", "length")
 _MOST_ROWS = 2**21
@@ -56,7 +55,7 @@ def is_shard_name(name: str) -> bool:
 
 def write_shard(table: pa.Table, replaces: frozenset[str]) -> tuple[str, bytes]:
     """The name and the bytes of a new shard, which replaces others from the moment it is there."""
-    about = {"format": FORMAT, "nonce": uuid.uuid4().hex, "replaces": sorted(replaces)}
+    about = {"schema": SCHEMA_VERSION, "nonce": uuid.uuid4().hex, "replaces": sorted(replaces)}
     buffer = io.BytesIO()
     described = table.replace_schema_metadata({"recallscope": json.dumps(about)})
     pq.write_table(described, buffer, compression="zstd")
@@ -65,7 +64,7 @@ def write_shard(table: pa.Table, replaces: frozenset[str]) -> tuple[str, bytes]:
 
 
 def read_shard(name: str, content: bytes) -> Shard:
-    """The shard of these bytes, or `BadShardError`; `StoreError` if it is of a newer format."""
+    """The shard of these bytes, or `BadShardError`; `StoreError` if it is of another schema."""
     if name != _name_of(content):
         raise BadShardError("corrupt: its bytes do not match its name")
     try:
@@ -95,6 +94,15 @@ def _name_of(content: bytes) -> str:
     return f"{hashlib.sha256(content).hexdigest()[:32]}.parquet"
 
 
+def other_schema(what: str, number: object) -> str:
+    """The sentence on records that were written under another schema."""
+    other = "an unknown schema" if number is None else f"schema {shown(number)}"
+    return (
+        f"{what} of {other}, and this version of recallscope has schema {SCHEMA_VERSION}; use the "
+        "version that wrote it, or run again into another store"
+    )
+
+
 def _about(file: pq.ParquetFile) -> frozenset[str]:
     """What it replaces, once its format is known to be one that is read here."""
     text = (file.schema_arrow.metadata or {}).get(b"recallscope")
@@ -104,14 +112,10 @@ def _about(file: pq.ParquetFile) -> frozenset[str]:
         about = json.loads(text)
     except (ValueError, RecursionError):
         raise BadShardError("not a shard: its metadata cannot be read") from None
-    number = about.get("format") if isinstance(about, dict) else None
-    if type(number) is not int or number < 1:
-        raise BadShardError("not a shard: it does not say which format it has")
-    if number > FORMAT:
-        raise StoreError(
-            f"there are shards of format {number}, and this version of recallscope reads formats "
-            f"up to {FORMAT}; use a newer version. Nothing was changed"
-        )
+    if not isinstance(about, dict):
+        raise BadShardError("not a shard: its metadata cannot be read")
+    if about.get("schema") != SCHEMA_VERSION:
+        raise StoreError(other_schema("there are shards", about.get("schema")))
     replaces = about.get("replaces")
     if not isinstance(replaces, list) or not all(
         isinstance(name, str) and is_shard_name(name) for name in replaces
@@ -196,11 +200,12 @@ def _check_rows(table: pa.Table) -> None:
     for name in ACCURACIES:
         _check_range(name, table[name], 0, 1)
     _check_named_columns(table)
-    columns = [*schema.columns_of_problems(table.column_names), "part_versions"]
+    columns = [*schema.columns_of_problems(table.column_names), "part_versions", "files"]
     for row in schema.plain(different_rows(table.select(columns))).to_pylist():
         try:
             schema.problem_of(row)
             schema.versions_in(row.get("part_versions"))
+            schema.files_in(row.get("files"))
         except ProblemError as error:
             raise BadShardError(f"not a shard: {error}") from None
 
@@ -241,6 +246,7 @@ def _check_texts(name: str, column: pa.ChunkedArray) -> None:
             strange = pc.any(pc.match_substring_regex(texts, ACTED_ON)).as_py()
             many = name in ("metrics", "part_versions")
             most = 20 * LONGEST_TEXT if many else LONGEST_TEXT
+            most = schema.LONGEST_FILES if name == "files" else most
             if strange or longest > most:
                 raise BadShardError(f"not a shard: a strange text in {name}")
 

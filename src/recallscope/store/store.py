@@ -23,7 +23,7 @@ from recallscope.common.formatting import printable
 from recallscope.common.new_files import written_next_to
 from recallscope.models.embeddings import Embeddings
 from recallscope.parts.long_values import known_among
-from recallscope.problem import ProblemError
+from recallscope.problem import SCHEMA_VERSION, ProblemError
 from recallscope.record import Record
 from recallscope.store.arrays import copy_arrays, is_arrays_file, keep_arrays, read_arrays
 from recallscope.store.files import Files, NotAFileError, ReadOnlyError, StoreError, StoreWarning
@@ -45,10 +45,10 @@ from recallscope.store.merging import compare
 from recallscope.store.replaced import disown_false_replacements, in_force
 from recallscope.store.schema import KEY, KeyedRecord, to_records, to_table
 from recallscope.store.shard import (
-    FORMAT,
     BadShardError,
     Shard,
     is_shard_name,
+    other_schema,
     read_shard,
     write_shard,
 )
@@ -123,7 +123,7 @@ class Store:
 
     def index(self) -> RecordIndex:
         """Which cells there are records of."""
-        return self._index(self.read(INDEXED))
+        return RecordIndex(shard.table for shard in self.read(INDEXED))
 
     def by_status(self) -> dict[str, int]:
         """How many records there are of each status."""
@@ -189,7 +189,7 @@ class Store:
                 for name in sorted(replaced & {shard.name for shard in shards}):
                     self._do(self.files.remove, name)
                 self._small = {shard.name for shard in counting if shard.table.num_rows < _LARGE}
-                yield self._index(counting)
+                yield RecordIndex(shard.table for shard in counting)
             finally:
                 self._check_lock = None
 
@@ -202,15 +202,6 @@ class Store:
             except ReadOnlyError as error:
                 index, refusal = self.index(), error
             yield index, refusal
-
-    def upgrade(self) -> int:
-        """Mark a folder of shards without a marker as a store; the number of its shards."""
-        shards = self.read(["key", "status"])
-        if not shards:
-            raise StoreError(f"there are no shards at {self.place!r}, so it is not a store")
-        if MARKER not in self.files.names():
-            self._do(self.files.write, MARKER, _marker())
-        return len(shards)
 
     def repair(self) -> list[str]:
         """Put shards that cannot be used aside under other names, and doubled records together.
@@ -395,15 +386,6 @@ class Store:
         disown_false_replacements(shards, left_out)
         return [_narrow(shard, columns) for shard in shards.values()], left_out
 
-    def _index(self, shards: list[Shard]) -> RecordIndex:
-        index = RecordIndex(shard.table for shard in shards)
-        for shard in shards:
-            # Keys of 0.2 covered metrics: what else they answer follows from the records.
-            measured = shard.table.filter(pc.is_valid(shard.table["metrics"]))
-            if 1 in pc.unique(measured["schema"]).to_pylist():
-                index.add_former(self._shard(shard.name).table)
-        return index
-
     def _tell(self, left_out: dict[str, str]) -> None:
         if left_out:
             name, why = next(iter(sorted(left_out.items())))
@@ -441,21 +423,15 @@ class Store:
         names = self.files.names() if self.files.exists() else []
         if MARKER in names:
             try:
-                number = json.loads(self.files.read(MARKER, _MOST_MARKER))["format"]
+                number = json.loads(self.files.read(MARKER, _MOST_MARKER))["schema"]
             except (NotAFileError, OSError, ValueError, TypeError, KeyError, RecursionError):
                 number = None
-            if type(number) is not int or number < 1:
-                raise StoreError(f"{MARKER} in {self.place!r} does not say which format this is")
-            if number > FORMAT:
-                raise StoreError(
-                    f"the store {self.place!r} is of format {number}, and this version of "
-                    f"recallscope writes format {FORMAT}; use a newer version"
-                )
+            if number != SCHEMA_VERSION:
+                raise StoreError(other_schema(f"the store {self.place!r} is", number))
         elif names:
             raise StoreError(
                 f"{self.place!r} is not marked as a store, so nothing is changed there; use "
-                "an empty folder, or, if these are records of version 0.1, mark it by: "
-                f"recallscope records --store {self.place} upgrade --yes"
+                "an empty folder"
             )
         elif write:
             self._do(self.files.write, MARKER, _marker())
@@ -471,7 +447,7 @@ def _is_large(tables: list[pa.Table]) -> bool:
 
 
 def _marker() -> bytes:
-    return json.dumps({"what": "a store of recallscope", "format": FORMAT}).encode() + b"\n"
+    return json.dumps({"what": "a store of recallscope", "schema": SCHEMA_VERSION}).encode() + b"\n"
 
 
 def _is_value(name: str) -> bool:

@@ -50,7 +50,8 @@ def run_all(
     for problem in {id(problem): problem for problem, _ in runs}.values():
         check_problem(problem, settings)
     cells = [Cell(*run) for run in runs]
-    with interrupts_obeyed(), _writer(store, settings) as writer:
+    problems = [cell.problem for cell in cells]
+    with interrupts_obeyed(), _writer(store, settings, problems) as writer:
         records = _known(dict.fromkeys(cells), writer)
         pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
         share = share_maker(pending, settings)
@@ -86,7 +87,8 @@ def run_searches(
     """
     for search in searches:
         check_problem(search.problem, settings)
-    with interrupts_obeyed(), _writer(store, settings) as writer:
+    problems = [search.problem for search in searches]
+    with interrupts_obeyed(), _writer(store, settings, problems) as writer:
         running = [_RunningSearch(search, writer) for search in searches]
         waiting: dict[Cell, list[_RunningSearch]] = {}
 
@@ -183,14 +185,17 @@ def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
 
 
 @contextmanager
-def _writer(store: Store | None, settings: Settings) -> Iterator[RecordWriter | None]:
+def _writer(
+    store: Store | None, settings: Settings, problems: Iterable[Problem]
+) -> Iterator[RecordWriter | None]:
     """The writer that finds and keeps records, or None without a store."""
     if store is None:
         yield None
         return
-    from recallscope.sweeps.writer import RecordWriter, check_source
+    from recallscope.sweeps.sources import check_sources
+    from recallscope.sweeps.writer import RecordWriter
 
     with store.writing() as index:
-        check_source(store, settings.own)
+        check_sources(store, settings.own, problems)
         with RecordWriter(store, settings, index, remember=True) as writer:
             yield writer

@@ -32,6 +32,7 @@ from typing_extensions import TypedDict  # pydantic refuses that of typing below
 from recallscope import problem as problems
 from recallscope.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.rows import problem_of
 from recallscope.executors.limits import Limits
 from recallscope.measurement.axis import sizes_between
 from recallscope.measurement.critical import CriticalSearch
@@ -47,7 +48,6 @@ from recallscope.sweeps.job_array import check_part
 
 _LARGEST_FILE = 2**20  # bytes
 _MOST_STEPS = 10**6
-_FIELDS = (*problems.FIELDS, *problems.LATER_FIELDS)
 _VARIED = ("problem", "grid", "zip")
 
 
@@ -77,7 +77,7 @@ class Sweep:
             for combination in itertools.product(*self.grid.values()):
                 varied = zip((*self.zipped, *self.grid), (*row, *combination), strict=True)
                 # Problems without a part ignore its fields.
-                yield Problem.from_row(self.fixed | dict(varied))
+                yield problem_of(self.fixed | dict(varied))
 
     def cells(self) -> Iterator[Cell]:
         """Every problem at every seed."""
@@ -303,7 +303,7 @@ def _reader(declared: tuple[tuple[str, type], ...]) -> tuple[Any, pydantic.TypeA
     kinds |= {"activation": _one_of[problems.ACTIVATIONS], "regime": _one_of[problems.REGIMES]}
     kinds |= {_field_of(kind): _one_of[(*names(kind),)] | str for kind in KINDS}
     kinds["metrics"] |= list[str]
-    fields = {name: kinds[name] for name in _FIELDS} | dict(declared)
+    fields = {name: kinds[name] for name in problems.FIELDS} | dict(declared)
     fixed = {name: _checked(kind) for name, kind in fields.items()}
     many: Any = list
     varied = {

@@ -26,8 +26,9 @@ from recallscope.sweeps.dispatch import Finished, run_cells, share_maker
 from recallscope.sweeps.job_array import check_part, part_of
 from recallscope.sweeps.jobs import cell_workers, check_problem
 from recallscope.sweeps.sharded import run_sharded
+from recallscope.sweeps.sources import check_sources
 from recallscope.sweeps.sweep_result import SweepResult
-from recallscope.sweeps.writer import RecordWriter, check_source
+from recallscope.sweeps.writer import RecordWriter
 
 
 @dataclass
@@ -88,8 +89,8 @@ def run_sweep(
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
     with interrupts_obeyed(), store.writing_if_allowed() as (index, refusal):
-        check_source(store, settings.own)
         plan = plan_of(cells, settings, index, part)
+        check_sources(store, settings.own, plan.problems)
         share = share_maker(plan.pending, settings)
         seconds = sum(share(cell.problem) for cell in plan.pending)
         state = SweepProgress(cells=plan.cells, known=plan.known, seconds=seconds)
@@ -159,7 +160,7 @@ def plan_of(
     for problem, asked in _by_problem(cells):
         check_problem(problem, settings)
         problems[problem] = None
-        alike = seen.setdefault((problem.metrics, next(keys.digests(problem))), set())
+        alike = seen.setdefault((problem.metrics, keys.digest(problem)), set())
         seeds = [seed for seed in dict.fromkeys(_checked(asked)) if seed not in alike]
         alike.update(seeds)
         answers = index.answers(keys, problem, seeds)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from recallscope.common.rows import row_of
 from recallscope.measurement.critical_size import CriticalSize
 from recallscope.measurement.summary import summarise
 from recallscope.problem import Problem, ProblemError
@@ -63,7 +64,7 @@ class SweepResult(Result):
         rows = []
         for problem, by_seed in self._records().items():
             found = list(by_seed.values())
-            row = problem.to_row() | {"runs": len(found)}
+            row = row_of(problem) | {"runs": len(found)}
             means = summarise(found)
             for name in ACCURACIES:
                 mean, low, high = means.get(name) or (None, None, None)
@@ -80,8 +81,7 @@ class SweepResult(Result):
 
         mine: dict[bytes, list[Problem]] = {}
         for problem in records:  # two may differ in their metrics only
-            for digest in self.keys.digests(problem):
-                mine.setdefault(digest, []).append(problem)
+            mine.setdefault(self.keys.digest(problem), []).append(problem)
         for shard in self.kept_in.read():
             keys = shard.table["key"].to_pylist()
             for key, record in zip(keys, to_records(shard.table), strict=True):
@@ -125,5 +125,5 @@ class SweepResult(Result):
         rows = []
         for problem in dict.fromkeys(each.replace(**{along: max(sizes)}) for each in self.problems):
             for size, accuracies in accuracies_along(problem, along, min(sizes), max(sizes)):
-                rows.append(problem.to_row() | {along: size} | dict(accuracies))
+                rows.append(row_of(problem) | {along: size} | dict(accuracies))
         return rows

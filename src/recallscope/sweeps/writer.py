@@ -6,7 +6,7 @@ import time
 import warnings
 from dataclasses import replace
 
-from recallscope.cell import Cell, OwnExperiment, Settings
+from recallscope.cell import Cell, Settings
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
 from recallscope.store.files import StoreWarning
@@ -15,7 +15,6 @@ from recallscope.store.keys import CellKeys
 from recallscope.store.merging import completed, disagreements
 from recallscope.store.schema import KeyedRecord, to_records
 from recallscope.store.store import Store
-from recallscope.store.tables import distinct_texts
 from recallscope.sweeps.dispatch import Finished
 
 _FIRST_FLUSH = 1.0  # seconds
@@ -131,20 +130,3 @@ def _value(record: Record, name: str) -> object:
 def _versions(record: Record) -> str:
     found = record.provenance.versions
     return ", ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
-
-
-def check_source(store: Store, own: OwnExperiment | None) -> None:
-    """Raise if the store has records of this name and version by an experiment of other source."""
-    if own is None or not store.files.exists():
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
-        known = distinct_texts(store.table(["measure"])["measure"])
-    beginning = f"{own.name} v{own.version} "
-    for other in known - {own.measure}:
-        if other.startswith(beginning):
-            raise ProblemError(
-                f"the store {store.place!r} has records of {own.name}, version {own.version}, made "
-                f"by another source; give version={own.version + 1} or another name, or use "
-                "another store"
-            )

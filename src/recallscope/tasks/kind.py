@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from recallscope.common.frequencies import FREQUENCIES
-from recallscope.parts.field import ADDED, Field, fields_in
+from recallscope.parts.field import Field, fields_in
 from recallscope.parts.naming import find_part
-from recallscope.parts.renamed import renamed, warn_of
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
@@ -40,18 +39,6 @@ class ExampleSource(Protocol):
         """Examples start…stop−1, with the splits of `SampleSource.draw`."""
 
 
-class _Renamed:
-    """What was called `recallscope.Task` is a `RecallTask` now, and still made for one release."""
-
-    def __new__(cls, *sizes: Any, **given: Any) -> Any:
-        if sizes or "vocab" in given:
-            warn_of("recallscope.Task", "recallscope.RecallTask")
-            from recallscope.tasks.recall import RecallTask
-
-            return RecallTask(*sizes, **given)
-        return super().__new__(cls)
-
-
 def _as_many_as_tokens(problem: Problem) -> int:
     return problem.vocab
 
@@ -69,7 +56,7 @@ def _uniform_labels(problem: Problem) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(_Renamed):
+class Task:
     """A kind of task.
 
     Attributes:
@@ -86,22 +73,23 @@ class Task(_Renamed):
         ids: how many ids sequences have in all; by default tokens, trigger and end.
         bits: of one answer, in the mean; by default those of a uniform label.
         name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys.
+        version: raised when the same problem and seed give another record; part of record keys. Of
+            an object it replaces the hash of its source.
     """
 
     make: Callable[[Problem, int], SampleSource | ExampleSource]
     fields: Mapping[str, Field] = field(default_factory=dict)
     check: Callable[[Problem], None] = no_check
     closed_form: bool = False
-    equal_facts: bool = field(default=False, metadata=ADDED)
-    in_turn: bool = field(default=False, metadata=ADDED)
-    has_mark: bool = field(default=True, metadata=ADDED)
-    labels: Callable[[Problem], int] = field(default=_as_many_as_tokens, metadata=ADDED)
-    facts: Callable[[Problem], int] = field(default=_facts_or_tokens, metadata=ADDED)
-    ids: Callable[[Problem], int] = field(default=_with_trigger_and_end, metadata=ADDED)
-    bits: Callable[[Problem], float] = field(default=_uniform_labels, metadata=ADDED)
+    equal_facts: bool = False
+    in_turn: bool = False
+    has_mark: bool = True
+    labels: Callable[[Problem], int] = _as_many_as_tokens
+    facts: Callable[[Problem], int] = _facts_or_tokens
+    ids: Callable[[Problem], int] = _with_trigger_and_end
+    bits: Callable[[Problem], float] = _uniform_labels
     name: str = ""
-    version: int = field(default=1, metadata=ADDED)
+    version: int | None = None
 
 
 def samples_of(problem: Problem, seed: int) -> SampleSource:
@@ -135,6 +123,3 @@ def inputs_of(problem: Problem) -> int:
     """
     marked = find_part("task", problem.task).has_mark
     return max(problem.vocab, facts_of(problem)) if marked else problem.vocab
-
-
-__getattr__ = renamed(__name__, {"TaskKind": "Task"})

@@ -10,7 +10,6 @@ import numpy as np
 
 from recallscope.common.frequencies import cumulated, facts_at, frequency_classes
 from recallscope.common.shapes import Float, Int64, UInt
-from recallscope.parts.renamed import renamed
 from recallscope.problem import LARGEST_SEED, ProblemError, choice, whole_number
 from recallscope.tasks.random import Role, below, generator, words
 
@@ -200,6 +199,3 @@ class RecallTask:
         stop = start + whole_number("samples", samples, 0)
         for first in range(start, stop, size):
             yield self.draw(first, min(first + size, stop), split)
-
-
-__getattr__ = renamed(__name__, {"Task": "RecallTask"})

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
@@ -16,7 +15,7 @@ from recallscope.parts.registry import names
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
 from recallscope.theory.prediction import Prediction, Standing
-from recallscope.theory.tested_range import beyond, clipped, distance, outside
+from recallscope.theory.tested_range import clipped, distance, outside
 
 _MOST_CHANGES = 2  # of a problem that can be answered, from the one that was asked about
 
@@ -147,32 +146,6 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
             for name in names("law"):
                 with suppress(ProblemError):
                     yield clipped(near, law_named(name).tested)
-
-
-def facts_held(memory: str, *rows: Any) -> Mapping[float, float]:
-    """How many facts a kind of memory stores, by the law with the highest priority that says so.
-
-    >>> round(facts_held("trained", 32, 32)[0.99])
-    179
-    """
-    return _law_of_facts(memory).facts[memory](*rows)
-
-
-def facts_extrapolated(memory: str, dim: int) -> str | None:
-    """Whether so many dimensions are beyond what that law was tested at, in words.
-
-    >>> facts_extrapolated("trained", 4096)
-    'dim 4096 > 214'
-    """
-    return beyond("dim", dim, _law_of_facts(memory).tested.get("dim", (0, math.inf)))
-
-
-def _law_of_facts(memory: str) -> Law:
-    for together in _by_priority((*names("law"),)):
-        for law in map(law_named, together):
-            if memory in law.facts:
-                return law
-    raise NoLawError(f"no law says how many facts a memory of the kind {memory!r:.60} stores")
 
 
 def predict_problems(

@@ -122,8 +122,6 @@ class Law:
         comparisons: the problems of experiments that it was compared with, and both accuracies.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
         solved: the sizes that `solve` may try, given a problem and the size sought.
-        facts: how many facts there may be for a fraction to be recalled. Kinds of memory are
-            `one_step`, of rows of inputs and outputs, and `trained`, of their dimensions.
         bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
         capacity: what the law says of a question of `plan`, or why it says nothing. A law without
             it is asked about the problem of the question, if it has one.
@@ -151,7 +149,6 @@ class Law:
     comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
     widens: float = 1.0
     solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: _EVERY_SIZE
-    facts: Mapping[str, Callable[..., Mapping[float, float]]] = field(default_factory=dict)
     bottleneck: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
     capacity: Callable[[Question], Capacity | str] | None = None
     seconds: Callable[[Problem], float] = lambda problem: 0.0

@@ -23,7 +23,6 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _HALVINGS = 60
 _FARTHEST = 40.0  # no level is further, in lengths
 _SHORTEST = 1e-6
-_SOME, _TURNS = 512, 200
 
 
 def whitened(rows: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V r"]:
@@ -52,33 +51,6 @@ def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float)
     left = cone(labels, dim) / float(_lacking(np.ones(1), labels)[0])
     lacking = np.minimum(left * _lacking(classes, labels), dim)
     return float(lacking.mean() / cone(labels, dim))
-
-
-def unanswered(white: Float[np.ndarray, "V r"], some: int = _SOME) -> tuple[int, int]:
-    """How many whitened rows score highest for no direction that was found, and of how many.
-
-    A row that is a mean of others scores highest for no direction at all. The first direction is
-    that of the row; each next one is turned from the rival that scores most.
-
-    >>> rows = np.vstack([np.eye(8), -np.eye(8), 0.01 * np.ones((1, 8))])
-    >>> unanswered(whitened(rows))
-    (1, 17)
-    """
-    asked = np.random.default_rng(0).permutation(len(white))[:some]
-    own = white[asked]
-    direction = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), _SHORTEST)
-    left = np.arange(len(asked))
-    for _ in range(_TURNS):
-        scores = direction[left] @ white.T
-        scores[np.arange(len(left)), asked[left]] = -np.inf
-        best = scores.argmax(axis=1)
-        short = scores.max(axis=1) >= (direction[left] * own[left]).sum(axis=1)
-        left, best = left[short], best[short]
-        if not len(left):
-            break
-        away = own[left] - white[best]
-        direction[left] += away / np.maximum(np.linalg.norm(away, axis=1)[:, None], _SHORTEST)
-    return len(left), len(asked)
 
 
 def _lacking(classes: np.ndarray, labels: float) -> np.ndarray:

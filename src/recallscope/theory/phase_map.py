@@ -105,7 +105,7 @@ class PhaseMap(Result):
             stage=plane("stage").tolist(),
             term=plane("term").tolist(),
             accuracy_name=data["accuracy"],
-            law=data.get("law"),  # not in those of 0.2
+            law=data["law"],
         )
 
     def to_dict(self) -> dict[str, Any]:

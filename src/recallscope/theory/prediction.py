@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from recallscope.common.plain import finite, plain
+from recallscope.common.rows import row_of
 from recallscope.parts.registry import part
 from recallscope.problem import Problem, ProblemError
 from recallscope.results.labels import accuracy_label, describe_common_fields
@@ -109,7 +110,7 @@ class Prediction(Result, Answer):
         """One row: the problem, its accuracies and factors, and the bottleneck."""
         stage, term = self.dominant or (None, None)
         return [
-            self.problem.to_row()
+            row_of(self.problem)
             | dict.fromkeys(("lock_accuracy", "recall_accuracy", "one_step_accuracy"))
             | dict(self.accuracies)
             | {name: value for name, (value, _) in self.factors.items()}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.plain import with_inf
+from recallscope.common.rows import row_of
 from recallscope.common.shapes import Float
 from recallscope.parts.axes import SIZES
 from recallscope.problem import ACTIVATIONS, Problem
@@ -110,7 +111,7 @@ def predict_all(
         name: np.array([each.accuracies.get(name, math.nan) for each in found], float)
         for name in Accuracies._fields
     }
-    rows = [each.problem.to_row() | {"law": each.law, "status": str(each.status)} for each in found]
+    rows = [row_of(each.problem) | {"law": each.law, "status": str(each.status)} for each in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(
         columns={name: [row.get(name) for row in rows] for name in names},

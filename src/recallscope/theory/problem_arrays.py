@@ -172,16 +172,16 @@ def no_form_for_parts(problem: Problem, free: Iterable[str] = ()) -> str | None:
 
 
 def part_without_form(problem: Problem, free: Iterable[str] = ()) -> tuple[str, str] | None:
-    """The kind and name of the task, model or learner that no closed form is about, if any."""
+    """The kind and name of the task, model or learner that no closed form is about, if any.
+
+    The formulas were derived for parts at their defaults: one of their fields may be it too.
+    """
     for kind in ("task", "model", "learner"):
         part = find_part(kind, getattr(problem, kind))
         if not part.closed_form:
             return kind, getattr(problem, kind)
-        # What a part got later is in no formula that was there before.
         for name, value in problem.declared:
-            if name in free or name not in part.fields:
-                continue
-            if part.fields[name].added_as not in (None, value):
+            if name in part.fields and name not in free and value != part.fields[name].default:
                 return name, str(value)
     return None
 

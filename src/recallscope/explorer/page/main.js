@@ -8,7 +8,6 @@ import { exponentsOf, predict } from "./theory/prediction.js";
 import { recordedError } from "./theory/recorded_error.js";
 import { extrapolated } from "./theory/tested_range.js";
 import { startAnswer } from "./view/answer.js";
-import { startAudit } from "./view/audit.js";
 import { startBudget } from "./view/budget.js";
 import { startControls } from "./view/controls.js";
 import { startDiagram, wholeMap } from "./view/diagram.js";
@@ -24,16 +23,13 @@ const data = JSON.parse(find("data").textContent);
 let state = fromAddress(location.hash);
 const took = { answer: 0, map: 0 }; // milliseconds, of the last change
 
-function changed(change, note = "") {
+function changed(change) {
   state = { ...state, ...change };
   if ((state.x === "width" || state.y === "width") && state.width === null) {
     if (change.x === "width" || change.y === "width") state.width = 256;
     else state = { ...state, x: "dim", y: "samples" };
   }
   if (state.embedding === "orthogonal" && change.embedding) state.dim = Math.max(state.dim, state.vocab + 1);
-  const kept = find("note").dataset.dim === String(state.dim) ? find("note").textContent : "";
-  find("note").textContent = note || kept;
-  find("note").dataset.dim = String(state.dim);
   show();
 }
 
@@ -70,7 +66,6 @@ const showTakeAway = startTakeAway();
 const showWhy = startWhy(changed);
 const showCharts = later(150, (problem, found) => showWhy(problem, found));
 startPlanes(changed);
-startAudit(changed);
 startSteps(data);
 startTheme(show);
 find("target").addEventListener("change", () => changed({ target: Number(find("target").value) }));

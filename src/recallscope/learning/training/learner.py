@@ -65,9 +65,6 @@ def trained_by(
         check=check,
         cost=cost,
         metrics=METRICS,
-        # 2: a batch of more than half of the samples is no longer all of them, and a training of
-        # fresh samples converges by the loss of many. Without batches, nothing has changed.
-        version=2 if "batch" in (fields or {}) else 1,
     )
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Weights = list[nn.Parameter] | list[Group]
 
-# Functions, as hashes of learners that users make from ours have their names (`FORMER_NAMES`).
-
 
 def adam(weights: Weights, rate: float, problem: Problem) -> Optimizer:
     """Adam, as torch has it."""

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recallscope.checkpoints.bounded_json import read_json
 from recallscope.common.extras import missing_explained
 from recallscope.models import language_model
 from recallscope.models.kind import Model
 from recallscope.parts.field import fields_in
+from recallscope.parts.given_files import read_json
 from recallscope.parts.long_values import is_known, json_of, text_of
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError

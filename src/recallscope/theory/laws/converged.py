@@ -17,7 +17,6 @@ from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.output_cone import cone
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
-from recallscope.theory.table_facts import trained_facts
 from recallscope.theory.tested_range import beyond, beyond_by, outside
 from recallscope.theory.unequal_facts import kept_facts
 from recallscope.theory.written_laws import written_law
@@ -145,6 +144,5 @@ PART = Law(
     untested=_untested,
     recorded_error=_recorded_error,
     capacity=_capacity,
-    facts={"trained": trained_facts},
     **_WRITTEN,
 )

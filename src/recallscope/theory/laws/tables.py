@@ -10,7 +10,6 @@ from recallscope.problem import LARGEST_SIZE, Problem
 from recallscope.theory import table_prediction
 from recallscope.theory.law import Answer, Given, Law
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
-from recallscope.theory.table_facts import one_step_facts
 from recallscope.theory.written_laws import written_law
 
 TABLES = 16  # of a family, over which its predictions are averaged
@@ -81,7 +80,6 @@ PART = Law(
     applies=_applies,
     predict=_predict,
     recorded_error=_recorded_error,
-    facts={"one_step": one_step_facts},
     solved=_solved,
     seconds=_seconds,
     **written_law("tables"),

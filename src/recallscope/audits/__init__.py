@@ -1,1 +1,0 @@
-"""Statistics of an embedding matrix, and how many facts a memory on it stores."""

@@ -1,0 +1,34 @@
+"""Problems as rows of tables, which have other columns too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from recallscope.parts.naming import declared_by, named_parts
+from recallscope.problem import FIELDS, Problem
+
+
+def row_of(problem: Problem) -> dict[str, Any]:
+    """The fields of a problem as numbers and texts: an infinite number of samples is a number.
+
+    >>> row_of(Problem(vocab=64, samples=512, dim=16, length=4, metrics="recall-at-k"))["metrics"]
+    'recall-at-k'
+    """
+    fields = problem.to_dict() | {"samples": problem.samples}
+    metrics = fields.pop("metrics")
+    return fields | ({"metrics": " ".join(metrics)} if metrics else {})
+
+
+def problem_of(row: Mapping[str, Any]) -> Problem:
+    """The problem of a row; a column without a value is left to its default.
+
+    >>> problem_of({"vocab": 64, "samples": 512, "dim": 16, "length": 4, "recall": 0.5}).dim
+    16
+    """
+    fields = {name: row[name] for name in FIELDS if row.get(name) is not None}
+    if isinstance(fields.get("metrics"), str):
+        fields["metrics"] = fields["metrics"].split()
+    declared = declared_by(named_parts(fields))
+    fields |= {name: row[name] for name in declared if row.get(name) is not None}
+    return Problem.from_dict(fields)

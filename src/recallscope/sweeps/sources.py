@@ -1,0 +1,67 @@
+"""Refuses to run a function or part of the user's that was edited since its last records.
+
+Records of another source have other keys: without this, all would be run again unasked.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+
+import pyarrow.compute as pc
+
+from recallscope.cell import OwnExperiment
+from recallscope.parts.naming import PART_DEFAULTS
+from recallscope.parts.registry import files_of
+from recallscope.parts.source import edited
+from recallscope.problem import Problem, ProblemError
+from recallscope.store.files import StoreWarning
+from recallscope.store.schema import files_in
+from recallscope.store.store import Store
+from recallscope.store.tables import different_rows
+
+
+def check_sources(store: Store, own: OwnExperiment | None, problems: Iterable[Problem]) -> None:
+    """Raise if the store has records of the function, or of a part, from before an edit of it."""
+    parts = {part for problem in problems for part in problem.parts()}
+    used = {part: files_of([part]) for part in parts}
+    if own is not None:
+        used["measure", own.measure] = own.files
+    used = {part: files for part, files in used.items() if files}  # others have a version
+    if not used or not store.files.exists():
+        return
+    known = _known(store)
+    for (kind, name), files in used.items():
+        called = _called(name)
+        before = [old for place, old in known.items() if _same_part(place, kind, called)]
+        if before and (kind, name) not in known:
+            own_files = {path: old for path, old in before[0].items() if path.startswith(called)}
+            raise ProblemError(
+                f"the store {store.place!r} has records of {called} from before "
+                f"{edited(own_files, files)}; to run it as it is now, give it a version=, which "
+                "is to be raised at every change, or another name"
+            )
+
+
+def _called(name: str) -> str:
+    """The name of a function or part without the mark of its source."""
+    return re.split("[ :]", name)[0]
+
+
+def _same_part(place: tuple[str, str], kind: str, called: str) -> bool:
+    return place[0] == kind and _called(place[1]) == called
+
+
+def _known(store: Store) -> dict[tuple[str, str], dict[str, str]]:
+    """The functions and parts that there are records of, by kind and name, with their files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
+        table = store.table(["measure", *PART_DEFAULTS, "files"])
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for row in different_rows(table.filter(pc.is_valid(table["files"]))).to_pylist():
+        files = files_in(row.pop("files"))
+        metrics = [("metric", name) for name in (row.pop("metrics") or "").split()]
+        for place in [*row.items(), *metrics]:
+            found[place] = files
+    return {place: files for place, files in found.items() if place[1] is not None}
