@@ -12,6 +12,7 @@ from recallscope.cli.terminal import console, printable_lines
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import printable
 from recallscope.common.plain import finite
+from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem, ProblemError, shown
 
 if TYPE_CHECKING:
@@ -111,9 +112,18 @@ def print_problem(problem: Problem, sought: str | None = None) -> None:
     given = ", ".join(
         f"{name}={value}"
         for name, value in problem.to_dict().items()
-        if value is not None and name != sought
+        if value is not None and name not in (sought, *usual_parts([problem]))
     )
     print(given)
+
+
+def usual_parts(problems: Sequence[Problem]) -> list[str]:
+    """Task, model, learner and metrics, where all problems have the usual one."""
+    return [
+        name
+        for name, usual in PART_DEFAULTS.items()
+        if name != "embedding" and all(getattr(each, name) == usual for each in problems)
+    ]
 
 
 def print_table(

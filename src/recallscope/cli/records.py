@@ -10,7 +10,7 @@ import typer
 from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
 from recallscope.cli.options import CHOICES, Asked, Command, command_group, takes
-from recallscope.cli.output import print_either, print_table, say
+from recallscope.cli.output import print_either, print_table, say, usual_parts
 from recallscope.cli.sentences import said
 from recallscope.common.formatting import printable
 from recallscope.problem import ProblemError, choice
@@ -196,7 +196,8 @@ def _print_summary(found: StoreSummary) -> None:
 def _full_fields(shown: list[ProblemSummary]) -> list[dict[str, str]]:
     """All fields that differ from their default in any of the problems, for each problem."""
     every = [listed.fields() for listed in shown]
-    names = dict.fromkeys(name for fields in every for name in fields)
+    usual = usual_parts([listed.problem for listed in shown])
+    names = dict.fromkeys(name for fields in every for name in fields if name not in usual)
     return [
         {name: _text(fields.get(name, getattr(listed.problem, name, None))) for name in names}
         for listed, fields in zip(shown, every, strict=True)
