@@ -131,7 +131,7 @@ def _make_sound() -> None:
 
     if Path("sound").exists():
         return
-    Path("sound/paper/smoke").mkdir(parents=True)
+    Path("sound").mkdir()
     here = Path.cwd()
     os.chdir("sound")
     Path("sweep.toml").write_text(
@@ -142,10 +142,6 @@ def _make_sound() -> None:
     Path("plane.csv").write_bytes(_planes()[0])
     Path("own.npz").write_bytes(_arrays())
     Path("config.json").write_bytes(_configs()[0])
-    Path("words.txt").write_text("a\nb\nc\n")
-    fields = Problem(vocab=32, samples=64, dim=8, length=4).to_dict()
-    read = {"problem": fields, "seed": 0, "measure": "locking", "values": {"a": 1.0}, "seconds": 1}
-    Path("paper/smoke/readings.jsonl").write_text(json.dumps(read) + "\n")
     for name in ("folder", "folder.csv"):
         Path(name).mkdir()
     for name in ("zero", "zero.csv", "zero.npz"):
