@@ -166,7 +166,7 @@ MALFORMED = [
         "the literal regime needs a finite number of samples",
     ),
     (options(eta="0.1"), "eta has no meaning in the limit regime"),
-    (options(engine="steam"), "engine must be one of auto, stream, counts, not 'steam'"),
+    (options(engine="steam"), "engine must be one of auto, stream, counts, reference, not 'steam'"),
     (options(samples="inf", engine="stream"), "leave the engine out"),
     (options(seed="-1"), "seed must be a whole number from 0"),
     (options(seed=str(2**63)), "seed must be a whole number from 0 to 2^63 - 1"),

@@ -193,7 +193,7 @@ def test_workers_may_overlap_and_must_be_entered(threads):
         ({"test_samples": 0}, "test_samples must be a whole number from 1 to 2\\^53, not 0"),
         ({"dtype": "float16"}, "dtype must be one of float32, float64, not 'float16'"),
         ({"device": "abacus"}, "device 'abacus' cannot be used"),
-        ({"engine": "steam"}, "engine must be one of auto, stream, counts, not 'steam'"),
+        ({"engine": "steam"}, "engine must be one of auto, stream, counts, reference, not 'steam'"),
     ],
 )
 def test_requests_that_make_no_sense_are_errors(how, sentence):

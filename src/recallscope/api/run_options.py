@@ -36,7 +36,7 @@ class RunOptions(TypedDict, total=False):
         name: what to call it in a store; by default the name of the function.
         version: yours, to be raised when the function changes; by default its source is hashed, and
             an edit of it is refused.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
         test_samples: fresh samples to test each run on.
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.

@@ -57,7 +57,7 @@ def sweep(
         executor: 'serial', 'processes', 'ray', or your `Executor`.
         workers: how many workers; as many as there are cores if None.
         address: of a Ray cluster; None starts a private one on this machine.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
         dtype: 'float32', or 'float64'.
         test_samples: fresh samples to test on.
         device: where torch computes.

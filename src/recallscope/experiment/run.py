@@ -50,7 +50,7 @@ def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
     Args:
         problem: what to learn, by what, from how much.
         seed: which instance; the same seed gives the same samples at every batch size.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
         test_samples: fresh samples to test on.
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.

@@ -17,7 +17,7 @@ from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
 
-ENGINES = ("auto", "stream", "counts")
+ENGINES = ("auto", "stream", "counts", "reference")
 
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
@@ -55,7 +55,7 @@ class Cost:
 
 
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
-    """The engine that will run a problem: 'stream', 'counts', 'literal' or 'population'.
+    """The engine that will run a problem: stream, counts, literal, population or reference.
 
     Learners other than three-step have no engines, and their own name stands for one.
 
@@ -72,6 +72,8 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
             )
         return problem.learner
     choice("engine", engine, ENGINES)
+    if engine == "reference" and math.isfinite(problem.samples):
+        return engine
     if problem.regime == "literal" or math.isinf(problem.samples):
         only = "literal" if problem.regime == "literal" else "population"
         if engine != "auto":
@@ -103,7 +105,7 @@ def predict_cost(
 
     Args:
         problem: what would be run.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
         dtype: 'float32', or 'float64'.
         test_samples: fresh samples to test on.
 
@@ -173,6 +175,9 @@ def _work(problem: Problem, engine: str) -> tuple[float, float]:
     if engine == "literal":
         products += 4.0 * N * V * d
         other += 2 * _EXPONENTIAL * N * V
+    if engine == "reference":  # forwards and backwards, with logits and embeddings of all samples
+        products += 9.0 * N * d * (V + L)
+        other += 9 * (_EXPONENTIAL * N * V + _GATHERED_NUMBER * N * L * d)
     return products, _MULTIPLY_ADD * products + other
 
 
@@ -200,4 +205,6 @@ def _memory(problem: Problem, engine: str, dtype: str, test_samples: int) -> flo
         if problem.width is not None:
             table = threads * 8 * UNITS_AT_ONCE * (12 * V + 12 * quadrature_points(L))
             passing += 2 * 8 * V * d
+    if engine == "reference":
+        table = number * N * (6.0 * L * d + 6 * V + 4 * m) + 8 * N * L
     return interpreter + frozen + passing + tiles + sums + answers + table

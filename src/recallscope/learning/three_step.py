@@ -10,7 +10,7 @@ from types import ModuleType
 from torch import Tensor
 
 from recallscope.common.shapes import Float
-from recallscope.learning import counts, finite_steps, population, stream
+from recallscope.learning import by_reference, counts, finite_steps, population, stream
 from recallscope.learning.batch import Batch, tile_size
 from recallscope.learning.cost import choose_engine
 from recallscope.learning.threads import Threads
@@ -61,7 +61,7 @@ def learn(
     Args:
         instance: the task, the embeddings and the frozen MLP.
         threads: entered before, as in the example.
-        engine: 'stream', 'counts', or 'auto' for the one that costs less.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
         batch: the samples; by default those of the problem.
 
     Returns:
@@ -77,9 +77,12 @@ def learn(
     >>> learned.V2.shape, learned.alpha.shape
     (torch.Size([32, 32]), torch.Size([32]))
     """
-    steps = _MODULES[choose_engine(instance.problem, engine)]
+    chosen = choose_engine(instance.problem, engine)
     if batch is None:
         batch = training_batch(instance, threads)
+    if chosen == "reference":
+        return Learned(*by_reference.learn(instance, batch))
+    steps = _MODULES[chosen]
     batch = replace(batch, keep=True)
     V1 = steps.first_value(instance, batch)
     alpha = steps.attention(instance, batch, V1)
