@@ -103,5 +103,5 @@ class RecordIndex:
 
 
 def _versions_of(metrics: Iterable[str], versions: Mapping[str, int]) -> dict[str, int]:
-    """The version of each metric."""
-    return {name: versions[name] for name in metrics}
+    """The version of each metric, where the record says it."""
+    return {name: versions[name] for name in metrics if name in versions}
