@@ -17,6 +17,7 @@ from .learning.cost import predict_cost as predict_cost
 from .learning.learner import Learner as Learner
 from .learning.learner import Outcome as Outcome
 from .learning.learner import Setup as Setup
+from .learning.learners.three_step import three_steps as three_steps
 from .learning.threads import Threads as Threads
 from .learning.three_step import Learned as Learned
 from .learning.three_step import learn as learn
@@ -47,7 +48,6 @@ from .tasks.kind import Task as Task
 from .tasks.recall import RecallTask as RecallTask
 from .tasks.recall import Samples as Samples
 from .theory.capacity import Solution as Solution
-from .theory.facts_held import FactsHeld as FactsHeld
 from .theory.facts_held import facts_held as facts_held
 from .theory.law import Answer as Answer
 from .theory.law import Given as Given

@@ -64,7 +64,8 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
         short = [each.removesuffix("_accuracy").replace("_", "-") for each in known]
         raise ProblemError(
             f"accuracy must be one of {', '.join(known)}, "
-            f"not {name!r:.60}{did_you_mean(name, short)}"
+            f"not {name!r:.60}{did_you_mean(name, short)}; what a learner of yours measures is "
+            "known once it names it, as in Learner(metrics=('loss',))"
         )
 
 

@@ -16,8 +16,11 @@ from recallscope.learning.batch import MOST_KEPT_BYTES, tile_size
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
+from recallscope.tasks.kind import facts_of
 
 ENGINES = ("auto", "stream", "counts", "reference")
+
+PLAIN_LOSS = "cross-entropy"
 
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
@@ -54,8 +57,18 @@ class Cost:
     """Whether this is a prediction, and not a default for unknown costs."""
 
 
+def by_engines(problem: Problem) -> bool:
+    """Whether three steps of a problem are those of the paper, for which there are engines.
+
+    >>> by_engines(Problem(vocab=64, samples=512, dim=16, length=4))
+    True
+    """
+    ours = (problem.task, problem.model, problem["loss"]) == ("recall", "transformer", PLAIN_LOSS)
+    return ours and facts_of(problem) == problem.vocab
+
+
 def choose_engine(problem: Problem, engine: str = "auto") -> str:
-    """The engine that will run a problem: stream, counts, literal, population or reference.
+    """The engine that will run a problem: stream, counts, literal, population, reference, autograd.
 
     Learners other than three-step have no engines, and their own name stands for one.
 
@@ -72,6 +85,13 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
             )
         return problem.learner
     choice("engine", engine, ENGINES)
+    if not by_engines(problem):
+        if engine != "auto":
+            raise ProblemError(
+                f"engine {engine!r} is for the paper's task, model and loss; others have one way "
+                "to be computed, autograd: leave the engine out"
+            )
+        return "autograd"
     if engine == "reference" and math.isfinite(problem.samples):
         return engine
     if problem.regime == "literal" or math.isinf(problem.samples):

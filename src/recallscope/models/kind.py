@@ -6,7 +6,7 @@ weights decay, and how many there are. The model of the paper is one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,6 +57,9 @@ class Model:
             which is chosen from the sizes of the model of the paper.
         parameter_groups: what of a module is trained, as groups that optimisers of torch take; by
             default biases, norms and embeddings do not decay.
+        three_step_parts: from a module to its values and its attention, two lists of weights: those
+            of the first and third of three steps, and those of the second. Without it, each of the
+            steps moves all weights.
         parameters: how many numbers it has; by default those of a module that is built.
         name: needed only if it is passed as an object.
         version: raised when the same problem and seed give another record; part of record keys. Of
@@ -72,6 +75,7 @@ class Model:
     batched: bool = False
     default_rate: Callable[[Problem], float | None] = usual_rate
     parameter_groups: Callable[[Any], list[dict[str, Any]]] | None = None
+    three_step_parts: Callable[[Any], tuple[Iterable[Any], Iterable[Any]]] | None = None
     parameters: Callable[[Problem], Parameters] | None = None
     name: str = ""
     version: int | None = None

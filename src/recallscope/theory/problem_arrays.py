@@ -155,11 +155,13 @@ def no_closed_form(problem: Problem) -> str | None:
     ...     Problem(vocab=64, samples=99, dim=8, length=4, embedding="arrays:0123456789abcdef"))
     'no closed form for your arrays'
     """
-    if problem.regime != "limit":
-        return SAID["regime"].format(regime=problem.regime)
     if form_of(problem.embedding) is None:
         return _no_form_message("embedding", problem.embedding)
-    return no_form_for_parts(problem)
+    if strange := no_form_for_parts(problem):
+        return strange
+    if problem.regime != "limit":
+        return SAID["regime"].format(regime=problem.regime)
+    return None
 
 
 def no_form_for_parts(problem: Problem, free: Iterable[str] = ()) -> str | None:

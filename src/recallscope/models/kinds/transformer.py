@@ -31,5 +31,6 @@ PART = Model(
     closed_form=True,
     batched=True,
     default_rate=lambda problem: None,
+    three_step_parts=lambda module: ([module.V], [module.W]),
     parameters=_parameters,
 )
