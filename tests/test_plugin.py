@@ -161,7 +161,7 @@ def test_fields_of_parts_are_checked_and_read_like_others() -> None:
         ({"degrees": 1}, "degrees must be a number from 2.1, not 1"),
         ({"degree": 3}, "unknown field 'degree'; the fields are .*, degrees"),
         ({"task": "parity", "classes": 64, "learner": "gradient-descent"}, "more classes"),
-        ({"task": "parity"}, "known for the task recall .*, not for task parity; give regime=literal"),
+        ({"task": "parity"}, "known for the task recall .*, not for task parity; give regime"),
         ({"learner": "adan"}, "learner must be one of .*three-step, gradient-descent, not 'adan'"),
     ):
         with pytest.raises(ProblemError, match=sentence):

@@ -20,13 +20,14 @@ PAGES = [
             "plan",
             "extending",
             "tables",
+            "setting",
             "theory",
             "performance",
         )
     ),
 ]
 
-FAST = ("quickstart", "embedding-matrix")
+FAST = ("quickstart", "embedding-matrix", "setting")
 """Run on every change, as the README is; the slow lane runs every block of every page."""
 
 EVERY_PAGE = [
