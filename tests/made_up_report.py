@@ -34,7 +34,7 @@ def claims() -> list[tuple[Claim, Finding | None]]:
     """All four verdicts, all kinds of series, and text that is hard to set."""
     return [
         (_claim("products", "N, d and L enter in products"), _products()),
-        (_claim("depth", "Longer sequences need more data"), _contradicted()),
+        (_claim("depth", "Longer sequences need more data"), _refuted()),
         (_claim("families", "Random embeddings hold as much as orthogonal ones"), _families()),
         (_claim("rude", f"A claim of {RUDE}"), _rude()),
         (_claim("later", "What nobody has measured yet"), None),
@@ -123,7 +123,7 @@ def _products() -> Finding:
     )
 
 
-def _contradicted() -> Finding:
+def _refuted() -> Finding:
     steps = range(1, 30)
     return Finding(
         judgements=[judge("slope", Interval(-0.5, -0.6, -0.4), above=0)],

@@ -1,4 +1,4 @@
-"""Verdicts follow from the data: planted truths are supported, planted falsehoods contradicted."""
+"""Verdicts follow from the data: planted truths are supported, planted falsehoods refuted."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ def test_a_planted_truth_is_supported(name):
     found = found_if_true(name)
     wrong = [each for each in found.judgements if each.verdict is not Verdict.SUPPORTED]
     assert not wrong, [(each.what, each.measured, each.expected) for each in wrong]
-    testable = not CLAIMS[name].untestable
-    assert found.verdict is (Verdict.SUPPORTED if testable else Verdict.NOT_TESTABLE)
+    beyond = {"tight": Verdict.NOT_TESTABLE, "lower-bound": Verdict.NOT_TESTABLE}
+    beyond["products"] = Verdict.OPEN  # the sentence says more than its predictions
+    assert found.verdict is beyond.get(name, Verdict.SUPPORTED)
 
 
 @pytest.mark.parametrize("name", slow_after_first(CLAIMS, 4))
 def test_contradicting_data_flips_the_verdict(name):
     found = found_in(name, **planted_claims.CONTRADICTING[name])
-    assert together(found.judgements) is Verdict.CONTRADICTED, [
+    assert together(found.judgements) is Verdict.REFUTED, [
         (each.what, each.measured, str(each.verdict)) for each in found.judgements
     ]
 
@@ -64,7 +65,7 @@ def test_contradicting_data_flips_the_verdict(name):
 )
 def test_each_thing_that_a_claim_says_can_flip_it(name, changed):
     found = found_in(name, **changed)
-    assert together(found.judgements) is Verdict.CONTRADICTED, [
+    assert together(found.judgements) is Verdict.REFUTED, [
         (each.what, each.measured, str(each.verdict)) for each in found.judgements
     ]
 
@@ -93,8 +94,8 @@ def test_where_all_runs_failed_nothing_is_concluded(name, tmp_path):
     )
     found = finding(claim, lost)
     if name not in ("lower-bound", "first-steps"):  # these use readings, at least in part
-        assert together(found.judgements) is Verdict.INCONCLUSIVE
-        assert found.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_TESTABLE)
+        assert together(found.judgements) is Verdict.OPEN
+        assert found.verdict in (Verdict.OPEN, Verdict.NOT_TESTABLE)
     if name != "lower-bound":
         assert found.lost > 0
     assert all(row.get("value") is None for row in found.rows if row.get("status") == "failed")
@@ -110,7 +111,7 @@ def test_failed_runs_do_not_move_what_is_judged(tmp_path):
         lost=lambda problem, seed: problem.samples == smallest,
     )
     found = finding(claim, lost)
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is Verdict.OPEN
     assert found.lost == sweep_of("locking", "smoke").seeds
     check_report(found, tmp_path, "first-steps")
 
@@ -206,7 +207,7 @@ def test_a_claim_without_its_subject_is_not_testable():
     assert together(found.judgements) is Verdict.SUPPORTED
     against = found_in("tight", **planted_claims.CONTRADICTING["tight"])
     assert against.verdict is Verdict.NOT_TESTABLE
-    assert together(against.judgements) is Verdict.CONTRADICTED
+    assert together(against.judgements) is Verdict.REFUTED
 
 
 def test_an_undecided_claim_has_no_practical_meaning():
@@ -240,10 +241,10 @@ def test_an_unknown_claim_is_refused_with_the_list_of_claims():
 
 
 def test_an_interval_that_touches_an_end_does_not_decide():
-    assert judge("x", Interval(1, 0.5, 1.5), above=1).verdict is Verdict.INCONCLUSIVE
-    assert judge("x", Interval(1, -math.inf, math.inf), below=1).verdict is Verdict.INCONCLUSIVE
-    assert judge("x", Interval(2, 1.5, 2.5), above=1, below=2.2).verdict is Verdict.INCONCLUSIVE
-    assert judge("x", Interval(3, 2.5, 3.5), above=1, below=2.2).verdict is Verdict.CONTRADICTED
+    assert judge("x", Interval(1, 0.5, 1.5), above=1).verdict is Verdict.OPEN
+    assert judge("x", Interval(1, -math.inf, math.inf), below=1).verdict is Verdict.OPEN
+    assert judge("x", Interval(2, 1.5, 2.5), above=1, below=2.2).verdict is Verdict.OPEN
+    assert judge("x", Interval(3, 2.5, 3.5), above=1, below=2.2).verdict is Verdict.REFUTED
 
 
 def test_one_failure_outweighs_all_else():
@@ -252,5 +253,5 @@ def test_one_failure_outweighs_all_else():
         for interval in (Interval(3, 2, 4), Interval(0, -1, 0.5), Interval(1, 0, 2))
     )
     assert together([good, good]) is Verdict.SUPPORTED
-    assert together([good, unclear]) is Verdict.INCONCLUSIVE
-    assert together([good, unclear, bad]) is Verdict.CONTRADICTED
+    assert together([good, unclear]) is Verdict.OPEN
+    assert together([good, unclear, bad]) is Verdict.REFUTED

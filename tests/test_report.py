@@ -57,8 +57,8 @@ def test_all_verdicts_are_said_in_words(page):
     for verdict in Verdict:
         assert f"</span>{verdict}</span>" in page
     assert (
-        "Of 6 statements attributed to the paper, 1 is supported, 1 is contradicted, 1 is "
-        "inconclusive, 2 are not yet measured and 1 is not testable"
+        "Of 6 statements attributed to the paper, 1 is supported, 1 is refuted, 1 is "
+        "open, 2 are not yet measured and 1 is not testable"
     ) in page
     assert "recallscope paper run products --size full" in page
     assert "between −1.2 and −0.8" in page

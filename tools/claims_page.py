@@ -170,7 +170,11 @@ def _page(claim: Claim, found: Finding) -> str:
         f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
         for each in found.judgements
     )
-    caveats = (claim.caveat, found.untestable and f"Not testable: {found.untestable}")
+    caveats = (
+        claim.caveat,
+        found.untestable and f"Not testable: {found.untestable}",
+        found.undecided and f"Open: {found.undecided}",
+    )
     caveat = "".join(f"*Caveat:* {each}\n\n" for each in caveats if each)
     sweeps = ", ".join(f"`{name}`" for name in claim.sweeps)
     failed = [each.what for each in found.judgements if each.verdict is not Verdict.SUPPORTED]

@@ -21,6 +21,7 @@ PLACES = (
     ("README.md", "No record was lost in {faults:,} injected faults"),
     ("docs/limitations.md", "error is {lock:.4f} for lock, {recall:.4f} for recall and {one:.4f}"),
     ("docs/limitations.md", "it is {hard_lock:.4f}, {hard:.4f} and {hard_one:.4f}"),
+    ("docs/limitations.md", "in the other 60 it is off by {above:.4f}, where their mean"),
     ("docs/theory.md", "| lock | {lock:.4f} |"),
     ("docs/theory.md", "| recall | {recall:.4f} |"),
     (
@@ -65,6 +66,9 @@ def shared_numbers() -> dict[str, float]:
         ]
         hard = [each for each in pairs if 0.1 < float(each["found"]) < 0.9]
         found[name] = off(pairs, "expected", "found")
+        if name == "recall":
+            above = [each for each in pairs if float(each["found"]) > 0.05]
+            found["above"] = off(above, "expected", "found")
         found["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
     faults = rows_of("studies/faults.csv") + rows_of("studies/hosts.csv")
     found["faults"] = sum(int(row["injected"]) for row in faults if "longest" not in row["fault"])

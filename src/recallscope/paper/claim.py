@@ -30,6 +30,7 @@ class Finding:
         reply: what the measurements answer to the claim's attack, in numbers.
         lost: how many runs failed or are infeasible; they do not count as evidence.
         untestable: why no verdict is given, whatever the predictions are.
+        undecided: why the statement stays open though its predictions hold.
     """
 
     judgements: Sequence[Judgement]
@@ -40,16 +41,20 @@ class Finding:
     reply: str = ""
     lost: int = 0
     untestable: str = ""
+    undecided: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """Computed from the intervals, never typed, if the claim can be tested."""
-        return Verdict.NOT_TESTABLE if self.untestable else together(self.judgements)
+        """Computed from the intervals; a statement that says more than they do is not supported."""
+        if self.untestable:
+            return Verdict.NOT_TESTABLE
+        found = together(self.judgements)
+        return Verdict.OPEN if self.undecided and found is Verdict.SUPPORTED else found
 
     @property
     def in_practice(self) -> str:
         """What it means in practice, if the measurements decide."""
-        return "" if together(self.judgements) is Verdict.INCONCLUSIVE else self.practice
+        return "" if together(self.judgements) is Verdict.OPEN else self.practice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,7 @@ class Claim:
         caveat: what the claim or its numbers do not cover; shown with every verdict.
         attack: what a hostile referee would say of a verdict; the finding replies.
         untestable: why no verdict can be given, if its subject is not available.
+        undecided: why the statement stays open even if all predictions hold.
         of_the_paper: whether the paper makes it; others are listed and counted separately.
     """
 
@@ -89,6 +95,7 @@ class Claim:
     caveat: str = ""
     attack: str = ""
     untestable: str = ""
+    undecided: str = ""
     of_the_paper: bool = True
 
     @property

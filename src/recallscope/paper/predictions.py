@@ -54,7 +54,7 @@ def judged(claim: str, measured: Mapping[str, Interval]) -> list[Judgement]:
     ...     "how far powers are from those of d·L, in the nearer reading": Interval(2, 1.5, 2.5)
     ... })
     >>> [str(each.verdict) for each in found]
-    ['contradicted']
+    ['refuted']
     """
     expected = _all()[claim]["expected"]
     if set(expected) != set(measured):

@@ -63,4 +63,5 @@ def finding(claim: Claim, evidence: Evidence) -> Finding | None:
         practice=found.practice or claim.practice,
         lost=evidence.lost(claim.sweeps),
         untestable=claim.untestable,
+        undecided=claim.undecided,
     )

@@ -1,7 +1,7 @@
 """From intervals to verdicts, by one rule for all claims.
 
 A claim makes several predictions, each of a number: the expected range of its interval. It is
-supported if all hold, contradicted if one fails, and inconclusive if an interval is too wide.
+supported if all hold, refuted if one fails, and open if an interval is too wide.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Verdict(Advised):
     """What the measurements say of a claim, or of one of its predictions."""
 
     SUPPORTED = "supported"
-    CONTRADICTED = "contradicted"
-    INCONCLUSIVE = "inconclusive"
+    REFUTED = "refuted"
+    OPEN = "open"
     NOT_YET_MEASURED = "not yet measured"
     NOT_TESTABLE = "not testable"
 
@@ -72,9 +72,9 @@ def judge(
     >>> str(judge("power of d", Interval(-1.4, -1.6, -1.2), below=0).verdict)
     'supported'
     >>> str(judge("power of d", Interval(-0.1, -0.3, 0.1), below=0).verdict)
-    'inconclusive'
+    'open'
     >>> str(judge("power of d", Interval(0.9, 0.7, 1.1), below=0).verdict)
-    'contradicted'
+    'refuted'
     """
     if above is None and below is None:
         raise ValueError("a prediction needs an expected range: above, below or both")
@@ -83,11 +83,11 @@ def judge(
     high_enough = above is None or measured.low > above
     low_enough = below is None or measured.high < below
     if too_low or too_high:
-        verdict = Verdict.CONTRADICTED
+        verdict = Verdict.REFUTED
     elif high_enough and low_enough:
         verdict = Verdict.SUPPORTED
     else:
-        verdict = Verdict.INCONCLUSIVE
+        verdict = Verdict.OPEN
     return Judgement(what=what, measured=measured, above=above, below=below, verdict=verdict)
 
 
@@ -100,9 +100,9 @@ def together(judgements: Iterable[Judgement]) -> Verdict:
     verdicts = {judgement.verdict for judgement in judgements}
     if not verdicts:
         return Verdict.NOT_YET_MEASURED
-    if Verdict.CONTRADICTED in verdicts:
-        return Verdict.CONTRADICTED
-    return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
+    if Verdict.REFUTED in verdicts:
+        return Verdict.REFUTED
+    return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.OPEN
 
 
 def tally(
@@ -110,7 +110,7 @@ def tally(
 ) -> str:
     """How many statements attributed to the paper have which verdict, and how many others.
 
-    >>> tally([Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.SUPPORTED], from_abstract=1)
+    >>> tally([Verdict.SUPPORTED, Verdict.REFUTED, Verdict.SUPPORTED], from_abstract=1)
     'Of 3 statements attributed to the paper, 1 from its abstract, 2 are ...'
     """
     abstract = f" {from_abstract} from its abstract," if from_abstract else ""
