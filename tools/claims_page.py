@@ -2,7 +2,7 @@
 
     python tools/claims_page.py
 
-writes docs/claims.md, a page and a figure for each statement in docs/claims, and removes pages of
+writes docs/results.md, a page and a figure for each statement in docs/claims, and removes pages of
 statements that are no more. A test compares the pages with the runs.
 """
 
@@ -23,7 +23,7 @@ from recallscope.plotting.picture import picture_figure
 from recallscope.plotting.style import save
 
 DOCS = Path(__file__).parents[1] / "docs"
-OVERVIEW, METHOD = "claims.md", "claims/method.md"
+OVERVIEW, METHOD = "results.md", "claims/method.md"
 
 Findings = Sequence[tuple[Claim, Finding]]
 
@@ -110,8 +110,12 @@ def _overview(findings: Findings, about: dict[str, Any]) -> str:
     rows = [*enumerate(of_paper, start=1), *(("not the paper's", each) for each in others)]
     verdicts = ([found.verdict for _, found in group] for group in (of_paper, others))
     runs = f"{about['runs'] + about['readings']:,} runs"
+    found_of = {claim.name: found for claim, found in findings}
+    tight = [format_number(each.measured.mean) for each in found_of["tight"].judgements[:2]]
     return _filled(
-        "claims_overview.md",
+        "results.md",
+        **{name: found.verdict for name, found in found_of.items()},
+        tight_ratio=" to ".join(tight),
         tally=tally(*verdicts, from_abstract=sum(claim.from_abstract for claim, _ in of_paper)),
         table="\n".join(
             f"| {number} | {_link(claim)} | {_where(claim)} | {found.verdict} | "
@@ -161,7 +165,10 @@ def _method(findings: Findings, about: dict[str, Any]) -> str:
 
 
 def _filled(name: str, **fields: object) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8").format(**fields)
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for field, value in fields.items():  # braces of formulas stay
+        text = text.replace(f"{{{field}}}", str(value))
+    return text
 
 
 def _page(claim: Claim, found: Finding) -> str:
@@ -218,7 +225,7 @@ def _page(claim: Claim, found: Finding) -> str:
 
 *Answer:* {found.reply}
 
-[All statements](../claims.md) · [How statements are tested](method.md)
+[All statements](../results.md) · [How statements are tested](method.md)
 """
 
 
