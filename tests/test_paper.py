@@ -118,7 +118,6 @@ def test_the_pages_of_the_claims_are_those_of_the_records(found):
     there = {f"claims/{path.name}" for path in (DOCS / "claims").iterdir()}
     assert there | {OVERVIEW} == written.keys() | figures()
     assert {path.stem for path in (DOCS / "claims").glob("*.png")} == set(CLAIMS)
-    assert len(written[OVERVIEW].split()) <= 900  # one look, not a database
 
 
 def test_every_claim_of_the_bundle_has_a_verdict():
