@@ -347,6 +347,24 @@ def test_bound_shows_its_parts_and_what_it_leaves_out(command):
     assert "needs N ≥" in command("bound", *options()).stdout
 
 
+def test_bound_shows_what_it_is_to_be_compared_with(command):
+    said = command("bound", "--vocab", "512", "--dim", "128", "--length", "32").stdout
+    assert "needs N ≥ 1909" in said
+    assert re.search(r"the first-gradient readout\s*│\s*12,887", said)
+    assert re.search(r"three steps\s*│\s*660", said)
+    assert "Three steps may need less than the bound" in said
+
+
+def test_predict_has_a_row_for_three_steps_and_one_for_training(command):
+    said = command(
+        "predict", "--vocab", "512", "--samples", "8192", "--dim", "64", "--length", "32"
+    )
+    assert re.search(
+        r"│ three gradient steps │ 0\.3242 │ 0\.30.. to 0\.33.. │ tested │", said.stdout
+    )
+    assert re.search(r"│ training by adam\s+│ 0\.99.. │ 0\.97.. to 1\.0000 │ tested │", said.stdout)
+
+
 def test_check_writes_a_table_and_a_figure(command, tmp_path):
     figure = tmp_path / "check.svg"
     done = command("check", *options(), "--seeds", "2", "--figure", str(figure))

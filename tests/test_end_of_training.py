@@ -240,7 +240,8 @@ def test_the_command_says_what_is_derived_and_what_is_fitted():
     for word in ("learner=adam", "fitted", "derived", "90 % interval", "median error"):
         assert word in shown.output
     steps = CliRunner().invoke(app, ["predict", *sizes.split()])
-    assert steps.output.startswith("This is after three gradient steps. Trained by adam: recall 0.")
+    assert "│ three gradient steps │ 0." in steps.output
+    assert "│ training by adam     │ 0." in steps.output
     solved = CliRunner().invoke(
         app, ["solve", "--for", "samples", *sizes.split()[:2], *sizes.split()[4:]]
     )

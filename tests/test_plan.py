@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -298,3 +299,18 @@ def test_an_exponent_needs_frequencies():
 def test_facts_far_beyond_capacity_are_at_chance():
     found = plan(method="memory", d_model=16, facts=10**9, exposures=1, progress=False)
     assert found.recall.value == pytest.approx(0, abs=1e-6)
+
+
+def test_an_interval_that_says_nothing_is_not_printed(command):
+    """What is known better is: the facts that could be stored, the limit, and how to know more."""
+    model = "examples/models/smollm2-135m.json"
+    asked = ("plan", "--model", model, "--rank", "8", "--facts", "50k", "--exposures", "100")
+    said = command(*asked).stdout
+    assert "no law can say yet how many will be recalled" in said
+    assert "could store about 30,000 (2,100 to 61,000) such facts" in said
+    assert "--verify trains a small one on this machine" in said
+    assert not re.search(r"recall (could be )?\d", said.partition("Law ")[0])
+    document = json.loads(command(*asked, "--json").stdout)
+    assert document["recall"]["high"] - document["recall"]["low"] > 0.5  # programs have it
+    known = ("--method", "pretrain", "--facts", "1M", "--exposures", "100")
+    assert "recall could be 1.00 (1.00 to 1.00)" in command("plan", "--model", model, *known).stdout

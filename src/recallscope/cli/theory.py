@@ -155,8 +155,8 @@ def check(asked: Asked, seeds: str) -> int:
 
 
 def _print_prediction(found: Prediction) -> None:
-    _print_if_trained(found.problem)
     output.print_problem(found.problem)
+    _print_both(found)
     if found.law is None:
         print(f"There is {found.reason}.")
         _print_nearest(found)
@@ -199,19 +199,23 @@ def _interval(low: float, high: float) -> str:
     return f"{low:.4f} to {high:.4f}"
 
 
-def _print_if_trained(problem: Problem) -> None:
-    """Print first that three steps are not a full training, and the recall after training."""
+def _print_both(found: Prediction) -> None:
+    """Print recall after three steps and after training, each in a row with its name."""
     from recallscope.theory.if_trained import predict_if_trained
 
-    trained = predict_if_trained(problem)
+    trained = predict_if_trained(found.problem)
     if trained is None:
         return
-    if trained.law is None:
-        print(f"{_STEPS} Trained by {trained.problem.learner}: {trained.reason}.")
-        return
-    recall, low, high, _ = trained.estimates["recall_accuracy"]
-    between = "" if low is None else f" ({_interval(low, high or 1.0)})"
-    print(said("trained", trained, steps=_STEPS, recall=recall, between=between))
+    rows: list[list[str | None]] = []
+    after = (("three gradient steps", found), (f"training by {trained.problem.learner}", trained))
+    for name, each in after:
+        if each.law is None:
+            rows.append([name, None, None, each.reason or ""])
+            continue
+        recall, low, high, _ = each.estimates["recall_accuracy"]
+        interval = None if low is None else _interval(low, high or 1.0)
+        rows.append([name, f"{recall:.4f}", interval, str(each.status)])
+    output.print_table(("after", "recall", "90 % interval", "status"), rows, slice(1, 3))
 
 
 def print_solved_if_trained(problem: Problem, quantity: str, target: float, accuracy: str) -> None:
@@ -315,9 +319,30 @@ def _print_bound(found: Bound) -> None:
         dominant = " (dominant)" if name == found.binding else ""
         rows.append((name + dominant, f"{getattr(found, f'{name}_samples'):.6g}"))
     output.print_table(("bound", "samples"), rows)
+    _print_needed(found)
     print(said("information", found))
     print(found.assumption)
     print(found.not_covered)
+
+
+def _print_needed(found: Bound) -> None:
+    """Print what the bound is to be compared with, by closed forms."""
+    from recallscope.theory.capacity import solve as solved
+
+    readers = (("the first-gradient readout", "one_step"), ("three steps", "recall"))
+    rows = []
+    for name, accuracy in readers:
+        asked = (found.problem, "samples", found.accuracy, f"{accuracy}_accuracy")
+        try:
+            value = solved(*asked).value
+        except ProblemError:  # no closed form
+            return
+        rows.append((name, "none reaches it" if value is None else f"{value:,.0f}"))
+    output.print_table(("what needs how many, by closed forms", "samples"), rows)
+    print(
+        "Three steps may need less than the bound: it is about readers of the first gradient, and "
+        "the second and third gradients see which token is marked."
+    )
 
 
 def _print_check(report: CheckReport) -> None:

@@ -44,6 +44,11 @@ def headline(found: Plan) -> str:
         return f"The nearest question with an answer: {found.nearest}."
     recall = "recall could be" if found.laws[0].kind == LawKind.PUBLISHED else "recall"
     answer = f"{asked(found.inputs)}: {recall} {interval(found.recall)}."
+    if says_nothing(found.recall):
+        answer = (
+            f"{asked(found.inputs)}: no law can say yet how many will be recalled. Estimates "
+            "differ by more than one half."
+        )
     return answer if found.solved is None else f"{_solved(found.solved)} {answer}"
 
 
@@ -79,10 +84,10 @@ def details(found: Plan) -> list[str]:
     if found.limit is Limit.NONE and found.recall.low < _ALL:
         limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."
     said.append(limit)
-    if found.recall.high - found.recall.low > _WIDE and found.verification is None:
+    if says_nothing(found.recall) and found.verification is None:
         said.append(
-            "The interval is wide. What to do next: --verify trains a small one on this machine, "
-            "--export FILE writes the run at full size."
+            "To know more: --verify trains a small one on this machine, --export FILE writes the "
+            "run at full size, --json has all numbers."
         )
     return said
 
@@ -96,9 +101,10 @@ def advice(found: Plan) -> str | None:
     best = found.levers[0]
     same = best.cost < _ABOUT_THE_SAME
     cost = "the same training compute" if same else f"{best.cost:.2g} times the training compute"
+    recall = "" if says_nothing(best.recall) else f"recall {interval(best.recall)} "
     return (
         f"What helps most for its compute, by the mean of the three estimates: {best.change}, "
-        f"recall {interval(best.recall)} at {cost}."
+        f"{recall}at {cost}."
     )
 
 
@@ -138,7 +144,7 @@ def sources(found: Plan) -> list[str]:
     for each in found.laws:
         unlike = "; ".join(each.capacity.extrapolated)
         said.append(
-            f"Law {each.law}, {each.kind}: recall {interval(each.capacity.recall)} by "
+            f"Law {each.law}, {each.kind}: recall {interval(each.capacity.recall)}, by "
             f"{each.capacity.said}. {each.origin}"
             + (f" Unlike it here: {unlike}." if unlike else "")
         )
@@ -146,7 +152,18 @@ def sources(found: Plan) -> list[str]:
 
 
 def _cell(ends: Ends) -> str:
+    if says_nothing(ends):
+        return "unknown"
     return f"{ends.value:.2f} ({ends.low:.2f}–{ends.high:.2f})"
+
+
+def says_nothing(recall: Ends) -> bool:
+    """Whether an interval is so wide that it is no answer: wider than one half.
+
+    >>> says_nothing(Ends(0.59, 0.04, 1.0)), says_nothing(Ends(0.59, 0.4, 0.8))
+    (True, False)
+    """
+    return recall.high - recall.low > _WIDE
 
 
 def _spelt(name: str) -> str:
@@ -154,11 +171,16 @@ def _spelt(name: str) -> str:
 
 
 def interval(ends: Ends) -> str:
-    """A recall with its interval.
+    """A recall with its interval, or that it is unknown.
 
-    >>> interval(Ends(0.5, 0.25, 1.0))
-    '0.50 (0.25 to 1.00)'
+    >>> interval(Ends(0.5, 0.25, 0.7)), interval(Ends(0.5, 0.25, 1.0))
+    ('0.50 (0.25 to 0.70)', 'unknown')
     """
+    return "unknown" if says_nothing(ends) else measured(ends)
+
+
+def measured(ends: Ends) -> str:
+    """A recall with its interval, however wide."""
     return f"{ends.value:.2f} ({ends.low:.2f} to {ends.high:.2f})"
 
 

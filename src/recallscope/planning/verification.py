@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.common.formatting import format_duration
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.sentences import asked, factor, interval
+from recallscope.planning.sentences import asked, factor, interval, measured
 from recallscope.theory.question import Ends
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def verification_lines(plan: Plan) -> list[str]:
         far = f"The load is that of your plan, but the model is {factor(smaller)} times smaller and"
     return [
         first,
-        f"Measured recall {interval(found.recall)}, 95 % over tests and {seeds}, in "
+        f"Measured recall {measured(found.recall)}, 95 % over tests and {seeds}, in "
         f"{format_duration(found.seconds)}. Planned for it: {planned}.",
         f"{far} its facts are random: this does not show that your plan holds.",
     ]
