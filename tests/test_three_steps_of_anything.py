@@ -119,7 +119,7 @@ def test_each_step_moves_what_the_model_says_or_everything():
         {"model": Model(name="mean", build=Mean, three_step_parts=parts)},
         {"learner": three_steps(functional.multi_margin_loss)},
     ],
-    ids=str,
+    ids=["squared error", "hinge", "facts", "task and model", "model", "learner"],
 )
 def test_the_limit_is_refused_and_no_law_is_named(change):
     problem = PROBLEM.replace(**change)
