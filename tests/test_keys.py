@@ -182,8 +182,8 @@ def test_keys_are_fixed():
     assert measured((MEASURED, 5)).hex() == KEY_OF_A_MEASURE
 
 
-KEY_OF_P = "f0305ea6768737f303ea34453ca0c11e0000000000000005"
-KEY_OF_A_MEASURE = "6257b9e12c6556764f774a6061ee12ee0000000000000005"
+KEY_OF_P = "f014f7b24148419149a6054f31340f6f0000000000000005"
+KEY_OF_A_MEASURE = "4e98a1a93d6339c4fd976fbbdbb3752d0000000000000005"
 
 
 def test_a_merge_reports_conflicts_and_brings_metrics(tmp_path, command):

@@ -232,7 +232,9 @@ def test_mistakes_are_reported(diagram):
     )
     check_refused(
         lambda: phase_diagram(runs, "dim", "samples", "accuracy"),
-        "accuracy must be one of lock_accuracy, recall_accuracy, one_step_accuracy, not 'accuracy'",
+        "accuracy must be one of lock_accuracy, recall_accuracy, one_step_accuracy, not 'accuracy'"
+        "; what a learner of yours measures is known once it names it, as in "
+        "Learner(metrics=('loss',))",
     )
     check_refused(
         lambda: phase_diagram(runs, "dim", "samples", target=1),

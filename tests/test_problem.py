@@ -30,7 +30,7 @@ def test_a_dictionary_has_every_field():
 
 def test_a_key_is_fixed_and_distinguishes_problems():
     problem = Problem(**SIZES)
-    assert problem.key == "b6816fa2d17556b6dc409e2673e37433"
+    assert problem.key == "15c99c2e38a4c733b3ce27628e8925f4"
     others = [
         problem.replace(vocab=513),
         problem.replace(samples=math.inf),
@@ -108,7 +108,7 @@ def test_a_width_without_activation_is_relu():
             "unknown field 'vocabulary'; the fields are vocab, samples, dim, length, width, "
             "activation, embedding, trigger_in_values, regime, eta, gamma, task, model, learner, "
             "metrics, facts, frequencies, zipf_exponent, frequency_table, "
-            "distractor_frequencies, trigger, loss; did you mean vocab?",
+            "distractor_frequencies, trigger, loss_function; did you mean vocab?",
         ),
         ({"trigger_in_values": 1}, "trigger_in_values must be true or false, not 1"),
     ],

@@ -133,7 +133,7 @@ MEMORY = {"learner": "adam", "task": "memory", "length": 1, "dim": 40, "steps": 
         (
             THREE,
             {"distractor_frequencies": "uniform"},
-            "no closed form for the distractor_frequencies uniform",
+            "no closed form for the distractor frequencies uniform",
         ),
         (CONVERGED, {"distractor_frequencies": "uniform"}, "no law of training at distractor_freq"),
         (THREE, {"trigger": "vector"}, "no closed form for the trigger vector"),

@@ -112,8 +112,8 @@ def test_each_step_moves_what_the_model_says_or_everything():
 @pytest.mark.parametrize(
     "change",
     [
-        {"loss": "squared-error"},
-        {"loss": "hinge"},
+        {"loss_function": "squared-error"},
+        {"loss_function": "hinge"},
         {"facts": 10},
         {"task": "pairs", "model": "gpt"},
         {"model": Model(name="mean", build=Mean, three_step_parts=parts)},
@@ -133,11 +133,11 @@ def test_the_limit_is_refused_and_no_law_is_named(change):
 
 def test_engines_are_for_the_paper_s_system():
     with pytest.raises(ProblemError, match="engine 'stream' is for the paper's task, model and"):
-        run(PROBLEM.replace(loss="hinge"), engine="stream")
+        run(PROBLEM.replace(loss_function="hinge"), engine="stream")
 
 
 def test_a_search_finds_the_samples_that_another_loss_takes():
-    sought = PROBLEM.replace(loss="squared-error", samples=1)
+    sought = PROBLEM.replace(loss_function="squared-error", samples=1)
     found = critical(sought, "samples", 0.5, low=8, high=20_000, budget=24, test_samples=512)
     assert found.status == "ok"
     assert found.low < found.value < found.high
@@ -168,7 +168,7 @@ def test_a_metric_of_the_user_s_works_with_every_learner():
         {"learner": "adam", "steps": 2},
         {"learner": "converged"},
         {"regime": "literal", "eta": 0.1, "gamma": 2.0},
-        {"regime": "literal", "eta": 0.1, "gamma": 2.0, "loss": "hinge"},
+        {"regime": "literal", "eta": 0.1, "gamma": 2.0, "loss_function": "hinge"},
         {"learner": learner},
     ):
         record = run(small.replace(**changes), 0, test_samples=64)

@@ -38,7 +38,7 @@ def list_claims(
 
     Without a store, verdicts rest on the runs that come with the package.
 
-    >>> [each["verdict"] for each in list_claims("products")]
+    >>> [each["verdict"] for each in list_claims("directions")]
     ['supported']
     """
     check_size(size)

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import torch
 
 from recallscope.learning.batch import MOST_KEPT_BYTES, tile_size
+from recallscope.learning.by_engines import by_engines
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
-from recallscope.tasks.kind import facts_of
 
 ENGINES = ("auto", "stream", "counts", "reference")
-
-PLAIN_LOSS = "cross-entropy"
 
 _LARGEST_TABLE = 2**32  # bytes; above it, the counts engine is not chosen unasked
 
@@ -55,16 +53,6 @@ class Cost:
     seconds: float
     known: bool = True
     """Whether this is a prediction, and not a default for unknown costs."""
-
-
-def by_engines(problem: Problem) -> bool:
-    """Whether three steps of a problem are those of the paper, for which there are engines.
-
-    >>> by_engines(Problem(vocab=64, samples=512, dim=16, length=4))
-    True
-    """
-    ours = (problem.task, problem.model, problem["loss"]) == ("recall", "transformer", PLAIN_LOSS)
-    return ours and facts_of(problem) == problem.vocab
 
 
 def choose_engine(problem: Problem, engine: str = "auto") -> str:

@@ -60,7 +60,7 @@ def part(kind: str, name: str) -> Any:
     """The part of this kind and name.
 
     >>> sorted(part("learner", "three-step").fields)
-    []
+    ['loss_function']
     """
     place = (kind, name)
     if place in _registered:

@@ -204,7 +204,8 @@ def form_of(embedding: str) -> str | None:
 def _no_form_message(kind: str, name: str) -> str:
     if name.startswith("arrays:"):
         return "no closed form for your arrays"
-    return f"no closed form for the {kind} {name.partition(':')[0]}"  # without its mark
+    # A part without its mark.
+    return f"no closed form for the {kind.replace('_', ' ')} {name.partition(':')[0]}"
 
 
 def _sizes(name: str, value: Any, smallest: int) -> Float[np.ndarray, "*n"]:

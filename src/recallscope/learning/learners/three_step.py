@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recallscope.learning.cost import by_engines
+from recallscope.learning.by_engines import by_engines
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.parts.field import fields_in
 from recallscope.problem import Problem, ProblemError
@@ -53,7 +53,7 @@ def _learn(setup: Setup) -> Outcome:
     if not by_engines(setup.problem):
         from recallscope.learning.autograd_steps import LOSSES
 
-        return _learn_with(LOSSES[setup.problem["loss"]], setup)
+        return _learn_with(LOSSES[setup.problem["loss_function"]], setup)
     from recallscope.learning.evaluation import evaluate, logits_of
     from recallscope.learning.threads import Threads
     from recallscope.learning.three_step import learn, training_batch
@@ -104,9 +104,9 @@ def _check_literal(problem: Problem) -> None:
     """Raise in the limit, which is known for the paper's system alone."""
     if problem.regime == "literal":
         return
-    named = {"task": "recall", "model": "transformer", "loss": "cross-entropy"}
+    named = {"task": "recall", "model": "transformer", "loss_function": "cross-entropy"}
     other = [
-        f"{name} {value}"
+        f"{name.replace('_', ' ')} {value}"
         for name, usual in named.items()
         if (value := getattr(problem, name, "of yours")) != usual
     ]
@@ -114,7 +114,7 @@ def _check_literal(problem: Problem) -> None:
         other.append(f"{facts_of(problem)} facts of {problem.vocab} tokens")
     raise ProblemError(
         "three steps in the limit are known for the task recall with a fact for every token, the "
-        f"model transformer and the loss cross-entropy, not for {', '.join(other)}; give "
+        f"model transformer and the loss function cross-entropy, not for {', '.join(other)}; give "
         "regime=literal, with eta and gamma"
     )
 

@@ -1,0 +1,22 @@
+"""Which three steps are those of the paper, for which there are engines. No torch is needed."""
+
+from __future__ import annotations
+
+from recallscope.problem import Problem
+from recallscope.tasks.kind import facts_of
+
+PLAIN_LOSS = "cross-entropy"
+
+
+def by_engines(problem: Problem) -> bool:
+    """Whether three steps of a problem are those of the paper, for which there are engines.
+
+    >>> by_engines(Problem(vocab=64, samples=512, dim=16, length=4))
+    True
+    """
+    ours = (problem.task, problem.model, problem["loss_function"]) == (
+        "recall",
+        "transformer",
+        PLAIN_LOSS,
+    )
+    return ours and facts_of(problem) == problem.vocab
