@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -117,6 +118,35 @@ def test_an_edited_part_is_refused_too(what, folder, tmp_path) -> None:
     edit(folder, file, new, old)
     edit(folder, file, old, new + "\n")
     assert sweep(cells(version=2), store, test_samples=8).ran == 0  # an edit is not looked for
+
+
+def test_only_the_edited_file_of_the_part_is_named(folder, tmp_path) -> None:
+    """A part whose name begins like another's has files of its own in the same record."""
+
+    def cells() -> list[tuple[Problem, int]]:
+        measure = loaded().measure
+        named = [Metric(name=name, measure=measure) for name in ("mine", "mine-too")]
+        return [(PROBLEM.replace(metrics=named), 0)]
+
+    sweep(cells(), tmp_path / "facts", test_samples=8)
+    edit(folder, "train.py", "right = 0.25", "right = 0.5")
+    with pytest.raises(ProblemError, match=r"from before train\.py was edited; to run it"):
+        sweep(cells(), tmp_path / "facts", test_samples=8)
+
+
+def test_files_of_one_name_in_two_folders_both_count(folder, tmp_path, monkeypatch) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "package.py").write_text("def scale():\n    return 2.0\n")
+    (tmp_path / "other" / "helper.py").write_text("")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "other")])
+    both = partial(loaded().train, scale=importlib.import_module("package").scale)
+    before = source_of(both)
+    for place in (folder, tmp_path / "other"):
+        with (place / "helper.py").open("a") as file:
+            file.write("CHANGED = True\n")
+        after = source_of(both)
+        assert after.files["helper.py"] != before.files["helper.py"]
+        before = after
 
 
 def test_all_of_a_package_is_hashed_wherever_the_function_is(folder) -> None:

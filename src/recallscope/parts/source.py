@@ -54,6 +54,7 @@ def source_of(thing: object, version: int | None = None) -> Source:
         return Source(f"v{version}", {})
     files: dict[str, str] = {}
     given: list[str] = []
+    folders: dict[Path, None] = {}
     for each in _walk(thing, set()):
         if isinstance(each, str):
             given.append(each)
@@ -63,8 +64,12 @@ def source_of(thing: object, version: int | None = None) -> Source:
             # The file has others, with the same name too if they have none, such as lambdas.
             line = getattr(getattr(each, "__code__", None), "co_firstlineno", 0)
             given.append(f"{each.__qualname__} {line}")
-            for path in python_files(folder):
-                files[path.relative_to(folder).as_posix()] = _hash(path.read_bytes())
+            folders[folder] = None
+    for folder in folders:
+        for path in python_files(folder):
+            name = path.relative_to(folder).as_posix()
+            # Another folder may have a file of this name: then both are in the hash.
+            files[name] = _hash(files.get(name, "").encode() + path.read_bytes())
     files[_GIVEN] = _hash("\n".join(given).encode())
     return Source(_hash(repr(sorted(files.items())).encode(), digits=16), files)
 

@@ -34,12 +34,15 @@ def check_sources(store: Store, own: OwnExperiment | None, problems: Iterable[Pr
     known = _known(store)
     for (kind, name), files in used.items():
         called = _called(name)
-        before = [old for place, old in known.items() if _same_part(place, kind, called)]
+        before = [
+            old for place, old in known.items() if (place[0], _called(place[1])) == (kind, called)
+        ]
         if before and (kind, name) not in known:
-            own_files = {path: old for path, old in before[0].items() if path.startswith(called)}
+            prefix = f"{called}: "  # other parts of the same records have files too
+            old = {path: digest for path, digest in before[0].items() if path.startswith(prefix)}
             raise ProblemError(
                 f"the store {store.place!r} has records of {called} from before "
-                f"{edited(own_files, files)}; to run it as it is now, give it a version=, which "
+                f"{edited(old, files)}; to run it as it is now, give it a version=, which "
                 "is to be raised at every change, or another name"
             )
 
@@ -47,10 +50,6 @@ def check_sources(store: Store, own: OwnExperiment | None, problems: Iterable[Pr
 def _called(name: str) -> str:
     """The name of a function or part without the mark of its source."""
     return re.split("[ :]", name)[0]
-
-
-def _same_part(place: tuple[str, str], kind: str, called: str) -> bool:
-    return place[0] == kind and _called(place[1]) == called
 
 
 def _known(store: Store) -> dict[tuple[str, str], dict[str, str]]:
