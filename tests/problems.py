@@ -39,6 +39,12 @@ def sizes_of_terms(instance):
     return outputs * features, outputs**2 * features * slopes * reads**2, outputs * features
 
 
+def assert_close(ours, expected, scale):
+    """Equal to 1e-10 of the largest entry, or to rounding of the terms if all of them cancel."""
+    error = (ours - expected).abs().max()
+    assert error <= 1e-10 * expected.abs().max() + 1e-14 * scale
+
+
 SMALL_SWEEP = """
 seeds = 3
 test_samples = 64

@@ -9,15 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import sizes_of_terms, small_problems
+from problems import assert_close, sizes_of_terms, small_problems
 from recallscope import Instance, Problem, Threads, learn
 from recallscope.learning.batch import Tile
 from recallscope.learning.finite_steps import residual
 from recallscope.learning.three_step import Learned
 from recallscope.models.transformer import Transformer
 from recallscope.problem import ACTIVATIONS
-
-TOLERANCE = 1e-10
 
 
 def whole_batch(instance):
@@ -40,12 +38,6 @@ def three_steps_by_autograd(instance, tile):
     step(model.V, gamma)
     alpha = model.W.detach() @ instance.end / (gamma * (instance.end @ instance.end))
     return Learned(V1, alpha, model.V.detach())
-
-
-def assert_close(ours, autograd, scale):
-    """Relative to the largest entry, or to the terms if all of them cancel."""
-    error = (ours - autograd).abs().max()
-    assert error <= TOLERANCE * autograd.abs().max() + 1e-14 * scale
 
 
 @settings(max_examples=300)

@@ -9,23 +9,16 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from problems import sizes_of_terms, small_problems
+from problems import assert_close, sizes_of_terms, small_problems
 from recallscope import Instance, Problem, ProblemError, Threads, learn, run
 from recallscope.three_step import reference
 
-TOLERANCE = 1e-10
 SEEDS = st.integers(0, 10**6)
 
 
 def learned(instance, engine):
     with Threads() as threads, torch.no_grad():
         return learn(instance, threads, engine=engine)
-
-
-def assert_close(ours, expected, scale):
-    """Relative to the largest entry, or to the terms if all of them cancel."""
-    error = (ours - expected).abs().max()
-    assert error <= TOLERANCE * expected.abs().max() + 1e-14 * scale
 
 
 def attention_is_clear(instance, expected):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from recallscope.problem import Problem
 from recallscope.tasks.kind import facts_of
 
-PLAIN_LOSS = "cross-entropy"
+PAPER = {"task": "recall", "model": "transformer", "loss_function": "cross-entropy"}
+"""The fields of a problem that make its three steps those of the paper."""
 
 
 def by_engines(problem: Problem) -> bool:
@@ -14,9 +15,5 @@ def by_engines(problem: Problem) -> bool:
     >>> by_engines(Problem(vocab=64, samples=512, dim=16, length=4))
     True
     """
-    ours = (problem.task, problem.model, problem["loss_function"]) == (
-        "recall",
-        "transformer",
-        PLAIN_LOSS,
-    )
+    ours = all(problem[name] == value for name, value in PAPER.items())
     return ours and facts_of(problem) == problem.vocab

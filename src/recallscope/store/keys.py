@@ -46,7 +46,7 @@ class CellKeys:
         if measure is not None:
             return measure
         engine = choose_engine(problem, settings.engine_for(problem))
-        return f"{engine} {settings.dtype} {settings.test_samples} {settings.device}"
+        return _run_as(engine, settings.dtype, settings.test_samples, settings.device)
 
 
 def key_of(record: Record) -> bytes:
@@ -54,10 +54,14 @@ def key_of(record: Record) -> bytes:
     made = record.provenance
     how = record.measure
     if how is None:
-        how = f"{made.engine} {made.dtype} {record.test_samples} {made.device}"
+        how = _run_as(made.engine, made.dtype, record.test_samples, made.device)
     return _digest(record.problem.key_with(made.part_versions), how) + record.seed.to_bytes(
         8, "big"
     )
+
+
+def _run_as(engine: str | None, dtype: str, test_samples: int | None, device: str) -> str:
+    return f"{engine} {dtype} {test_samples} {device}"
 
 
 def _digest(problem_key: str, how: str) -> bytes:

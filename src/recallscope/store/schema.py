@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -157,8 +158,13 @@ def files_in(text: str | None) -> dict[str, str]:
     >>> files_in('{"train.py": "ab12cd34"}')
     {'train.py': 'ab12cd34'}
     """
+    return {} if text is None else dict(_parsed_files(text))
+
+
+@lru_cache(1000)  # the same text stands in a million records
+def _parsed_files(text: str) -> dict[str, str]:
     try:
-        found = json.loads(text or "{}")
+        found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):

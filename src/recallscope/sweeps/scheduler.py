@@ -47,10 +47,10 @@ def run_all(
     >>> [record.seed for record in records]
     [5, 3]
     """
-    for problem in {id(problem): problem for problem, _ in runs}.values():
+    problems = {id(problem): problem for problem, _ in runs}.values()
+    for problem in problems:
         check_problem(problem, settings)
     cells = [Cell(*run) for run in runs]
-    problems = [cell.problem for cell in cells]
     with interrupts_obeyed(), _writer(store, settings, problems) as writer:
         records = _known(dict.fromkeys(cells), writer)
         pending = [cell for cell in dict.fromkeys(cells) if cell not in records]

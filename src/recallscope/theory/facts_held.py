@@ -69,8 +69,8 @@ def facts_held(
     answers = rows if outputs is None else _checked("outputs", outputs)
     if len(rows) != len(answers):
         raise ProblemError(f"there are {len(rows)} rows of tokens and {len(answers)} of outputs")
-    # A matrix can add the mean of the rows to every answer: one dimension more than they vary in.
-    inputs, labels = (min(_rank(each) + 1, each.shape[1]) for each in (rows, answers))
+    inputs = _spanned(rows)
+    labels = inputs if outputs is None else _spanned(answers)
     lengths = np.linalg.norm(whitened(answers), axis=1)
     return FactsHeld(
         one_step=one_step_facts(rows, answers),
@@ -96,8 +96,8 @@ def _checked(name: str, given: np.ndarray) -> Float[np.ndarray, "V d"]:
     return rows
 
 
-def _rank(rows: Float[np.ndarray, "V d"]) -> int:
-    """The directions in which rows vary by more than rounding."""
+def _spanned(rows: Float[np.ndarray, "V d"]) -> int:
+    """The directions in which rows vary by more than rounding, and one more for their mean."""
     centred = rows - rows.mean(axis=0)
     variances = np.linalg.eigvalsh(centred.T @ centred)
-    return int((variances > _ROUNDING * variances[-1]).sum())
+    return min(int((variances > _ROUNDING * variances[-1]).sum()) + 1, rows.shape[1])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recallscope.learning.by_engines import by_engines
+from recallscope.learning.by_engines import PAPER, by_engines
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.parts.field import fields_in
 from recallscope.problem import Problem, ProblemError
@@ -104,10 +104,9 @@ def _check_literal(problem: Problem) -> None:
     """Raise in the limit, which is known for the paper's system alone."""
     if problem.regime == "literal":
         return
-    named = {"task": "recall", "model": "transformer", "loss_function": "cross-entropy"}
     other = [
         f"{name.replace('_', ' ')} {value}"
-        for name, usual in named.items()
+        for name, usual in PAPER.items()
         if (value := getattr(problem, name, "of yours")) != usual
     ]
     if facts_of(problem) != problem.vocab:
