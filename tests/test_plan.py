@@ -310,6 +310,7 @@ def test_an_interval_that_says_nothing_is_not_printed(command):
     assert "could store about 30,000 (2,100 to 61,000) such facts" in said
     assert "--verify trains a small one on this machine" in said
     assert not re.search(r"recall (could be )?\d", said.partition("Law ")[0])
+    assert "exposures 200" not in said  # a table with nothing but unknown recalls
     document = json.loads(command(*asked, "--json").stdout)
     assert document["recall"]["high"] - document["recall"]["low"] > 0.5  # programs have it
     known = ("--method", "pretrain", "--facts", "1M", "--exposures", "100")

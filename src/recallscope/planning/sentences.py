@@ -117,7 +117,7 @@ class PlanTable(NamedTuple):
 
 
 def plan_tables(found: Plan) -> list[PlanTable]:
-    """Changes, and recall over the two best of them."""
+    """Changes, and recall over the two best of them if it is known anywhere."""
     tables = []
     if found.levers:
         rows = [
@@ -126,8 +126,8 @@ def plan_tables(found: Plan) -> list[PlanTable]:
         ]
         head = ["change", "recall", "compute, times", "parameters, times"]
         tables.append(PlanTable("What to change", head, rows))
-    if found.table is not None:
-        over = found.table
+    over = found.table
+    if over is not None and not all(says_nothing(each) for row in over.recall for each in row):
         columns = [f"{_spelt(over.columns)} {each:,g}" for each in over.column_values]
         rows = [
             [f"{value:,g}", *map(_cell, cells)]
