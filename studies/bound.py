@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from recallscope.validation.decoders import DECODERS, decoder_accuracy, feature_signals
 
 from recallscope import Instance, Problem, Threads, run
 from recallscope.theory.lower_bound import bound, coverage_samples, feature_samples
-from recallscope.validation.decoders import DECODERS, decoder_accuracy, feature_signals
 
 TARGET = 0.5
 SEEDS = range(12)

@@ -1,9 +1,9 @@
 """The plane of m and d: recall after three steps and the first gradient's readout, and what limits.
 
-    python studies/mlp_plane.py draw      # sweeps/*/mlp-plane.toml and mlp-limits.toml, predictions
-    python studies/mlp_plane.py report    # numbers and docs/mlp-plane.png, from the package's runs
+    python studies/mlp_plane.py draw      # problems of the statement, predictions
+    python studies/mlp_plane.py report    # numbers and docs/mlp-plane.png, from the bundle's runs
 
-Runs are those of the claim mlp-regimes: `recallscope paper run mlp-regimes --size full`. Cells of
+Runs are those of the statement mlp-regimes. Cells of
 `mlp-limits` are drawn from the plane where recall is predicted between 0.05 and 0.95, and beyond it
 from problems with other batches and lengths. Distractors should limit half of these. Predictions
 are in studies/mlp-plane-predictions.csv, committed before the runs.
@@ -25,23 +25,24 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, Record
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.limits import TARGET, Limited, border, limited, predicted_limits
-from recallscope.paper.predictions import LATER, first_seed
-from recallscope.paper.presets import sweep_file
+from recallscope.common.csv_files import write_csv
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
-from recallscope.validation.limits import ACCURACIES, changes, limiting
+from reproduction.evidence import BUNDLE, Evidence
+from reproduction.limits import PLANE, TARGET, Limited, border, limited, predicted_limits
+from reproduction.noise_removal import ACCURACIES, changes, limiting
+from reproduction.statements.mlp_regimes import MLP_LIMITS, MLP_PLANE
 
 HERE = Path(__file__).parent
 PREDICTIONS = HERE / "mlp-plane-predictions.csv"
+PROBLEMS = HERE.parent / "reproduction" / "statements" / "mlp-limits.csv"
 PER_FACT = {"relu": 32, "tanh": 8}
 LENGTH, NARROWEST, WIDEST, FEWEST = 8, 8, 4096, 12
 # Facts, values of each axis, seeds; cells of the plane and others for each activation, their seeds.
 SIZES = {
     "full": (256, 24, 4, 150, 60, 2),
     "short": (128, 12, 2, 30, 20, 2),
-    "smoke": (128, 8, 3, 20, 20, 1),
+    "small": (128, 8, 3, 20, 20, 1),
 }
 FIELDS = ("activation", "samples", "dim", "length", "width")
 
@@ -104,47 +105,18 @@ def drawn(rng: np.random.Generator, activation: str, size: str) -> list[Problem]
     return problems
 
 
-def toml_list(values: list[object]) -> str:
-    shown = [f'"{each}"' if isinstance(each, str) else str(each) for each in values]
-    lines, line = [], "   "
-    for each in shown:
-        if len(line) + len(each) > 96:
-            lines.append(line)
-            line = "   "
-        line += f" {each},"
-    return "[\n" + "\n".join([*lines, line]) + "\n]"
-
-
-def write_sweeps(size: str, problems: list[Problem], seed: int) -> None:
-    vocab, values, seeds, _, _, seeds_of_limits = SIZES[size]
-    zipped = "\n".join(
-        f"{name} = {toml_list([getattr(each, name) for each in problems])}" for name in FIELDS
-    )
-    sweep_file("mlp-limits", size).write_text(
-        "# Which noise limits recall: cells of the plane of m and d, and other problems.\n"
-        f"# Drawn by studies/mlp_plane.py.\nseeds = {seeds_of_limits}\nseed = {seed}\n\n"
-        f"[problem]\nvocab = {vocab}\n\n[zip]\n{zipped}\n"
-    )
-    dims = toml_list(axis(FEWEST, 15 * vocab // 16, values))
-    widths = toml_list(axis(NARROWEST, WIDEST, values))
-    sweep_file("mlp-plane", size).write_text(
-        "# The plane of m and d, for ReLU with more samples for each fact than for tanh.\n"
-        f"seeds = {seeds}\nseed = {seed + 100_000}\n\n"
-        f"[problem]\nvocab = {vocab}\nlength = {LENGTH}\n\n"
-        f"[grid]\ndim = {dims}\nwidth = {widths}\n\n"
-        f"[zip]\nactivation = {list(PER_FACT)}\n"
-        f"samples = {[each * vocab for each in PER_FACT.values()]}\n".replace("'", '"')
-    )
-
-
 def draw() -> None:
-    """Cells of each size, and predictions of the full one."""
+    """Problems of each size in the table of the statement, and predictions of the full one."""
+    rows: list[dict[str, object]] = []
     for size in SIZES:
         rng = np.random.default_rng(40)
         problems = [each for name in PER_FACT for each in drawn(rng, name, size)]
+        rows += [
+            {"size": size} | {name: getattr(each, name) for name in FIELDS} for each in problems
+        ]
         if size == "full":
             write_predictions(problems)
-        write_sweeps(size, problems, 2_000_000 + first_seed(LATER) * (size == "full"))
+    write_csv(rows, PROBLEMS)
 
 
 def write_predictions(problems: list[Problem]) -> None:
@@ -188,10 +160,8 @@ def plane_of(
 
 def report() -> None:
     """Errors of the plane, what limits where, and the figure."""
-    from recallscope.paper.bundle import BUNDLE
-
-    evidence = Evidence.at(BUNDLE, "full")
-    runs, readings = evidence.runs("mlp-plane"), evidence.measures("mlp-limits")
+    evidence = Evidence.at(BUNDLE)
+    runs, limits = evidence.runs(MLP_PLANE), limited(evidence.runs(MLP_LIMITS))
     for accuracy in ACCURACIES:
         for name in PER_FACT:
             _, _, measured, said = plane_of(runs, name, accuracy)
@@ -203,7 +173,7 @@ def report() -> None:
                 f" (of the mean of all: {trivial.mean():.3f}); {hard.sum()} in 0.1 to 0.9: "
                 f"{error[hard].mean():.4f}, at most {error.max():.3f}"
             )
-        found = limited(readings, accuracy)
+        found = limits[accuracy]
         for name in (*PER_FACT, "both"):
             some = [each for each in found if name in ("both", each.problem.activation)]
             right = sum(each.measured == each.predicted for each in some)
@@ -211,13 +181,14 @@ def report() -> None:
         pairs = Counter((each.predicted, each.measured) for each in found)
         for (said_so, is_so), count in sorted(pairs.items()):
             print(f"  predicted {said_so}, measured {is_so}: {count}")
-    for row in (each for name in PER_FACT for each in border(runs, name)):
+    rows = evidence.rows(MLP_PLANE, *PLANE)
+    for row in (each for name in PER_FACT for each in border(rows, name)):
         print(
             f"border, {row['activation']}: d={row['dim']}, m*={row['value']:.0f} "
             f"({row['low']:.0f} to {row['high']:.0f}), closed forms {row['theory']:.0f}, "
             f"{row['limit']}"
         )
-    draw_figure(runs, limited(readings))
+    draw_figure(runs, limits["recall_accuracy"])
 
 
 COLOURS = {
@@ -250,7 +221,7 @@ def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
             ax.set_title(f"{name}: recall {title}")
         example = next(run.problem for run in runs if run.problem.activation == name)
         grid = [example.replace(dim=dim, width=width) for width in widths for dim in dims]
-        codes = [list(COLOURS).index(each) for each in predicted_limits(grid)]
+        codes = [list(COLOURS).index(each) for each in predicted_limits(grid)["recall_accuracy"]]
         row[2].pcolormesh(
             dims,
             widths,

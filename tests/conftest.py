@@ -20,17 +20,17 @@ from recallscope.cli.main import main
 # The tests of each of these files share a slow fixture: one worker runs all tests of the file.
 SHARING = (
     "tests/test_check.py",
-    "tests/test_claims.py",
+    "tests/test_statements.py",
     "tests/test_figures.py",
     "tests/test_on_ray.py",
-    "tests/test_paper.py",
+    "tests/test_reproduction.py",
     "tests/test_report.py",
     "tests/test_site.py",
 )
 
 # These start first. Otherwise one worker would run a long one at the end while others idle.
 LONGEST = (
-    *("test_tutorials.py", "test_readme.py", "test_critical.py", "test_claims.py"),
+    *("test_tutorials.py", "test_readme.py", "test_critical.py", "test_statements.py"),
     *("test_notebook.py", "test_results.py"),
 )
 

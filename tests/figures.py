@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from made_up_report import claims
+from made_up_report import statements
 from recallscope.plotting import ablation, check, critical, phase_diagram, phase_map, scaling
 from recallscope.plotting.picture import picture_figure
 
@@ -200,11 +200,11 @@ KINDS = {
 
 
 def pictures():
-    """The figures of claims, by name."""
+    """The figures of statements, by name."""
     return {
-        claim.name: lambda claim=claim, found=found, **options: picture_figure(
-            found.picture, claim.title, **options
+        statement.name: lambda statement=statement, found=found, **options: picture_figure(
+            found.picture, statement.title, **options
         )
-        for claim, found in claims()
-        if claim.name in ("products", "families", "rude")
+        for statement, found in statements()
+        if statement.name in ("products", "families", "rude")
     }

@@ -68,7 +68,6 @@ _NAMES = {
     "--embedding": "sphere gaussian rademacher orthogonal structured own.npz",
     "--accuracy": "recall lock one-step",
     "--for": "samples dim width vocab length facts rank exposures d-model",
-    "--size": "smoke short full",
     "--drop": "failed infeasible ok",
     "--method": "pretrain full lora memory edit",
     "--law": "three-step converged trained lora morris nichani",
@@ -78,7 +77,6 @@ _SIZES = {"--vocab": "32", "--samples": "64", "--dim": "8", "--length": "4"}
 _RUNS = {"--test-samples": "64"}
 _SEARCH = {"--for": "dim", "--vocab": "32", "--samples": "64", "--length": "4", "--budget": "8"}
 _PLANE = {"--x": "dim=8,16", "--y": "samples=32,64", "--vocab": "32", "--length": "4"}
-_CLAIMS = {"--store": "paper", "--size": "smoke"}
 SOUND: dict[tuple[str, ...], dict[str, str]] = {
     ("plan",): {"--model": "config.json", "--rank": "8", "--facts": "50k", "--exposures": "100"},
     ("plan", "--json"): {"--d-model": "64", "--method": "memory", "--facts": "1k"},
@@ -101,14 +99,10 @@ SOUND: dict[tuple[str, ...], dict[str, str]] = {
     **{
         ("records", "--store", "facts", *name.split()): {}
         for name in (
-            *("list", "verify", "repair", "upgrade", "compact", "merge facts"),
+            *("list", "verify", "repair", "compact", "merge facts"),
             "export a.csv",
         )
     },
-    ("paper", "list"): _CLAIMS,
-    ("paper", "run", "products"): _CLAIMS,
-    ("paper", "plot", "news"): _CLAIMS,
-    ("paper", "report"): _CLAIMS,
 }
 _FILES = ("--table", "--figure", "--from", "--embedding", "--to", "--page", "--model", "--tokens")
 
@@ -257,7 +251,6 @@ def _starts() -> None:
     global _here
     from matplotlib import font_manager  # noqa: F401 - it asks a program for fonts, once
 
-    import recallscope.api.paper
     import recallscope.api.run_options as run_options
     import recallscope.api.verify
     import recallscope.cli.main
@@ -312,7 +305,6 @@ def _starts() -> None:
         return measure(problem, seed)
 
     check.measure = small_only  # type: ignore[assignment]
-    recallscope.api.paper.bundled_evidence = too_long  # type: ignore[attr-defined]
     recallscope.api.verify._trained = too_long  # type: ignore[assignment]
     every = run_options.run_all
 

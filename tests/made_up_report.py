@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 import sys
 
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.provenance import ReportFacts
-from recallscope.paper.report import write_report
-from recallscope.paper.verdict import judge
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
+from reproduction.report import ReportFacts, write_report
+from reproduction.statement import Finding, Statement
+from reproduction.verdict import judge
 
 RUDE = 'Tom & "Jerry" <script>alert(1)</script> $x_1$ %{y} </script><!--'
 
@@ -21,45 +20,49 @@ FACTS = ReportFacts(
     size="full",
     date="1 January 2030",
     revision="0123456789abcdef0123456789abcdef01234567",
-    schema=1,
     runs=123456,
-    machine="2 cores, 16 GiB; 3.4 h",
-    commands=["recallscope paper run --all --size full", "recallscope paper report report.html"],
+    time="3.4 h of one core in all",
+    commands=["python -m reproduction run all --size full", "python -m reproduction report"],
     versions={"Python": "3.11.9", "recallscope": "0.1.0", "torch": "2.13.0"},
-    manifest=[f"{'0123456789abcdef' * 4}  products", f"{'fedcba9876543210' * 4}  capacity"],
+    hashes=[f"{'0123456789abcdef' * 4}  products", f"{'fedcba9876543210' * 4}  capacity"],
 )
 
 
-def claims() -> list[tuple[Claim, Finding | None]]:
-    """All four verdicts, all kinds of series, and text that is hard to set."""
-    return [
-        (_claim("products", "N, d and L enter in products"), _products()),
-        (_claim("depth", "Longer sequences need more data"), _refuted()),
-        (_claim("families", "Random embeddings hold as much as orthogonal ones"), _families()),
-        (_claim("rude", f"A claim of {RUDE}"), _rude()),
-        (_claim("later", "What nobody has measured yet"), None),
-        (_claim("empty", "What was measured but cannot be drawn"), _empty()),
-    ]
+def statements() -> list[tuple[Statement, Finding | None]]:
+    """All verdicts, all kinds of series, and text that is hard to set."""
+    untestable = "Nobody has the other families."
+    made = (
+        (_statement("products", "N, d and L enter in products"), _products),
+        (_statement("depth", "Longer sequences need more data"), _refuted),
+        (_statement("families", "Random embeddings hold as much", untestable), _families),
+        (_statement("rude", f"A statement of {RUDE}"), _rude),
+        (_statement("later", "What nobody has measured yet"), None),
+        (_statement("empty", "What was measured but cannot be drawn"), _empty),
+    )
+    return [(statement, find and find(statement)) for statement, find in made]
 
 
-def _claim(name: str, title: str) -> Claim:
-    return Claim(
+def _statement(name: str, title: str, untestable: str = "") -> Statement:
+    return Statement(
         name=name,
         title=title,
         statement=f"{title}: the critical sample size is a product of powers, not a sum of them.",
+        source="",
         support="The fitted law has a cross term, and its interval lies above 0.2.",
         contradict="A separable law fits as well, or the cross term lies below 0.2.",
         background=(
             "With orthogonal embeddings every fact has a separate direction, and the sizes would "
             "enter one by one. Below that dimension facts overlap, and what one size lacks another "
-            "may make up for. This is what the name of the claim is about."
+            "may make up for. This is what the name of the statement is about."
         ),
-        sweeps=(name,),
-        analyse=lambda evidence: _empty(),
+        plain="",
+        attack="",
+        sweeps=(),
+        untestable=untestable,
     )
 
 
-def _products() -> Finding:
+def _products(statement: Statement) -> Finding:
     sizes = [32, 64, 128, 256, 512]
     law = [200 * 512 / size for size in sizes]
     panels = []
@@ -100,6 +103,8 @@ def _products() -> Finding:
             )
         )
     return Finding(
+        statement=statement,
+        reply="",
         judgements=[
             judge("power of d in N*", Interval(-1.02, -1.1, -0.94), above=-1.2, below=-0.8),
             judge("power of L in N*", Interval(1.9, 1.8, 2.0), above=1.5),
@@ -112,7 +117,7 @@ def _products() -> Finding:
         picture=Picture(
             caption=(
                 "The critical sample size along each size, the others held; arrows are bounds. The "
-                "lines are closed forms, a fitted law and the exponent that the claim names."
+                "lines are closed forms, a fitted law and the exponent that the statement names."
             ),
             panels=panels,
         ),
@@ -123,9 +128,11 @@ def _products() -> Finding:
     )
 
 
-def _refuted() -> Finding:
+def _refuted(statement: Statement) -> Finding:
     steps = range(1, 30)
     return Finding(
+        statement=statement,
+        reply="",
         judgements=[judge("slope", Interval(-0.5, -0.6, -0.4), above=0)],
         answer="It needs less. Far less.",
         picture=Picture(
@@ -153,12 +160,13 @@ def _refuted() -> Finding:
     )
 
 
-def _families() -> Finding:
+def _families(statement: Statement) -> Finding:
     names = ["sphere", "Gaussian", "Rademacher, by signs", "orthogonal"]
     return Finding(
+        statement=statement,
+        reply="",
         judgements=[judge("ratio of capacities", Interval(0.98, 0.8, 1.1), above=0.9, below=1.1)],
         answer="They hold 0.98 times as much, but the interval is wide.",
-        untestable="Nobody has the other families.",
         picture=Picture(
             caption="Capacity by family of embeddings; at one name models stand side by side.",
             panels=[
@@ -217,9 +225,11 @@ def _families() -> Finding:
     )
 
 
-def _rude() -> Finding:
+def _rude(statement: Statement) -> Finding:
     points = {"x": [1.0, 1.2, 1.3], "y": [0.0, 1e-3, 2e6]}
     return Finding(
+        statement=statement,
+        reply="",
         judgements=[judge(RUDE, Interval(math.nan, -math.inf, math.inf), below=1)],
         answer=RUDE,
         picture=Picture(
@@ -246,11 +256,16 @@ def _rude() -> Finding:
     )
 
 
-def _empty() -> Finding:
+def _empty(statement: Statement) -> Finding:
     return Finding(
-        judgements=[], answer="Too few runs to say.", picture=Picture(caption=""), rows=[]
+        statement=statement,
+        reply="",
+        judgements=[],
+        answer="Too few runs to say.",
+        picture=Picture(caption=""),
+        rows=[],
     )
 
 
 if __name__ == "__main__":
-    write_report(sys.argv[1], claims(), FACTS)
+    write_report(sys.argv[1], statements(), FACTS)

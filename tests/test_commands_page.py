@@ -87,7 +87,7 @@ def check_calls(page: Path) -> None:
 
 def test_calls_in_pages_are_found():
     assert len(calls(ROOT / "README.md")) >= 3
-    assert sum(len(calls(page)) for page in PAGES) > 80
+    assert sum(len(calls(page)) for page in PAGES) > 70
 
 
 def test_the_api_page_has_every_public_name_once():

@@ -38,7 +38,6 @@ COMMANDS = [
     (["records", "--store", "facts", "list"], SAID, "'recallscope[sweep]'"),
     (["phase", "--from", ".", "--x", "dim", "--y", "samples"], SAID, "'recallscope[sweep]'"),
     (["critical", "--for", "samples", *SMALL, "--executor", "ray"], SAID, "'recallscope[ray]'"),
-    (["paper", "report"], SAID, "pip install"),
 ]
 LIGHT = [
     ["predict", *WHOLE],
@@ -49,7 +48,6 @@ LIGHT = [
     ["explore", "--no-open"],
     ["phase", "--theory-only", *PLANE, "--figure", "map.png"],
     ["bound", *WHOLE],
-    ["paper", "list"],
     ["plan", "--method", "memory", "--d-model", "32", "--facts", "99", "--exposures", "9"],
     ["plan", "--layers", "2", "--d-model", "32", "--rank", "2", "--facts", "9", "--page", "p.html"],
 ]
@@ -64,9 +62,6 @@ HEAVY = [
     (["plan", "--d-model", "32", "--facts", "99", "--exposures", "9", "--verify"], "torch"),
     (["sweep", SWEEP, "--store", "facts"], "sweep"),
     (["records", "list", "--store", "facts"], "sweep"),
-    (["paper", "run", "products"], "sweep"),
-    (["paper", "plot", "products"], "sweep"),
-    (["paper", "report"], "sweep"),
 ]
 BLOCK = """
 import contextlib, io, json, sys

@@ -72,7 +72,6 @@ def refused(command, *line):
         (("predict", "a" * 10**5, *SIZES), " … "),
         (("predict", "--embedding", "\x1b[2Jred", *SIZES), "not '\\x1b[2Jred'"),
         (("predict", "--activation", "two\nlines", *SIZES), "two"),
-        (("paper", "list", "--store", "é" * 300), "File name too long"),
         (("phase", "--from", "a" * 300), "File name too long"),
         (("critical", "--for", "dim", "--table", "a" * 300 + ".csv", *SIZES), "File name too long"),
         (("critical", "--for", "dim", "--figure", "é" * 200 + ".png", *SIZES), "name too long"),

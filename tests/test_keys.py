@@ -15,9 +15,10 @@ import pytest
 
 import recallscope
 from recallscope import Problem, ProblemError, Store, critical, run, sweep
-from recallscope.cell import Settings
+from recallscope.cell import OwnExperiment, Settings
 from recallscope.models.embeddings import Embeddings
 from recallscope.parts import registry
+from recallscope.parts.source import Source
 from recallscope.store import keys
 from recallscope.store.keys import CellKeys
 from recallscope.store.schema import KeyedRecord
@@ -178,7 +179,8 @@ def test_keys_are_fixed():
     """Whoever changes one, as by a new field of a part, has all records run again."""
     key = CellKeys(Settings(test_samples=64))
     assert key((P, 5)).hex() == KEY_OF_P
-    measured = CellKeys(Settings(measure="coin 0123456789abcdef"))
+    coin = OwnExperiment(name="coin", source=Source("0123456789abcdef", {}), function=print)
+    measured = CellKeys(Settings(own=coin))
     assert measured((MEASURED, 5)).hex() == KEY_OF_A_MEASURE
 
 

@@ -27,7 +27,7 @@ from recallscope.theory.lower_bound import (
     signal_to_noise,
     smallest_samples,
 )
-from recallscope.validation.decoders import (
+from reproduction.decoders import (
     DECODERS,
     decode,
     decoder_accuracy,

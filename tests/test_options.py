@@ -13,7 +13,6 @@ from recallscope.executors.registry import EXECUTORS
 from recallscope.learning.cost import ENGINES
 from recallscope.measurement.ablation import ABLATIONS
 from recallscope.measurement.axis import parse_axis
-from recallscope.paper.presets import SIZES as PAPER_SIZES
 from recallscope.parts.axes import SIZES
 from recallscope.record import ACCURACIES, accuracy_name
 
@@ -27,7 +26,6 @@ def test_choices_are_those_of_the_code_that_uses_them(command):
     assert tuple(choices["executor"]) == EXECUTORS
     assert {accuracy_name(short) for short in choices["accuracy"]} == set(ACCURACIES)
     assert set(choices["ablation"]) == set(ABLATIONS)
-    assert ", ".join(PAPER_SIZES) in command("paper", "run", "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -80,8 +78,6 @@ COMPLETED = [
     ("critical --accuracy ", {"recall", "lock", "one-step"}),
     ("phase --executor ", {"serial", "processes", "ray"}),
     ("ablate m", {"mlp"}),
-    ("paper run pro", {"products"}),
-    ("paper list --size ", {"smoke", "short", "full"}),
     ("records compact --drop ", {"failed", "infeasible"}),
     ("rec", {"records"}),
     ("records ", {"list", "verify", "repair", "compact", "merge", "export"}),
@@ -147,8 +143,6 @@ MISTAKES = [
     (("solve", "--for", "sample"), "not 'sample'; did you mean samples?"),
     (("solve", "--for", "dim", "--accuracy", "recal"), "not 'recal'; did you mean recall?"),
     (("critical", "--for", "dim", "--executor", "proceses"), "did you mean processes?"),
-    (("paper", "run", "product"), "or all; did you mean products?"),
-    (("paper", "list", "--size", "ful"), "not 'ful'; did you mean full?"),
     (("records", "compact", "--drop", "faild"), "not 'faild'; did you mean failed?"),
     (
         ("run", "--vocb", "3"),

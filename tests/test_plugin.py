@@ -15,20 +15,13 @@ import pytest
 import recallscope
 from counting import Counting
 from recallscope import Problem, ProblemError, Store
-from recallscope.api import paper
 from recallscope.experiment.metric import Metric
 from recallscope.learning.learner import Learner, Outcome
 from recallscope.models.family import Family, independent_rows
-from recallscope.paper.claim import Claim, Finding
-from recallscope.paper.evidence import Evidence
-from recallscope.paper.registry import CLAIMS
-from recallscope.paper.verdict import judge
 from recallscope.parts import registry
 from recallscope.parts.field import Field
 from recallscope.parts.naming import TAKEN
 from recallscope.parts.registry import KINDS, names
-from recallscope.results.panels import Kind, Panel, Picture, Series
-from recallscope.statistics.intervals import Interval
 
 # One of each kind.
 ALL = (
@@ -188,63 +181,6 @@ def test_records_of_parts_that_are_not_installed_are_read(tmp_path, monkeypatch)
     assert record.result() == before
     assert record.problem.degrees == 3.0
     assert Store(tmp_path / "facts").verify().sound
-
-
-CLAIM_SWEEP = """
-seeds = 2
-test_samples = 64
-[problem]
-vocab = 32
-length = 4
-dim = 16
-[grid]
-samples = [16, 256]
-"""
-
-
-def claim_of(sweep: str) -> Claim:
-    """A user's claim: recall is higher with more samples."""
-
-    def analyse(evidence: Evidence) -> Finding:
-        mean = {16: 0.0, 256: 0.0}
-        for record in evidence.runs(sweep):
-            mean[record.problem.samples] += record.recall_accuracy / 2
-        gain = mean[256] - mean[16]
-        series = Series(label="recall", kind=Kind.MEASURED, x=list(mean), y=list(mean.values()))
-        return Finding(
-            judgements=[judge("gain", Interval(gain, gain - 0.1, gain + 0.1), above=0.0)],
-            answer=f"The gain is {gain:.2f}.",
-            picture=Picture(
-                caption="Recall.", panels=[Panel(title="", x="N", y="recall", series=[series])]
-            ),
-            rows=[{"gain": gain}],
-        )
-
-    return Claim(
-        name="more-is-better",
-        title="More samples are better",
-        statement="Recall rises with the number of samples.",
-        support="It rises.",
-        contradict="It falls.",
-        background="None.",
-        sweeps=(sweep,),
-        analyse=analyse,
-    )
-
-
-def test_a_claim_given_as_an_object(tmp_path) -> None:
-    (tmp_path / "smoke.toml").write_text(CLAIM_SWEEP)
-    claim = claim_of(str(tmp_path / "{size}.toml"))
-    store = str(tmp_path / "runs")
-    ((_, found),) = paper.run_claims(claim, store=store, executor="serial")
-    assert str(found.verdict) == "supported"
-    (listed,) = paper.list_claims(claim, store=store, size="smoke")
-    assert (listed["name"], listed["verdict"]) == ("more-is-better", "supported")
-    both = paper.list_claims([*CLAIMS.values(), claim])
-    assert [each["verdict"] for each in both].count("not yet measured") == 1
-    figures = paper.report_claims(str(tmp_path / "report.html"), claim, store=store, size="smoke")
-    assert {path.stem for path in figures} == {"more-is-better"}
-    assert "More samples are better" in (tmp_path / "report.html").read_text()
 
 
 def spikes(random, count, dim, problem):

@@ -18,22 +18,19 @@ from matplotlib.figure import Figure
 from browser import browser, open_tab
 from inline_code import inline_code
 from lanes import slow_after_first
-from made_up_report import FACTS, RUDE, claims
-from recallscope.executors.serial import Serial
-from recallscope.paper.drawings import Drawings, drawings
-from recallscope.paper.report import report, write_report
-from recallscope.paper.verdict import Verdict
-from recallscope.plotting.pages import panel_drawing
+from made_up_report import FACTS, RUDE, statements
 from recallscope.plotting.picture import draw_panel, picture_figure
 from recallscope.plotting.style import save
 from recallscope.problem import ProblemError
 from recallscope.results.panels import Kind, Panel, Picture, Series
+from reproduction.report import report_page, write_figures, write_report
+from reproduction.verdict import Verdict
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(path, claims(), FACTS)
+    write_report(path, statements(), FACTS)
     return path
 
 
@@ -53,17 +50,17 @@ def measured(x, y, low=None, high=None, **changes) -> Series:
 
 @pytest.mark.slow
 def test_all_verdicts_are_said_in_words(page):
-    assert {found.verdict for _, found in claims() if found} == set(Verdict)
+    assert {found.verdict for _, found in statements() if found} == set(Verdict)
     for verdict in Verdict:
         assert f"</span>{verdict}</span>" in page
     assert (
         "Of 6 statements attributed to the paper, 1 is supported, 1 is refuted, 1 is "
         "open, 2 are not yet measured and 1 is not testable"
     ) in page
-    assert "recallscope paper run products --size full" in page
+    assert "python -m reproduction run products --size full" in page
     assert "between −1.2 and −0.8" in page
     assert "The first 200 of 299 rows" in page
-    for fact in (FACTS.revision, FACTS.date, FACTS.machine, "123,456", *FACTS.commands):
+    for fact in (FACTS.revision, FACTS.date, FACTS.time, "123,456", *FACTS.commands):
         assert fact in page
 
 
@@ -79,7 +76,7 @@ def test_the_page_has_no_code_in_its_attributes(page):
 
 def test_the_page_names_no_other_place(page):
     addresses = re.findall(r"""(?:src|href|srcset|action)=["']([^"']*)""", page)
-    ours = ("#", "data:", "report-figures/", "https://arxiv.org/abs/2603.15923")
+    ours = ("#", "data:", "https://arxiv.org/abs/2603.15923")
     assert len(addresses) > 20
     assert all(address.startswith(ours) for address in addresses)
     assert 'href="data:,"' in page  # or browsers ask for an icon
@@ -93,62 +90,54 @@ def test_numbers_come_back_from_the_csv(page):
 
 
 def test_no_cell_of_the_csv_is_a_formula():
-    (claim, found) = next(each for each in claims() if each[0].name == "rude")
-    made = report([(claim, replace(found, rows=[{"a": "=1+1"}]))], FACTS)
+    (statement, found) = next(each for each in statements() if each[0].name == "rude")
+    made = report_page([(statement, replace(found, rows=[{"a": "=1+1"}]))], FACTS)
     address = re.search(r'href="data:text/csv;charset=utf-8,([^"]*)"', made)
     assert list(csv.DictReader(io.StringIO(unquote(address[1])))) == [{"a": "'=1+1"}]
 
 
-def test_figures_are_next_to_the_page_and_nothing_else_is(written):
-    folder = written.with_name("report-figures")
-    names = {path.name for path in folder.iterdir()}
-    assert names == {f"{name}.pdf" for name in ("products", "depth", "families", "rude")}
-    assert {path.name for path in written.parent.iterdir()} == {"report.html", "report-figures"}
-    assert (folder / "products.pdf").read_bytes().startswith(b"%PDF")
+def test_figures_for_print(tmp_path):
+    written = write_figures(statements()[:2], tmp_path / "figures")
+    names = {f"{name}.{kind}" for name in ("products", "depth") for kind in ("pdf", "png")}
+    assert {path.name for path in written} == names
+    assert (tmp_path / "figures" / "products.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_the_same_findings_make_the_same_page_and_figures(written, page, tmp_path):
-    assert report(claims(), FACTS) == page
-    with drawings(many=True) as drawn:
-        assert report(claims(), FACTS, drawn=drawn) == page
-    write_report(tmp_path / "report.html", claims()[:1], FACTS)
-    name = Path("report-figures") / "products.pdf"
-    assert (tmp_path / name).read_bytes() == (written.parent / name).read_bytes()
+def test_the_same_findings_make_the_same_page(page):
+    assert report_page(statements(), FACTS) == page
 
 
 def test_a_page_that_cannot_be_written_is_a_problem(tmp_path):
     with pytest.raises(ProblemError, match="there is no folder"):
-        write_report(tmp_path / "none" / "report.html", claims(), FACTS)
-    (tmp_path / "report-figures").write_text("a file")
-    with pytest.raises(ProblemError, match="the report was not written"):
-        write_report(tmp_path / "report.html", claims(), FACTS)
-    assert [path.name for path in tmp_path.iterdir()] == ["report-figures"]
+        write_report(tmp_path / "none" / "report.html", statements(), FACTS)
 
 
 def test_a_report_of_nothing_is_a_page(tmp_path):
-    assert "Of 0 statements attributed to the paper, none has a verdict." in report([], FACTS)
-    assert "not yet measured" in report([(claims()[0][0], None)], replace(FACTS, manifest=()))
+    assert "Of 0 statements attributed to the paper, none has a verdict." in report_page([], FACTS)
+    assert "not yet measured" in report_page(
+        [(statements()[0][0], None)], replace(FACTS, hashes=())
+    )
 
 
-def test_the_task_and_every_claim_are_explained_in_plain_words(page):
-    claim = replace(claims()[0][0], plain="more data helps.")
-    made = report([(claim, claims()[0][1])], FACTS)
+def test_the_task_and_every_statement_are_explained_in_plain_words(page):
+    statement = replace(statements()[0][0], plain="more data helps.")
+    made = report_page([(statement, statements()[0][1])], FACTS)
     assert made.index("In plain words: more data helps.") < made.index("Written beforehand")
     assert "In plain words" not in page  # left out where there is none
     assert 'aria-label="A row of six tokens' in page
-    for each, _ in claims():
-        assert f'<li><a href="#claim-{each.name}">' in page
+    for each, _ in statements():
+        assert f'<li><a href="#statement-{each.name}">' in page
 
 
 def test_exponents_are_raised_and_nothing_else_is(page):
-    claim, found = claims()[0]
-    made = report([(claim, replace(found, answer="N* ∝ d^−1.40 (a <b> c^x)."))], FACTS)
+    statement, found = statements()[0]
+    made = report_page([(statement, replace(found, answer="N* ∝ d^−1.40 (a <b> c^x)."))], FACTS)
     assert made.count("N* ∝ d<sup>−1.40</sup> (a &lt;b&gt; c^x).") == 2
 
 
 def test_text_in_panels_is_text(page):
     drawn = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)"', page)
-    assert len(drawn) == sum(len(found.picture.panels) for _, found in claims() if found)
+    assert len(drawn) == sum(len(found.picture.panels) for _, found in statements() if found)
     assert all(b"<text" in base64.b64decode(each) for each in drawn)
 
 
@@ -301,14 +290,3 @@ def test_the_browser_finds_planted_faults(tmp_path):
         said = " ".join(tab.complaints)
         assert all(word in said for word in ("hm", "no", "thrown", "ERR_NAME_NOT_RESOLVED"))
         assert any(found.startswith("image-alt") for found in tab.barriers())
-
-
-def test_a_figure_is_drawn_although_its_worker_was_lost():
-    class Lost(Serial):
-        def finished(self, timeout):
-            return [each._replace(result=None, lost="killed") for each in super().finished(timeout)]
-
-    asked = panel_drawing(claims()[0][1].picture.panels[0])
-    drawn = Drawings(Lost())
-    drawn.ask("one", asked)
-    assert drawn.take("one") == asked.run()

@@ -59,7 +59,7 @@ def test_every_block_of_every_page(page, tmp_path, monkeypatch):
     """Console blocks as well, in a folder with the files that they name."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BROWSER", "true")
-    for folder in ("examples", "studies", "docs", "src", "tests"):
+    for folder in ("examples", "reproduction", "docs", "src", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     done = run_page(page, tmp_path, "--console")
     assert done.returncode == 0, done.stderr

@@ -57,7 +57,7 @@ def python(name: str) -> set[str]:
 
 
 def test_there_are_no_other_commands():
-    assert {*commands.COMMANDS} - {"records", "paper"} == {*COMMANDS}
+    assert {*commands.COMMANDS} - {"records"} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

@@ -63,7 +63,7 @@ class Option(NamedTuple):
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its full name, `paper run` for one of a group; groups are left out."""
+    """Every command by its full name, `records list` for one of a group; groups are left out."""
     found: dict[str, Any] = {}
     for name in COMMANDS:
         command = load_command(name)

@@ -1,11 +1,12 @@
-"""Write the measured points that the explorer shows: `python tools/explorer_points.py`.
+"""Write the measured points that the explorer shows: `python -m tools.explorer_points`.
 
-From the runs that come with the package, and from the phase diagrams of studies/phase_diagram.csv.
+From the runs of the reproduction, and from the phase diagrams of studies/phase_diagram.csv.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,16 @@ from typing import Any
 from recallscope.common.csv_files import read_csv
 from recallscope.measurement.phase import from_rows
 from recallscope.measurement.summary import summarise
-from recallscope.paper.bundle import bundled_evidence
-from recallscope.paper.evidence import NotMeasuredError
-from recallscope.paper.presets import sweep_of
-from recallscope.paper.registry import CLAIMS
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
+from reproduction.evidence import BUNDLE, Evidence
+from reproduction.statements import STATEMENTS
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "src" / "recallscope" / "explorer" / "measured.json"
 OPTIONS = ("width", "activation", "embedding", "trigger_in_values")
 SIZES = ("vocab", "samples", "dim", "length", *OPTIONS)
+LEFT_OUT = ("mlp-plane", "equal-size")  # so many points that the page would double
 NAMES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 POINT = (*SIZES, "source", "seeds", *NAMES)
 CROSSING = (*SIZES, "source", "size", "accuracy", "target", "value", "low", "high")
@@ -43,27 +43,26 @@ def measured() -> dict[str, Any]:
 
 
 def of_bundle() -> tuple[list[Any], list[Any]]:
-    evidence = bundled_evidence()
+    evidence = Evidence.at(BUNDLE)
     runs: dict[Problem, list[Record]] = defaultdict(list)
     source: dict[Problem, str] = {}
     crossings = []
-    for name in sorted({name for claim in CLAIMS.values() for name in claim.sweeps}):
-        if sweep_of(name, "full").critical is None:
-            try:
-                found = evidence.runs(name)
-            except NotMeasuredError:  # a sweep of measures, which are no runs
-                continue
-            for record in found:
-                if plain(record.problem):
-                    runs[record.problem].append(record)
-                    source[record.problem] = f"claims, {name}"
+    sweeps = {sweep.name: sweep for each in STATEMENTS.values() for sweep in each.sweeps}
+    for name, sweep in sorted(sweeps.items()):
+        if sweep.measure is not None or name in LEFT_OUT:
             continue
-        for search in evidence.searches(name):
-            each = search.result()
-            if plain(each.problem) and each.status is Status.OK:
-                place = fields(each.problem) | {each.quantity: None}
-                row = [each.quantity, each.accuracy, each.target, each.value, each.low, each.high]
-                crossings.append([*place.values(), f"claims, {name}", *row])
+        if "critical" in sweep.full:
+            for size in evidence.critical_sizes(sweep):
+                if plain(size.problem) and size.status is Status.OK:
+                    place = fields(size.problem) | {size.quantity: None}
+                    ends = [round(math.exp(end)) for end in size.shown]
+                    row = [size.quantity, size.accuracy, size.target, *ends]
+                    crossings.append([*place.values(), f"statements, {name}", *row])
+            continue
+        for record in evidence.runs(sweep):
+            if plain(record.problem):
+                runs[record.problem].append(record)
+                source[record.problem] = f"statements, {name}"
     points = [
         [*fields(problem).values(), source[problem], len(records), *intervals(records)]
         for problem, records in runs.items()

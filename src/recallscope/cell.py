@@ -85,8 +85,6 @@ class Settings:
     test_samples: int = 4096
     device: str = "cpu"
     sharded: bool = False
-    measure: str | None = None
-    """What to measure instead of running the experiment to its end, by its name."""
     own: OwnExperiment | None = None
     """What to run instead of it."""
     embeddings: Embeddings | None = field(default=None, compare=False, repr=False)

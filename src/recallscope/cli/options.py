@@ -114,11 +114,7 @@ def _parameter(name: str, given: Any, shared: Mapping[str, Any]) -> Parameter:
 
 
 def _complete(choices: str) -> list[str]:
-    """The choices of an option, for shells: of a list, claims, or the parts of a kind."""
-    if choices == "claim":
-        from recallscope.paper.registry import CLAIMS
-
-        return [*CLAIMS, "all"]
+    """The choices of an option, for shells: of a list, or the parts of a kind."""
     return list(CHOICES.get(choices) or names(choices))
 
 

@@ -169,11 +169,6 @@ def failed_record(
     return _record(problem, seed, **how, seconds=0.0, status=status, reason=reason)
 
 
-def measure_record(name: str, problem: Problem, seed: int, seconds: float, **fields: Any) -> Record:
-    """The record of a measure that is not a run."""
-    return _record(problem, seed, "auto", "float64", "cpu", seconds, measure=name, **fields)
-
-
 def check_run(
     problem: Problem,
     *,

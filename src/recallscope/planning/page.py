@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recallscope import __version__
 from recallscope.planning import sentences
 from recallscope.planning.picture import plan_picture
 from recallscope.planning.verification import verification_lines
-from recallscope.plotting.pages import page_styles, page_template, panel_drawing, shown_panel
+from recallscope.plotting.pages import page_styles, page_template, shown_panel
 
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 def plan_page(found: Plan) -> str:
     """The page, as HTML."""
     picture = plan_picture(found)
-    return page_template("planning", "page.html.j2").render(
+    template = Path(__file__).with_name("page.html.j2").read_text(encoding="utf-8")
+    return page_template(template).render(
         css=page_styles(),
         version=__version__,
         first=sentences.first_line(found),
         headline=sentences.headline(found),
         details=sentences.details(found),
         advice=sentences.advice(found),
-        figures=[shown_panel(panel, panel_drawing(panel).run()) for panel in picture.panels],
+        figures=[shown_panel(panel) for panel in picture.panels],
         caption=picture.caption,
         tables=sentences.plan_tables(found),
         sources=sentences.sources(found),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output
 from recallscope.common.new_files import write_whole
-from recallscope.plotting.picture_job import PictureJob
 from recallscope.results.panels import Panel, Picture
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ def write_page(page: str, path: Path) -> None:
     write_whole(path, "page", page)
 
 
-def page_template(package: str, name: str, **filters: Callable[..., Any]) -> Template:
-    """A template that lies in a package of this one; what it is given is text, never markup."""
+def page_template(template: str, **filters: Callable[..., Any]) -> Template:
+    """A template from its text; what it is given is text, never markup."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -39,26 +38,25 @@ def page_template(package: str, name: str, **filters: Callable[..., Any]) -> Tem
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=FunctionLoader(lambda shared: _text("plotting", shared)),
+        loader=FunctionLoader(_text),
     )
     environment.filters.update(filters)
-    return environment.from_string(_text(package, name))
+    return environment.from_string(template)
 
 
 def page_styles() -> str:
     """The styles of all pages."""
-    return _text("plotting", "page.css")
+    return _text("page.css")
 
 
-def panel_drawing(panel: Panel) -> PictureJob:
-    """A panel alone, without its title, which the page has."""
+def shown_panel(panel: Panel) -> dict[str, str]:
+    """What a template shows of a panel, at the width of a column; the drawing is a data URL."""
+    from recallscope.plotting.picture import picture_figure  # loads matplotlib, only to draw
+    from recallscope.plotting.style import draw
+
+    # The page has the title.
     alone = Picture(caption="", panels=[replace(panel, title="")])
-    return PictureJob(alone, "", ("svg",), _PANEL_WIDTH)
-
-
-def shown_panel(panel: Panel, drawn: Sequence[bytes]) -> dict[str, str]:
-    """What a template shows of a panel; the drawing is a data URL."""
-    (image,) = drawn
+    image = draw(picture_figure(alone, "", width=_PANEL_WIDTH), "svg")
     address = f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}"
     return {"title": panel.title, "described": _described(panel), "drawn": address}
 
@@ -69,5 +67,6 @@ def _described(panel: Panel) -> str:
     return f"{panel.title}: {panel.y} against {panel.x}. Shown: {series or 'nothing yet'}."
 
 
-def _text(package: str, name: str) -> str:
-    return files(f"recallscope.{package}").joinpath(name).read_text(encoding="utf-8")
+def _text(name: str) -> str:
+    """A file next to this one, which templates may include."""
+    return files("recallscope.plotting").joinpath(name).read_text(encoding="utf-8")

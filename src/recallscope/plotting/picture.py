@@ -1,4 +1,4 @@
-"""Pictures of claims, drawn: points with bars, lines of theory, and a legend below each panel.
+"""Pictures, drawn: points with bars, lines of theory, and a legend below each panel.
 
 Names become places along the axis, points beyond an axis are moved to its edge, and bars that go on
 beyond it end in arrows.

@@ -13,8 +13,8 @@ class CellKeys:
     """The content keys of cells that are run with some settings: 16 bytes of hash and the seed.
 
     Engines and dtypes agree to rounding only, and a test on fewer samples is another test. So how a
-    problem is run is in its key. A measure settles all of this itself, and is in the key by its
-    name.
+    problem is run is in its key. A custom experiment settles all of this itself, and is in the key
+    by its name.
 
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
     >>> key = CellKeys(Settings())
@@ -42,9 +42,8 @@ class CellKeys:
         from recallscope.learning.cost import choose_engine
 
         settings = self._settings
-        measure = settings.measure if settings.own is None else settings.own.measure
-        if measure is not None:
-            return measure
+        if settings.own is not None:
+            return settings.own.measure
         engine = choose_engine(problem, settings.engine_for(problem))
         return _run_as(engine, settings.dtype, settings.test_samples, settings.device)
 

@@ -16,7 +16,6 @@ from recallscope.experiment.own import lost_record, own_record
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
-from recallscope.validation.measures import check_measure, measured_record
 
 _NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
 
@@ -34,14 +33,12 @@ def check_problem(problem: object, settings: Settings) -> None:
         raise ProblemError(f"a cell is a Problem and a seed, not {problem!r:.60} and a seed")
     if settings.own is not None:
         return  # only the experiment knows what it can run
-    if settings.measure is not None:
-        check_measure(settings.measure)
     experiment.check_run(problem, **settings.of_run(problem))
 
 
 def cells_at_once(problem: Problem, settings: Settings) -> int:
     """How many seeds of a problem are run together."""
-    if settings.own is not None or settings.measure is not None:
+    if settings.own is not None:
         return 1
     at_once: int = find_part("learner", problem.learner).at_once(problem)
     return at_once
@@ -84,8 +81,6 @@ class RunCells:
         how = self.settings
         if how.own is not None:
             return [own_record(how.own, *cell) for cell in cells]
-        if how.measure is not None:
-            return [measured_record(how.measure, *cell) for cell in cells]
         problem = cells[0].problem
         return experiment.run_together(
             problem, [cell.seed for cell in cells], **how.of_run(problem)
@@ -96,8 +91,6 @@ class RunCells:
         how = self.settings
         if how.own is not None:
             return lost_record(how.own, *cell, reason)
-        if how.measure is not None:
-            return experiment.measure_record(how.measure, *cell, 0.0, status=status, reason=reason)
         engine = how.engine_for(cell.problem)
         return experiment.failed_record(
             *cell, reason, status, engine=engine, dtype=how.dtype, device=how.device

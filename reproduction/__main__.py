@@ -1,0 +1,152 @@
+"""The command of the reproduction: `python -m reproduction --help`."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from recallscope.cli.progress import ProgressDisplay
+from recallscope.problem import ProblemError
+from reproduction.evidence import BUNDLE, Evidence
+from reproduction.intervals import shown
+from reproduction.statements import STATEMENTS, finding, statements_named
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+STUDIES = Path(__file__).with_name("studies")
+Size = Annotated[
+    Literal["small", "short", "full"],
+    typer.Option(help="Of the sweeps: 3 minutes for all on two cores, a first answer, or 80."),
+]
+Runs = Annotated[Path, typer.Option(help="The folder of your runs; each size has a part of it.")]
+OwnRuns = Annotated[
+    Path | None, typer.Option("--runs", help="The folder of your runs; by default the bundle.")
+]
+
+
+@app.command("list")
+def list_all() -> None:
+    """List the statements with their verdicts from the bundle, and the studies."""
+    evidence = Evidence.at(BUNDLE)
+    for statement in STATEMENTS.values():
+        found = finding(statement, evidence)
+        verdict = "not yet measured" if found is None else found.verdict
+        print(f"{statement.name:22} {verdict:14} {statement.title}")
+    print()
+    for study in studies():
+        print(f"{study.name:22} {question(study)}")
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A statement, all statements, or a study.")],
+    size: Size = "small",
+    runs: Runs = Path("reproduction-runs"),
+    executor: Annotated[str, typer.Option(help="serial, processes or ray.")] = "processes",
+    workers: Annotated[int | None, typer.Option(help="As many as cores by default.")] = None,
+) -> None:
+    """Run a statement and print its verdict, or run a study with the rest of the arguments.
+
+    Interrupt it at any time: the same command goes on.
+    """
+    if name in [study.name for study in studies()]:
+        sys.argv = [f"reproduction run {name}", *context.args]
+        runpy.run_module(f"reproduction.studies.{name}.study", run_name="__main__")
+        return
+    if context.args:
+        raise ProblemError(f"unknown arguments: {' '.join(context.args)}")
+    statements = statements_named(name)
+    folder = runs / size
+    from reproduction.run import run_sweep  # loads torch: after the checks
+
+    sweeps = {sweep.name: sweep for each in statements for sweep in each.sweeps}
+    for number, sweep in enumerate(sweeps.values(), start=1):
+        if Evidence.at(folder).has(sweep):
+            continue
+        with ProgressDisplay(f"{sweep.name} ({number} of {len(sweeps)})") as display:
+            where = {"executor": executor, "workers": workers}
+            run_sweep(sweep, size, folder, progress=display.update, where=where)
+    evidence = Evidence.at(folder)
+    for statement in statements:
+        found = finding(statement, evidence)
+        assert found is not None
+        print(f"\n{statement.title}: {found.verdict}\n{statement.statement}\n{found.answer}")
+        for each in found.judgements:
+            print(
+                f"  {each.what}: {shown(each.measured)}, expected {each.expected}: {each.verdict}"
+            )
+
+
+@app.command()
+def report(
+    to: Annotated[Path, typer.Option(help="The page.")] = Path("report.html"),
+    size: Size = "full",
+    runs: OwnRuns = None,
+) -> None:
+    """Write a self-contained page with all verdicts, figures and numbers."""
+    from reproduction.report import facts_about, write_report
+
+    evidence = evidence_of(size, runs)
+    found = [(statement, finding(statement, evidence)) for statement in STATEMENTS.values()]
+    with ProgressDisplay("drawing") as display:
+        write_report(to, found, facts_about(evidence, found, size), display.update)
+    print(to)
+
+
+@app.command()
+def figures(
+    name: Annotated[str, typer.Argument(help="A statement, or all.")],
+    to: Annotated[Path, typer.Option(help="The folder.")] = Path("figures"),
+    size: Size = "full",
+    runs: OwnRuns = None,
+) -> None:
+    """Draw the figure of a statement, or of all, for print, as PDF and PNG."""
+    from reproduction.report import write_figures
+
+    evidence = evidence_of(size, runs)
+    found = [(statement, finding(statement, evidence)) for statement in statements_named(name)]
+    print("\n".join(map(str, write_figures(found, to))))
+
+
+@app.command()
+def pages() -> None:
+    """Write the pages of the statements in docs/ from the bundle."""
+    from reproduction.pages import write_pages
+
+    write_pages()
+
+
+def evidence_of(size: str, runs: Path | None) -> Evidence:
+    """The runs of one size in a folder, or those of the bundle."""
+    if runs is not None:
+        return Evidence.at(runs / size)
+    if size != "full":
+        raise ProblemError(f"the bundle has runs of size full; give --runs for those of {size}")
+    return Evidence.at(BUNDLE)
+
+
+def studies() -> list[Path]:
+    """The folder of each study."""
+    return sorted(path.parent for path in STUDIES.glob("*/study.py"))
+
+
+def question(study: Path) -> str:
+    """The first line of a study's README, which is its question."""
+    return (study / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+
+
+def main() -> None:
+    try:
+        app(prog_name="python -m reproduction")
+    except ProblemError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

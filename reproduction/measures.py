@@ -1,0 +1,37 @@
+"""What statements need in addition to runs: measures of one problem at one seed.
+
+Each is a custom experiment of recallscope: a function that returns numbers by name.
+"""
+
+from __future__ import annotations
+
+from recallscope.problem import Problem
+
+NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
+
+
+def noises(problem: Problem, seed: int) -> dict[str, float]:
+    """The three noises that the paper names, in the first gradient, each measured separately.
+
+    >>> found = noises(Problem(vocab=64, samples=256, dim=16, length=4, width=32), seed=0)
+    >>> sorted(found) == sorted(NOISES)
+    True
+    """
+    from recallscope.validation.monte_carlo import measure  # loads torch, which a report needs not
+
+    found = measure(problem, seed)
+    return {name: found["one_step", name] for name in NOISES}
+
+
+def decoders(problem: Problem, seed: int) -> dict[str, float]:
+    """The fraction of labels that each decoder finds in the first gradient."""
+    from reproduction.decoders import decoder_accuracy
+
+    return decoder_accuracy(problem, seed)
+
+
+def limits(problem: Problem, seed: int) -> dict[str, float]:
+    """Accuracies as they are, and with one noise at a time removed."""
+    from reproduction.noise_removal import limits as accuracies_without
+
+    return accuracies_without(problem, seed)

@@ -1,0 +1,262 @@
+"""The pages of the statements in the documentation, written from the runs of the bundle.
+
+`python -m reproduction pages` writes docs/results.md, a page and a figure for each statement in
+docs/statements, and removes pages of statements that are no more. A test compares them with the
+runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from recallscope.common.formatting import format_duration, format_number, format_range
+from recallscope.plotting.picture import picture_figure
+from recallscope.plotting.style import save
+from reproduction.evidence import BUNDLE, Evidence
+from reproduction.predictions import COMMITS, FIRST, file_hash, first_seed, known_before
+from reproduction.statement import Finding, Statement
+from reproduction.statements import STATEMENTS, finding
+from reproduction.verdict import LEVEL, Verdict, tally
+
+DOCS = Path(__file__).parents[1] / "docs"
+OVERVIEW, METHOD = "results.md", "statements/method.md"
+
+Findings = Sequence[Finding]
+
+_SMALL, _SHORT = "3 min 11 s on two cores, with other work alongside", "not timed"
+_FULL = "80 min on two cores with much other work alongside"
+"""Times on the wall, as they were read."""
+
+_COLUMN = 3.25  # inches, of a figure: one column of a paper, and read on a phone
+_SOURCES = ("abstract", "reading notes", "digest", "review", "news summary")
+
+_DECIDES = {
+    "products": (
+        "combining power of d and L in N*",
+        "exponent that combines d and L in N* (0 product, 1 sum)",
+    ),
+    "directions": (
+        "change of recall when L rises, attention alone",
+        "smallest effect, change of recall when L rises",
+    ),
+    "two-by-two": (
+        "observed over predicted N*: small d, short L",
+        "measured over predicted N*, worst corner",
+    ),
+    "orthogonal": (
+        "N* of random embeddings, d < V over d > V",
+        "N* of random embeddings, d < V over d > V",
+    ),
+    "orthogonal-capacity": (
+        "facts recalled, random over orthogonal, equal parameters, smallest",
+        "facts recalled, random over orthogonal, equal parameters",
+    ),
+    "finite-data": (
+        "facts from the smaller batch over facts from all data, largest d",
+        "facts stored, 4,096 samples over infinite data",
+    ),
+    "trade-off": (
+        "power of d in facts per parameter, N = ∞",
+        "exponent of d in facts per parameter",
+    ),
+    "mlp-regimes": (
+        "power of d in the width m* that MLP noise asks for",
+        "exponent of d in the MLP width needed",
+    ),
+    "first-steps": (
+        "lock gained after the first steps, saturating steps",
+        "attention accuracy gained after large first steps",
+    ),
+    "oscillations": (
+        "loss at the large over the small step, fewer dimensions than the edge",
+        "final loss, large over small steps, few dimensions",
+    ),
+    "lower-bound": (
+        "smallest N* + V of any decoder over the bound's",
+        "smallest N* + V of any decoder over our bound's",
+    ),
+    "tight": (
+        "smallest N* of three steps over the bound",
+        "smallest N* of three steps over our bound",
+    ),
+    "news": (
+        "how far powers are from those of d·L, in the nearer reading",
+        "distance of exponents from those of d·L",
+    ),
+}
+"""For each statement the prediction that the overview quotes, and what it is in fewer words."""
+
+
+def findings() -> list[Finding]:
+    """What the runs of the bundle say of every statement."""
+    evidence = Evidence.at(BUNDLE)
+    found = [finding(statement, evidence) for statement in STATEMENTS.values()]
+    return [each for each in found if each is not None]
+
+
+def pages(findings: Findings) -> dict[str, str]:
+    """Every page in Markdown, by its path below docs."""
+    of_statements = {f"statements/{found.statement.name}.md": _page(found) for found in findings}
+    return {OVERVIEW: _overview(findings), METHOD: _method(findings), **of_statements}
+
+
+def figures() -> set[str]:
+    """The figures of the pages, by their paths below docs."""
+    return {f"statements/{name}.png" for name in STATEMENTS}
+
+
+def _overview(findings: Findings) -> str:
+    of_paper = [found for found in findings if found.statement.of_the_paper]
+    others = [found for found in findings if not found.statement.of_the_paper]
+    numbered = [*enumerate(of_paper, start=1), *(("not the paper's", found) for found in others)]
+    by_name = {found.statement.name: found for found in findings}
+    tight = [format_number(each.measured.mean) for each in by_name["tight"].judgements[:2]]
+    table = Evidence.at(BUNDLE).table
+    seconds = pc.sum(table["elapsed_seconds"]).as_py()
+    return _filled(
+        "results.md",
+        **{name: found.verdict for name, found in by_name.items()},
+        tight_ratio=" to ".join(tight),
+        tally=tally(
+            [found.verdict for found in of_paper],
+            [found.verdict for found in others],
+            sum(found.statement.from_abstract for found in of_paper),
+        ),
+        table="\n".join(
+            f"| {number} | {_link(found.statement)} | {_where(found.statement)} | "
+            f"{found.verdict} | {_deciding(found)} |"
+            for number, found in numbered
+        ),
+        caveats="\n".join(
+            f"- [{found.statement.name}](statements/{found.statement.name}.md): "
+            f"{found.statement.caveat}"
+            for found in findings
+            if found.statement.caveat
+        ),
+        time=f"{format_duration(seconds)} of one core in {len(table):,} runs; {_FULL}",
+        small=_SMALL,
+        short=_SHORT,
+    )
+
+
+def _link(statement: Statement) -> str:
+    return f"[{statement.title}](statements/{statement.name}.md)"
+
+
+def _where(statement: Statement) -> str:
+    """Where a statement is from, in a word or two each."""
+    return ", ".join(source for source in _SOURCES if source in statement.source)
+
+
+def _deciding(found: Finding) -> str:
+    prediction, in_short = _DECIDES[found.statement.name]
+    (deciding,) = (each for each in found.judgements if each.what == prediction)
+    mean, low, high = deciding.measured
+    return f"{in_short}: **{format_number(mean)}** ({format_range(low, high)}; {deciding.expected})"
+
+
+def _method(findings: Findings) -> str:
+    of_paper = [found for found in findings if found.statement.of_the_paper]
+    predictions = sum(len(found.judgements) for found in of_paper)
+    return _filled(
+        "method.md",
+        count=len(of_paper),
+        predictions=predictions,
+        chance=f"{math.ceil(100 * predictions * (1 - LEVEL))} %",
+        commit=COMMITS[FIRST][:12],
+        hash=file_hash(FIRST)[:16],
+        seed=f"{first_seed(FIRST):,}",
+    )
+
+
+def _filled(name: str, **fields: object) -> str:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for field, value in fields.items():  # braces of formulas stay
+        text = text.replace(f"{{{field}}}", str(value))
+    return text
+
+
+def _page(found: Finding) -> str:
+    statement = found.statement
+    rows = "\n".join(
+        f"| {each.what} | {format_number(each.measured.mean)} | "
+        f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
+        for each in found.judgements
+    )
+    caveats = (
+        statement.caveat,
+        statement.untestable and f"Not testable: {statement.untestable}",
+        statement.undecided and f"Open: {statement.undecided}",
+    )
+    caveat = "".join(f"*Caveat:* {each}\n\n" for each in caveats if each)
+    sweeps = ", ".join(f"`{sweep.name}`" for sweep in statement.sweeps)
+    failed = [each.what for each in found.judgements if each.verdict is not Verdict.SUPPORTED]
+    unmet = f"*Predictions that are not supported:* {'; '.join(failed)}.\n\n" if failed else ""
+    file = statement.name.replace("-", "_")
+    return f"""\
+# {statement.title}
+
+**{str(found.verdict).capitalize()}.** {statement.statement}
+
+*Source:* {statement.source}
+
+{caveat}[![{_figure_title(found)}]({statement.name}.png)]({statement.name}.png)
+
+## Question
+
+{statement.background}
+
+## How it was tested
+
+*Would support it:* {statement.support}
+
+*Would contradict it:* {statement.contradict}
+
+*Known before:* {known_before(statement.name)}
+
+*Sweeps:* {sweeps}. They and the analysis are in `reproduction/statements/{file}.py`; run them with
+`python -m reproduction run {statement.name} --size full`.
+
+## What was found
+
+{found.answer}
+
+*In practice:* {found.in_practice or "undecided."}
+
+| prediction | measured | 99.5 % interval | expected range | verdict |
+|---|---|---|---|---|
+{rows}
+
+## What is open
+
+{unmet}*Objection:* {statement.attack}
+
+*Answer:* {found.reply}
+
+[All statements](../results.md) · [How statements are tested](method.md)
+"""
+
+
+def _figure_title(found: Finding) -> str:
+    """The result, if the figure states one."""
+    return found.picture.title or found.statement.title
+
+
+def write_pages() -> None:
+    """Write all pages and their figures."""
+    found = findings()
+    written = pages(found)
+    folder = DOCS / "statements"
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if f"statements/{path.name}" not in written.keys() | figures():
+            path.unlink()
+    for each in found:
+        figure = picture_figure(each.picture, _figure_title(each), width=_COLUMN)
+        save(figure, folder / f"{each.statement.name}.png")
+    for name, text in written.items():
+        (DOCS / name).write_text(text, encoding="utf-8")

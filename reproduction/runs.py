@@ -1,0 +1,95 @@
+"""The table of runs: one plain Parquet file, a row for each run of a sweep.
+
+Columns are the sweep, the fields of the problem, the seed, the status, what was measured, and how
+long it took by which versions. Metrics have a prefix. There are no keys, and nothing in it needs
+recallscope: any reader of Parquet opens it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from recallscope.common.rows import problem_of, row_of
+from recallscope.problem import Problem
+from recallscope.record import Provenance, Record, Status
+
+_METRIC = "metric: "
+_MEASURED = (
+    *("reason", "test_samples", "lock_accuracy", "recall_accuracy", "one_step_accuracy"),
+    *("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"),
+    "second_value_cosine",
+)
+_MADE_BY = ("engine", "dtype", "device", "revision", "elapsed_seconds")
+
+
+def table_of(sweep: str, records: Sequence[Record]) -> pa.Table:
+    """The rows of one sweep."""
+    return pa.Table.from_pylist([_row(sweep, record) for record in records])
+
+
+def with_sweep(path: Path, new: pa.Table) -> pa.Table:
+    """The table of a file, if there is one, with the rows of another sweep in their place."""
+    tables = [new]
+    if path.exists():
+        (sweep,) = pc.unique(new["sweep"]).to_pylist()
+        tables.insert(0, pq.read_table(path).filter(pc.field("sweep") != sweep))
+    return _without_empty_columns(pa.concat_tables(tables, promote_options="permissive"))
+
+
+def records_of(table: pa.Table, sweep: str) -> list[Record]:
+    """The runs of one sweep, in their order."""
+    rows = _without_empty_columns(table.filter(pc.field("sweep") == sweep))
+    problems: dict[tuple[Any, ...], Problem] = {}
+    return [_record(row, problems) for row in rows.to_pylist()]
+
+
+def _without_empty_columns(table: pa.Table) -> pa.Table:
+    names = table.column_names
+    return table.select([name for name in names if table[name].null_count < len(table)])
+
+
+def _row(sweep: str, record: Record) -> dict[str, Any]:
+    made = record.provenance
+    return {
+        "sweep": sweep,
+        **row_of(record.problem),
+        "seed": record.seed,
+        "status": str(record.status),
+        **{name: getattr(record, name) for name in _MEASURED},
+        **{_METRIC + name: value for name, value in record.metrics.items()},
+        **{name: getattr(made, name) for name in _MADE_BY},
+        "versions": json.dumps(made.versions, sort_keys=True),
+    }
+
+
+def _record(row: Mapping[str, Any], problems: dict[tuple[Any, ...], Problem]) -> Record:
+    metrics = {
+        name.removeprefix(_METRIC): value
+        for name, value in row.items()
+        if name.startswith(_METRIC) and value is not None
+    }
+    others = {"sweep", "seed", "status", "versions", *_MEASURED, *_MADE_BY}
+    fields = {
+        name: value
+        for name, value in row.items()
+        if name not in others and not name.startswith(_METRIC) and value is not None
+    }
+    key = tuple(fields.items())
+    if key not in problems:  # thousands of runs are of hundreds of problems
+        problems[key] = problem_of(fields)
+    made = {name: row.get(name) for name in _MADE_BY}
+    return Record(
+        problem=problems[key],
+        seed=row["seed"],
+        status=Status(row["status"]),
+        metrics=metrics,
+        provenance=Provenance(**made, versions=json.loads(row["versions"])),  # type: ignore[arg-type]
+        **{name: row.get(name) for name in _MEASURED},
+    )
