@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +18,7 @@ from reproduction.statements import STATEMENTS, finding, statements_named
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
 STUDIES = Path(__file__).with_name("studies")
+_IS_RUN = 'if __name__ == "__main__":'
 Size = Annotated[
     Literal["small", "short", "full"],
     typer.Option(help="Of the sweeps: 3 minutes for all on two cores, a first answer, or 80."),
@@ -37,29 +38,22 @@ def list_all() -> None:
         verdict = "not yet measured" if found is None else found.verdict
         print(f"{statement.name:22} {verdict:14} {statement.title}")
     print()
-    for study in studies():
-        print(f"{study.name:22} {question(study)}")
+    for folder in sorted({script.parent for script in scripts()}):
+        print(f"{folder.name:22} {question(folder)}")
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command()
 def run(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A statement, all statements, or a study.")],
+    name: Annotated[str, typer.Argument(help="A statement, or all of them.")],
     size: Size = "small",
     runs: Runs = Path("reproduction-runs"),
     executor: Annotated[str, typer.Option(help="serial, processes or ray.")] = "processes",
     workers: Annotated[int | None, typer.Option(help="As many as cores by default.")] = None,
 ) -> None:
-    """Run a statement and print its verdict, or run a study with the rest of the arguments.
+    """Run the sweeps of a statement, and print its verdict.
 
     Interrupt it at any time: the same command goes on.
     """
-    if name in [study.name for study in studies()]:
-        sys.argv = [f"reproduction run {name}", *context.args]
-        runpy.run_module(f"reproduction.studies.{name}.study", run_name="__main__")
-        return
-    if context.args:
-        raise ProblemError(f"unknown arguments: {' '.join(context.args)}")
     statements = statements_named(name)
     folder = runs / size
     from reproduction.run import run_sweep  # loads torch: after the checks
@@ -80,6 +74,26 @@ def run(
             print(
                 f"  {each.what}: {shown(each.measured)}, expected {each.expected}: {each.verdict}"
             )
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def study(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Such as laws, or end_of_training/finding.")],
+) -> None:
+    """Run a script of a study with the rest of the line; --help says what it takes."""
+    folder, _, script = name.partition("/")
+    path = STUDIES / folder / f"{script or folder}.py"
+    if path not in scripts():
+        known = ", ".join(f"{each.parent.name}/{each.stem}" for each in scripts())
+        raise ProblemError(f"there is no study {name!r}; there are {known}")
+    # Scripts start others, which import from here too.
+    search = os.pathsep.join(filter(None, [str(STUDIES.parents[1]), os.environ.get("PYTHONPATH")]))
+    line = [sys.executable, str(path), *context.args]
+    os.execve(sys.executable, line, os.environ | {"PYTHONPATH": search})
 
 
 @app.command()
@@ -130,14 +144,14 @@ def evidence_of(size: str, runs: Path | None) -> Evidence:
     return Evidence.at(BUNDLE)
 
 
-def studies() -> list[Path]:
-    """The folder of each study."""
-    return sorted(path.parent for path in STUDIES.glob("*/study.py"))
+def scripts() -> list[Path]:
+    """The scripts of all studies."""
+    return sorted(path for path in STUDIES.glob("*/*.py") if _IS_RUN in path.read_text())
 
 
-def question(study: Path) -> str:
+def question(folder: Path) -> str:
     """The first line of a study's README, which is its question."""
-    return (study / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    return (folder / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
 
 
 def main() -> None:

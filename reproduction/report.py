@@ -168,6 +168,8 @@ def _shown(statement: Statement, found: Finding | None) -> dict[str, Any]:
         "anchor": f"statement-{statement.name}",
         "verdict": verdict,
         "known": known_before(statement.name),
+        # Why a verdict is not that of the predictions; shown in the place of its meaning.
+        "reason": found is not None and (statement.undecided or statement.untestable),
     }
     if found is None:
         return {**shown, "short": verdict.meaning}

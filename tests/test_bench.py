@@ -13,21 +13,20 @@ import torch
 
 from recallscope.problem import Problem, ProblemError
 
-SCRIPT = Path(__file__).parents[1] / "studies" / "bench.py"
+ROOT = Path(__file__).parents[1]
+STUDY = [sys.executable, "-m", "reproduction", "study", "speed/bench"]
 SIZES = ("--vocab", "64", "--samples", "512", "--dim", "16", "--length", "4")
 PROBLEM = Problem(vocab=64, samples=512, dim=16, length=4)
 
 
 @pytest.fixture(scope="module")
 def module():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(SCRIPT.parent)
-        yield importlib.import_module(SCRIPT.stem)
+    return importlib.import_module("reproduction.studies.speed.bench")
 
 
 def script(*arguments):
-    line = [sys.executable, SCRIPT, *arguments]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    line = [*STUDY, *arguments]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_the_script_prints_the_ratios():

@@ -13,7 +13,7 @@ from recallscope import Instance, Problem, ProblemError, Transformer, predict, s
 from recallscope.theory.budgets import FREE, cost
 
 PROBLEM = Problem(vocab=256, samples=2048, dim=1, length=8)
-STUDY = Path(__file__).parents[1] / "studies"
+STUDY = Path(__file__).parents[1] / "reproduction" / "studies" / "budgets"
 SIZES = ("--vocab", "256", "--samples", "2048", "--length", "8")
 
 
@@ -139,7 +139,7 @@ def test_a_figure_has_the_line_of_the_budget_and_the_best(within):
 
 
 def test_no_random_allocation_of_the_study_is_better():
-    """As studies/budgets.py reports: 95 % intervals, paired, for 20 comparisons of 8 seeds."""
+    """As the study budgets reports: 95 % intervals, paired, for 20 comparisons of 8 seeds."""
     rows = list(csv.DictReader((STUDY / "budgets.csv").read_text().splitlines()))
     reach = 4.5946 / np.sqrt(8)  # Student's t at 1 - 0.05/40, 7 degrees of freedom
     numbers = sorted({row["number"] for row in rows}, key=int)

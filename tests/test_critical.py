@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 
 from lanes import slow_after_first
-from planted_searches import Truth, covered, interpolated, planted_record, search
 from recallscope import Problem, ProblemError, Status
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.statistics.threshold import Runs, locate
+from reproduction.studies.searches.planted_searches import (
+    Truth,
+    covered,
+    interpolated,
+    planted_record,
+    search,
+)
 
 PROBLEM = Problem(vocab=512, samples=1, dim=64, length=16)
 TRUTH = Truth(

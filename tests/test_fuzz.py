@@ -1,4 +1,4 @@
-"""Some hostile inputs for every reader, and all that once broke one; studies/fuzz.py has more.
+"""Some hostile inputs for every reader, and all that once broke one; the study faults has more.
 
 Each reader runs in another process, in an empty folder, as it limits memory and is watched.
 """

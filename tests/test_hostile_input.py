@@ -1,6 +1,6 @@
 """Hostile input is refused in one sentence, before it is read or used.
 
-`studies/fuzz.py` tries a million inputs. This file has one of each kind that was once accepted.
+the study faults tries a million inputs. This file has one of each kind that was once accepted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import os
 import signal
 import subprocess
@@ -14,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-STUDIES = Path(__file__).parents[1] / "studies"
-STUDY = [sys.executable, str(STUDIES / "hosts.py")]
+from reproduction.studies.faults import namespaces
+
+ROOT = Path(__file__).parents[1]
+STUDY = [sys.executable, "-m", "reproduction", "study", "faults/hosts"]
 
 
 @pytest.fixture(autouse=True)
 def hosts_are_allowed():
     if sys.platform != "linux" or os.getuid():
         pytest.skip("hosts as namespaces need Linux and root")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(STUDIES)
-        if why := importlib.import_module("namespaces").forbidden():
-            pytest.skip(f"hosts as namespaces: {why}")
+    if why := namespaces.forbidden():
+        pytest.skip(f"hosts as namespaces: {why}")
 
 
 def left(folder: Path) -> list[str]:
@@ -43,6 +42,7 @@ def test_no_record_is_lost_over_three_hosts(tmp_path):
     with tempfile.TemporaryDirectory(prefix="t-") as folder:  # short: sockets are in it
         done = subprocess.run(
             [*STUDY, *short, *only],
+            cwd=ROOT,
             env=os.environ | {"TMPDIR": folder},
             capture_output=True,
             text=True,
@@ -64,7 +64,9 @@ def test_hosts_are_gone_however_the_study_ends(number):
     with tempfile.TemporaryDirectory(prefix="t-") as folder:
         environment = os.environ | {"TMPDIR": folder, "OMP_NUM_THREADS": "1"}
         command = [*STUDY, "--seeds", "1", "--minutes", "0"]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as study:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+        ) as study:
             end = time.monotonic() + 120
             while not list(Path(folder).glob("hosts-*/cluster.log")):  # its hosts are up
                 assert study.poll() is None

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import shared_numbers
 
-from law_searches import (
+from recallscope import run
+from recallscope.common.csv_files import read_csv
+from recallscope.statistics.power_law import FitStatus
+from reproduction import shared_numbers
+from reproduction.studies.laws.law_searches import (
     KEY,
     LAWS,
     along_axes,
@@ -24,13 +27,15 @@ from law_searches import (
     read_search,
     sizes_of,
 )
-from planted_searches import TESTS, covered, search
-from recallscope import run
-from recallscope.common.csv_files import read_csv
-from recallscope.statistics.power_law import FitStatus
-from search_economy import economy_row, errors, planted_row, real_methods
+from reproduction.studies.searches.planted_searches import TESTS, covered, search
+from reproduction.studies.searches.search_economy import (
+    economy_row,
+    errors,
+    planted_row,
+    real_methods,
+)
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[1] / "reproduction" / "studies"
 
 
 def test_pages_quote_numbers_as_tables_have_them(monkeypatch):
@@ -42,7 +47,7 @@ def test_pages_quote_numbers_as_tables_have_them(monkeypatch):
 @pytest.fixture(scope="module")
 def law_runs() -> list[dict[str, Any]]:
     """Ten thousand runs, read once."""
-    return read_csv(STUDIES / "laws-runs.csv")
+    return read_csv(STUDIES / "laws" / "laws-runs.csv")
 
 
 def differing(
@@ -59,7 +64,7 @@ def differing(
 
 
 def test_500_planted_searches_cover_and_report_targets_not_reached():
-    rows = read_csv(STUDIES / "planted.csv")
+    rows = read_csv(STUDIES / "searches" / "planted.csv")
     assert len(rows) == 500
     for row in rows[:: len(rows) // 4]:
         again = search(row["case"])  # the recorded values come back
@@ -71,13 +76,15 @@ def test_500_planted_searches_cover_and_report_targets_not_reached():
 
 @pytest.mark.parametrize("kind", ["planted", "real"])
 def test_a_search_has_half_the_error_of_a_grid_and_of_bisection(kind):
-    found = errors(read_csv(STUDIES / "economy.csv"), kind)
+    found = errors(read_csv(STUDIES / "searches" / "economy.csv"), kind)
     for other in ("grid", "bisection"):
         assert found["search"][1] <= 0.5 * found[other][1]
 
 
 def test_the_economy_of_a_planted_search_comes_back():
-    rows = [row for row in read_csv(STUDIES / "economy.csv") if row["kind"] == "planted"]
+    rows = [
+        row for row in read_csv(STUDIES / "searches" / "economy.csv") if row["kind"] == "planted"
+    ]
     again = planted_row(rows[0]["problem"])
     assert {name: rows[0][name] for name in again} == again
 
@@ -85,7 +92,7 @@ def test_the_economy_of_a_planted_search_comes_back():
 def test_the_economy_of_a_real_search_comes_back(threads):
     """The cheapest of the ten problems; its true size is taken from the file."""
     threads(1)
-    rows = read_csv(STUDIES / "economy.csv")
+    rows = read_csv(STUDIES / "searches" / "economy.csv")
     row = next(row for row in rows if (row["kind"], row["problem"]) == ("real", 4))
     again = economy_row(
         "real", 4, math.log(row["truth"]), row["truth_error"], *real_methods(4, repeat=0)
@@ -98,7 +105,7 @@ def test_the_economy_of_a_real_search_comes_back(threads):
 def test_a_search_of_a_law_comes_back(law, law_runs, threads):
     """Its first runs are simulated again, and all its recorded runs are read again."""
     threads(1)
-    named = [each for each in read_csv(STUDIES / "laws.csv") if each["law"] == law]
+    named = [each for each in read_csv(STUDIES / "laws" / "laws.csv") if each["law"] == law]
     row = min(named, key=lambda each: (each["scale"], each["evaluations"]))
     key = [row[name] for name in KEY]
     runs = [each for each in law_runs if [each[name] for name in KEY] == key]
@@ -116,7 +123,7 @@ def test_a_search_of_a_law_comes_back(law, law_runs, threads):
 
 @pytest.mark.slow
 def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
-    found = along_axes(read_csv(STUDIES / "laws.csv"))
+    found = along_axes(read_csv(STUDIES / "laws" / "laws.csv"))
     # One step and lock along V, d, L; trigger in values along V, d; one step, longer along L.
     assert len(found) == 3 * (3 + 3 + 2 + 1)
     inside = [each.measured.low <= each.predicted <= each.measured.high for each in found]
@@ -125,7 +132,7 @@ def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
 
 
 def test_the_law_of_locking_is_a_power_law_at_every_scale(law_runs):
-    rows = read_csv(STUDIES / "laws.csv")
+    rows = read_csv(STUDIES / "laws" / "laws.csv")
     for scale in range(3):
         law, collapse = collapsed(rows, law_runs, "lock", scale)
         assert law.status is FitStatus.OK
@@ -135,7 +142,7 @@ def test_the_law_of_locking_is_a_power_law_at_every_scale(law_runs):
 
 
 def test_the_separable_law_is_rejected_for_random_embeddings_and_not_for_orthogonal_ones():
-    rows = read_csv(STUDIES / "laws.csv")
+    rows = read_csv(STUDIES / "laws" / "laws.csv")
     random, orthogonal = factorial(rows, "random"), factorial(rows, "orthogonal")
     assert random.separable.rejected
     assert random.exponents["dim"].high < -1

@@ -109,6 +109,56 @@ def test_the_pages_of_the_statements_are_those_of_the_runs(found):
     assert there | {OVERVIEW} == written.keys() | figures()
 
 
+# Studies.
+
+
+STUDIES = sorted(path.parent for path in (ROOT / "reproduction" / "studies").glob("*/README.md"))
+
+
+@pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)
+def test_a_study_has_a_question_and_results_that_pages_name(folder):
+    """A page that shows a number of a study names its folder; what the study links to exists."""
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("# ")
+    assert readme.splitlines()[0].endswith("?")
+    for link in re.findall(r"\]\(([^)]+)\)", readme):
+        assert (folder / link).exists(), link
+    pages_of_it = {(folder / page).resolve() for page in re.findall(r"\]\(([^)]+\.md)\)", readme)}
+    for page in pages_of_it:
+        text = page.read_text(encoding="utf-8")
+        assert f"reproduction/studies/{folder.name}" in text or f"study {folder.name}" in text, page
+    listed = set(re.findall(r"^\| `(?:\w+/)?(\w+)`", readme, re.M))
+    listed |= set(re.findall(r"`(\w+)\.py`", readme))
+    assert listed == {path.stem for path in folder.glob("*.py")}
+
+
+def test_folders_of_studies_that_pages_name_exist():
+    named = set()
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        named |= set(re.findall(r"reproduction/studies/(\w+)", page.read_text(encoding="utf-8")))
+    assert named <= {folder.name for folder in STUDIES}
+    assert len(named) > 15
+
+
+def test_every_figure_and_study_is_in_the_readme_with_a_command():
+    text = (ROOT / "reproduction" / "README.md").read_text(encoding="utf-8")
+    for folder in STUDIES:
+        assert f"studies/{folder.name}" in text or f"`study {folder.name}" in text
+    for statement in STATEMENTS:
+        assert f"`run {statement}`" in text
+    drawn = {path.name for path in DOCS.rglob("*.png") if path.parent.name != "statements"}
+    elsewhere = {
+        "explorer.png",
+        "check.png",
+        "ablations.png",
+        "law.png",
+        "critical.png",
+        "training.png",
+    }
+    for name in drawn - elsewhere:
+        assert name in text, name
+
+
 # The command.
 
 

@@ -55,7 +55,7 @@ def test_errors_are_those_of_the_studies() -> None:
         known = list(csv.DictReader(file))
     found = []
     for name in ("design", "holdout", "few", "wide"):
-        with (ROOT / "studies" / f"{name}.csv").open() as file:
+        with (ROOT / "reproduction" / "studies" / "random_problems" / f"{name}.csv").open() as file:
             found += [{each: row[each] for each in known[0]} for row in csv.DictReader(file)]
     assert known == found
     near = recorded_error(Problem(**USUAL))

@@ -37,7 +37,7 @@ from recallscope.theory.laws import three_step
 from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
-from recorded_problems import STUDIES, load_summary, ratios
+from reproduction.studies.random_problems.recorded_problems import load_summary, ratios
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 
@@ -45,7 +45,7 @@ ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
 @pytest.mark.parametrize("study", ["design", "holdout"])
 @pytest.mark.parametrize("name", ACCURACIES)
 def test_random_problems_are_predicted(study: str, name: str) -> None:
-    """Hundreds of problems, simulated by studies/design.py, and no constant fitted to them."""
+    """Hundreds of problems of the study random_problems, and no constant fitted to them."""
     problems, lines = load_summary(study)
     assert len(problems) >= {"design": 400, "holdout": 150}[study]
     error = getattr(accuracies(arrays_of(problems)), name) - [float(line[name]) for line in lines]
@@ -82,7 +82,7 @@ def test_no_more_is_recalled_than_was_seen() -> None:
     ("name", "most"), [("lock_accuracy", 0.015), ("recall_accuracy", 0.006), (ACCURACIES[2], 0.003)]
 )
 def test_few_samples_are_predicted(name: str, most: float) -> None:
-    """N from 1 to V, simulated by studies/judged.py after it was predicted."""
+    """N from 1 to V, simulated by the study random_problems after it was predicted."""
     problems, lines = load_summary("few")
     simulated = np.array([float(line[name]) for line in lines])
     hard = (simulated > 0.1) & (simulated < 0.9)
@@ -100,9 +100,14 @@ def test_few_samples_give_low_recall() -> None:
     assert predict(short).one_step_accuracy == pytest.approx(0.358, abs=0.01)  # as simulated
 
 
+PHASE_DIAGRAM = (
+    Path(__file__).parents[1] / "reproduction" / "studies" / "phase_diagram" / "phase_diagram.csv"
+)
+
+
 def test_recall_of_what_locks_partly_is_predicted() -> None:
-    """Cells of studies/phase_diagram.py: multiplying lock and read would be 0.008 too low."""
-    rows = [row for row in read_csv(STUDIES / "phase_diagram.csv") if row["length"] == 128]
+    """Cells of the study phase_diagram: multiplying lock and read would be 0.008 too low."""
+    rows = [row for row in read_csv(PHASE_DIAGRAM) if row["length"] == 128]
     names = ("vocab", "samples", "dim", "length")
     found = accuracies(problem_arrays(**{name: [row[name] for row in rows] for name in names}))
     few_dimensions = np.array([row["dim"] < 64 for row in rows])
@@ -125,7 +130,7 @@ def test_partial_locking_ends_in_locking() -> None:
 
 
 def test_critical_sizes_are_predicted() -> None:
-    """N* at recall one half, simulated by studies/critical.py and solved here."""
+    """N* at recall one half, simulated by the study random_problems and solved here."""
     found = ratios(0.5)
     assert len(found) == 30
     assert sum(abs(ratio - 1) <= 0.1 for ratio in found) >= 27

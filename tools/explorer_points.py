@@ -1,6 +1,6 @@
 """Write the measured points that the explorer shows: `python -m tools.explorer_points`.
 
-From the runs of the reproduction, and from the phase diagrams of studies/phase_diagram.csv.
+From the runs of the reproduction, and from the phase diagrams of the study phase_diagram.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def short(value: float) -> float:
 
 
 def of_study() -> tuple[list[Any], list[Any]]:
-    rows = read_csv(ROOT / "studies" / "phase_diagram.csv")
+    rows = read_csv(ROOT / "reproduction" / "studies" / "phase_diagram" / "phase_diagram.csv")
     source = "a phase diagram of 512 facts"
     points = [
         [

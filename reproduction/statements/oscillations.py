@@ -87,7 +87,7 @@ STATEMENT = Statement(
     ),
     caveat=(
         "The source blames embeddings that are not orthogonal. With a dimension for every "
-        "fact neither orthogonal nor random ones oscillate (studies/oscillations.csv): "
+        "fact neither orthogonal nor random ones oscillate (reproduction/studies/oscillations): "
         "space decides."
     ),
     attack=(

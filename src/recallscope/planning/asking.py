@@ -52,7 +52,7 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
     """The answers of the best law of each kind, the one that counts first; empty if no law applies.
 
     One that was tested at such sizes comes before others. Models of up to a million parameters and
-    3 bits for each were planned and trained here (studies/planner.py): for them fitted laws come
+    3 bits for each were planned and trained here (the study planner): for them fitted laws come
     before published ones.
 
     Of published laws the first answers, with the span of all as its interval.

@@ -1,6 +1,6 @@
 """How many steps a memory is trained until it recalls a fraction of its facts.
 
-Measured and interpolated (studies/exposures.py; docs/end-of-training.md): at learning rates as they
+Measured and interpolated (the study exposures; docs/end-of-training.md): at learning rates as they
 are by default, with attention given and every fact as often as the others. It depends on how many
 parameters there are over those of the capacity threshold, `filled`, and little on the vocabulary.
 """

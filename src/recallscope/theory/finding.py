@@ -3,7 +3,7 @@
 Where it begins is derived: after the first steps the score of the trigger is normal, and above
 zero with a probability of Φ(snr). A training that begins on the wrong side may still turn round,
 the more likely the more samples each fact has. That, and how often attention is right if it has
-found the trigger, is fitted (studies/finding.py; docs/end-of-training.md).
+found the trigger, is fitted (the study end_of_training; docs/end-of-training.md).
 """
 
 from __future__ import annotations

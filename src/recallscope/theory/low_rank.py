@@ -19,7 +19,7 @@ from recallscope.theory.label_pool import pool
 from recallscope.theory.output_cone import cone
 
 NAMED = 2.0
-"""Fitted: labels that may be named, as a multiple of d r / ln(1/F); studies/low_rank.py."""
+"""Fitted: labels that may be named, as a multiple of d r / ln(1/F); the study low_rank."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 

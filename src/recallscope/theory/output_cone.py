@@ -3,7 +3,7 @@
 The scores that name a label form a cone. Among independent scores it lacks K(V) dimensions
 (`label_pool.pool`). The scores of V outputs in d < V − 1 dimensions are not independent. Their
 cones are wider: the fewer dimensions, the fewer are lacking. The fraction that is left was computed
-for random outputs (studies/output_cones.py) and depends on K(V) (1/d − 1/(V − 1)) and little else.
+for random outputs (the study memories) and depends on K(V) (1/d − 1/(V − 1)) and little else.
 """
 
 from __future__ import annotations

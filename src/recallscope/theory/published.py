@@ -19,7 +19,7 @@ from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 SATURATED = 1000.0  # exposures, from which on more are said to add nothing
 LESS, MORE = 5.6, 1.6
 """How many times fewer facts, and more, than published values 90 % of 42 small models stored that
-were trained here for at least 30 exposures and recalled less than 0.97 (studies/planner_law.py)."""
+were trained here for at least 30 exposures and recalled less than 0.97 (the study planner)."""
 _WIDENS = 0.5  # for each factor of e beyond: so do errors grow in the law of small transformers
 _SAID_IN_PLAN = "no law for experiments: it is about models by their trained parameters, as in plan"
 _FROM_SCRATCH = "pretrain"

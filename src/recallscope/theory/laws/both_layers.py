@@ -1,6 +1,6 @@
 """A memory behind an MLP whose layers are both trained: its recall is measured, and interpolated.
 
-It depends on m·d over V ln V alone, as far as it was looked at (studies/both_layers.py).
+It depends on m·d over V ln V alone, as far as it was looked at (the study both_layers).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from recallscope.theory.written_laws import written_law
 
 _WRITTEN = written_law("converged")
 _UNEQUAL: Ranges = {"vocab": (64, 512), "dim": (4, 45), "zipf_exponent": (0, 2)}
-"""Tested with facts of unequal frequency, without an MLP (studies/frequencies.py)."""
+"""Tested with facts of unequal frequency, without an MLP (the study frequencies)."""
 _EDGE_OF_RANK = 0.2
 """Measured: most memories of low rank are within it (docs/low-rank.md)."""
 _EDGE = 0.03

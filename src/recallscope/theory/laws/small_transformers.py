@@ -1,7 +1,7 @@
 """Small transformers: recall by bits for each trained parameter, exposures and examples.
 
-Fitted to trainings from scratch and after a first training, in full or by LoRA (`studies/
-small_transformers.py`, `studies/planner.py`, docs/stock-transformers.md). Above chance recall is
+Fitted to trainings from scratch and after a first training, in full or by LoRA (the study
+planner, docs/stock-transformers.md). Above chance recall is
 1 / (1 + full + early): `full` grows with the load, the bits of all facts for each trained
 parameter; `early` falls with exposures, and with the examples of the whole training.
 """

@@ -1,0 +1,705 @@
+"""Inject faults into real sweeps, and compare what is left with an undisturbed one.
+
+    faults --faults 1000 --csv faults.csv
+
+A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
+raylets are killed, drivers are interrupted, shards are corrupted, disks fill up or become read-
+only, clocks jump and a second driver starts. Workers are stopped, cells exceed their time limit,
+and a sweep has 900 MB. After every fault the store is read: no record may be lost, doubled or
+corrupt. When the sweep is complete its records must equal, bit for bit, those of a sweep without
+faults. Some kinds need more than every machine has: mounting a small disk and making a control
+group need root, clocks need a C compiler. Kinds that are left out are listed.
+
+Most drivers are forked from a process that has imported torch already, so a thousand faults take an
+hour and not a day. Every tenth is started from the command line, like a user's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from recallscope import Store
+from recallscope.common.csv_files import write_csv
+from recallscope.executors.base import Done, Executor, Job, numbers
+from recallscope.store.shard import write_shard
+from recallscope.store.tables import joined
+from recallscope.sweeps import dispatch, writer
+from recallscope.sweeps.jobs import cell_workers
+from recallscope.sweeps.spec import read_sweep
+from reproduction.studies.faults.clock import set_clock, wrong_clock
+from reproduction.studies.faults.one_product import OneProduct
+
+SWEEP = """
+seeds = 20
+test_samples = 256
+[problem]
+vocab = 64
+[grid]
+dim = [16, 24, 32]
+length = [4, 8]
+samples = [64, 1000, 60000]
+"""
+SMALL_SWEEP = """
+seeds = 4
+test_samples = 256
+[problem]
+dim = 256
+length = 4
+samples = 64
+[grid]
+vocab = [64, 200000]
+"""
+MEMORY = 900 * 10**6  # bytes
+PATIENCE = 120.0  # seconds that a driver may take to end
+LATEST = 2.0  # seconds after its limit that a cell may still run
+
+
+class TroubleError(AssertionError):
+    """What must not happen has happened."""
+
+
+class Driver:
+    """A sweep in a separate process: forked, or started from the command line."""
+
+    def __init__(
+        self, store: Path | str, file: Path, executor: str, log: Path, **more: object
+    ) -> None:
+        command = ["sweep", str(file), "--store", str(store), "--executor", executor]
+        if executor != "serial":
+            command += ["--workers", "2"]
+        command += more.get("options", [])  # type: ignore[arg-type]
+        environment = dict(more.get("environment", {}))  # type: ignore[call-overload]
+        around = [*more.get("around", [])]  # type: ignore[call-overload]
+        self.executor, self.log = executor, log
+        if more.get("fork", True) and not environment and not around:
+            sys.stdout.flush()
+            # No interrupt may find the child outside of `_become`, where it is still the parent.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            self.pid = os.fork()
+            if self.pid == 0:
+                self._become(command)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            self.process = None
+        else:
+            with log.open("ab") as output:
+                self.process = subprocess.Popen(
+                    [*around, sys.executable, "-m", "recallscope", *command],
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    env=os.environ | environment,
+                )
+            self.pid = self.process.pid
+
+    def _become(self, command: list[str]) -> None:
+        """In the child: write often, so faults hit writes, and run the command."""
+        code = 99
+        try:
+            os.setsid()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            writer._FIRST_FLUSH = writer._BETWEEN_FLUSHES = 0.05
+            dispatch._TASK_SECONDS = 0.05
+            sys.argv = ["recallscope", *command]
+            from recallscope.cli.main import main
+
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except KeyboardInterrupt:
+            code = 130
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", flush=True)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    @property
+    def code(self) -> int | None:
+        """How it ended; None while it has not."""
+        if not hasattr(self, "_code"):
+            if self.process is not None:
+                if self.process.poll() is None:
+                    return None
+                self._code = self.process.returncode
+            else:
+                done, status = os.waitpid(self.pid, os.WNOHANG)
+                if not done:
+                    return None
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def wait(self, longest: float = PATIENCE) -> float:
+        """Wait for the end; seconds it took."""
+        started = time.monotonic()
+        while self.code is None:
+            if time.monotonic() - started > longest:
+                os.kill(self.pid, signal.SIGKILL)
+                raise TroubleError(f"a driver did not end: {tail(self.log)}")
+            time.sleep(0.005)
+        return time.monotonic() - started
+
+    def send(self, number: int) -> bool:
+        """Send a signal to the driver; whether it was still there."""
+        if self.code is not None:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+            return True
+        return False
+
+    def family(self, *words: str) -> list[int]:
+        """Descendants, and workers of Ray, whose command line has one of the words."""
+        children: dict[int, list[int]] = defaultdict(list)
+        lines: dict[int, str] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError, IndexError, ValueError):
+                    stat = (entry / "stat").read_text()
+                    children[int(stat.rsplit(")", 1)[1].split()[1])].append(int(entry.name))
+                    lines[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+        found, todo = [], [self.pid]
+        while todo:
+            for child in children[todo.pop()]:
+                todo.append(child)
+                if any(word in lines.get(child, "") for word in words):
+                    found.append(child)
+        return found
+
+
+def wait_for(workers: Executor, job: Job, seconds: float) -> Done:
+    """What comes of one task with a limit of time."""
+    workers.submit(next(numbers), job, seconds)
+    while not (done := workers.finished(1.0)):
+        pass
+    return done[0]
+
+
+def results(store: Path | str) -> dict:
+    """What a store has of every cell, without times and versions."""
+    records = Store(store).records()
+    return {(record.problem.key, record.seed): record.result() for record in records}
+
+
+def unequal(have: dict, expected: dict) -> list:
+    """The cells whose record is not that of an undisturbed run."""
+    return [cell for cell, result in have.items() if expected.get(cell) != result]
+
+
+def tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-600:] if log.exists() else ""
+
+
+class Trial:
+    """One store from its first record to its last, with faults on the way."""
+
+    def __init__(self, folder: Path, expected: dict, rng: random.Random, counts: Counter) -> None:
+        self.folder, self.expected, self.rng, self.counts = folder, expected, rng, counts
+        self.store = folder / "store"
+        self.store.mkdir()
+        self.file = folder / "sweep.toml"
+        self.file.write_text(SWEEP)
+        self.log = folder / "log"
+        self.seen: set = set()
+        self.corrupt: set[str] = set()
+        self.stops: list[float] = []
+        self.late: list[float] = []
+
+    def driver(self, executor: str | None = None, **more: object) -> Driver:
+        executor = executor or self.rng.choice(["serial", "serial", "processes"])
+        return Driver(self.store, self.file, executor, self.log, **more)
+
+    def check(self) -> int:
+        """Read the store and check it; how many records it has."""
+        found = Store(self.store).verify()
+        if found.duplicated or found.wrong_keys or set(found.left_out) - self.corrupt:
+            raise TroubleError(f"not sound: {found}; {tail(self.log)}")
+        have = results(self.store)
+        if other := unequal(have, self.expected):
+            raise TroubleError(f"another record: {have[other[0]]} for {self.expected[other[0]]}")
+        lost = self.seen - set(have)
+        if lost:
+            raise TroubleError(f"{len(lost)} records were lost")
+        self.seen = set(have)
+        return len(have)
+
+    def finish(self) -> None:
+        """Put aside what we have corrupted, run to the end, and compare everything."""
+        Store(self.store).repair()
+        driver = self.driver()
+        driver.wait()
+        if driver.code != 0:
+            raise TroubleError(f"the last run ended with {driver.code}: {tail(self.log)}")
+        if self.check() != len(self.expected) or not Store(self.store).verify().sound:
+            raise TroubleError("records are missing at the end")
+
+    def pause(self, longest: float = 1.2) -> None:
+        time.sleep(self.rng.uniform(0, longest))
+
+    # The faults. Each starts a driver, disturbs it, and leaves a store that resumes.
+
+    def kill_driver(self) -> None:
+        driver = self.driver(fork=self.rng.random() > 0.1)
+        self.pause()
+        self.counts["driver killed"] += driver.send(signal.SIGKILL)
+        driver.wait()
+        self.check()
+
+    def interrupt_driver(self) -> None:
+        driver = self.driver(fork=self.rng.random() > 0.1)
+        self.pause(2.0)
+        if driver.send(signal.SIGINT):
+            self.counts["Ctrl-C"] += 1
+            self.stops.append(driver.wait())
+            if driver.code not in (0, 130, -signal.SIGINT):
+                raise TroubleError(f"Ctrl-C ended with {driver.code}: {tail(self.log)}")
+        driver.wait()
+        self.check()
+
+    def kill_workers(self) -> None:
+        driver = self.driver("processes")
+        while driver.code is None:
+            self.pause(0.4)
+            for worker in driver.family("recallscope.executors.process_worker")[
+                : self.rng.randint(1, 2)
+            ]:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+                    self.counts["worker killed"] += 1
+            time.sleep(self.rng.choice([1.0, 8.0]))  # time to get on, or not
+        if driver.code not in (0, 1):
+            raise TroubleError(
+                f"killed workers ended the driver with {driver.code}: {tail(self.log)}"
+            )
+        self.check()
+
+    def stop_workers(self) -> None:
+        self.stop_and_wait("processes", {"worker stopped": ("executors.process_worker",)})
+
+    def stop_ray(self) -> None:
+        targets = {
+            "Ray worker stopped": ("ray::_WorkerActor", "default_worker"),
+            "raylet stopped": ("raylet/raylet",),
+            "GCS stopped": ("gcs_server",),
+            "driver of Ray stopped": ("executors.ray_driver",),
+            "agent of Ray stopped": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
+        }
+        self.stop_and_wait("ray", targets)
+
+    def stop_and_wait(self, executor: str, targets: dict[str, tuple[str, ...]]) -> None:
+        """Stop processes for good; the sweep must finish nevertheless."""
+        shutil.rmtree(self.store)  # run everything again, or there is no time for faults
+        self.store.mkdir()
+        self.seen = set()
+        driver = self.driver(executor)
+        for _ in range(self.rng.randint(1, 3)):
+            while driver.code is None and not driver.family("process_worker", "ray::"):
+                time.sleep(0.05)
+            self.pause(3.0)
+            name = self.rng.choice(list(targets))
+            for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+                    self.counts[name] += 1
+            time.sleep(self.rng.choice([1.0, 4.0]))
+        driver.wait()
+        if driver.code != 0:
+            raise TroubleError(f"stopped processes: {driver.code}: {tail(self.log)}")
+        self.check()
+
+    def outlive_limit(self) -> None:
+        self.be_late(self.rng.choice(["serial", "processes"]))
+
+    def outlive_limit_on_ray(self) -> None:
+        self.be_late("ray")
+
+    def be_late(self, executor: str) -> None:
+        """A worker is in the midst of one long product when its time is over."""
+        with cell_workers(executor, 1) as workers:
+            for _ in range(2):
+                wait_for(workers, OneProduct(16), 60)  # the worker is up
+                limit = self.rng.uniform(0.5, 2.0)
+                started = time.monotonic()
+                done = wait_for(workers, OneProduct(10_000), limit)
+                self.late.append(time.monotonic() - started - limit)
+                if not done.timed_out or self.late[-1] > LATEST:
+                    raise TroubleError(f"{self.late[-1]:.1f} s late on {executor}: {done}")
+                self.counts[f"limit outlived, {executor}"] += 1
+
+    def small_memory(self) -> None:
+        """What does not fit into a container is said to be infeasible, and the rest is run."""
+        executor = self.rng.choice(["serial", "processes"])
+        file, kept = self.folder / "small.toml", self.folder / f"small {self.rng.random()}"
+        file.write_text(SMALL_SWEEP)
+        command = ["sweep", str(file), "--store", str(kept), "--executor", executor]
+        with small_group(MEMORY) as join, self.log.open("ab") as output:
+            code = subprocess.run(
+                [sys.executable, "-m", "recallscope", *command],
+                stdout=output,
+                stderr=output,
+                preexec_fn=join,
+                timeout=PATIENCE,
+            ).returncode
+        statuses = Counter((r.problem.vocab, str(r.status)) for r in Store(kept).records())
+        if code != 1 or statuses != {(64, "ok"): 4, (200_000, "infeasible"): 4}:
+            raise TroubleError(f"in 900 MB: {code}, {statuses}: {tail(self.log)}")
+        self.counts[f"900 MB, {executor}"] += 1
+
+    def tear_shard(self) -> None:
+        driver = self.driver("serial")
+        self.pause()
+        driver.send(signal.SIGKILL)
+        driver.wait()
+        shards = sorted(self.store.glob("*.parquet"))
+        if not shards:
+            return
+        chosen = self.rng.sample(shards, min(len(shards), self.rng.randint(1, 2)))
+        for shard in chosen:
+            content = bytearray(shard.read_bytes())
+            if self.rng.random() < 0.5:
+                shard.write_bytes(content[: self.rng.randrange(len(content))])
+            else:
+                content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
+                shard.write_bytes(content)
+            self.counts["shard corrupted"] += 1
+            self.corrupt.add(shard.name)
+        self.seen = set()  # what we have corrupt is lost until it is run again
+        self.check()
+        if self.rng.random() < 0.5:
+            Store(self.store).repair()
+            self.check()
+
+    def shard_appears(self) -> None:
+        """Shards of another machine are copied into the folder, by nobody who holds the lock."""
+        whole = joined(
+            [s.table for s in Store(self.folder.parent / "undisturbed" / "store").read()]
+        )
+        cells = list(self.expected)
+        with Store(self.store).writing():
+            pass  # a folder of shards that nobody has marked is refused, which is not what is tried
+        driver = self.driver()
+        for _ in range(self.rng.randint(1, 3)):
+            self.pause(0.6)
+            rows = self.rng.sample(range(whole.num_rows), self.rng.randint(1, 40))
+            name, content = write_shard(whole.take(rows), frozenset())
+            (self.folder / name).write_bytes(content)
+            (self.folder / name).rename(self.store / name)
+            self.counts["shard appeared"] += driver.code is None
+            self.seen |= {cells[row] for row in rows}
+        if self.rng.random() < 0.5:
+            driver.send(signal.SIGKILL)
+        driver.wait()
+        Store(self.store).repair()  # what the driver has run as well is there twice
+        self.check()
+
+    def jump_clock(self) -> None:
+        """The clock of the driver and of its workers goes years ahead, and back."""
+        offset = self.folder / "offset"
+        driver = self.driver(environment=wrong_clock(offset))
+        time.sleep(1.0)
+        for _ in range(4):
+            self.pause(0.6)
+            set_clock(offset, self.rng.choice([0, 3, -3600, 10**8, -(10**8)]))
+            self.counts["clock jumped"] += driver.code is None
+        driver.wait()
+        if driver.code != 0:
+            raise TroubleError(
+                f"a clock that jumps ended a driver with {driver.code}: {tail(self.log)}"
+            )
+        self.check()
+
+    def second_driver(self) -> None:
+        """One of them is refused, whichever came second to the lock."""
+        first = self.driver("serial")
+        self.pause(0.3)
+        second = self.driver("serial")
+        self.pause(0.8)
+        for driver in (first, second):
+            driver.send(signal.SIGKILL)
+            driver.wait()
+        codes = {first.code, second.code}
+        if not codes <= {0, 2, -signal.SIGKILL}:
+            raise TroubleError(f"two drivers ended with {codes}: {tail(self.log)}")
+        self.counts["second driver"] += 2 in codes
+        self.check()
+
+    def fill_disk(self) -> None:
+        used = sum(-(-file.stat().st_size // 4096) * 4 for file in self.store.iterdir())
+        with small_disk(self.folder, kilobytes=used + self.rng.randint(12, 150)) as disk:
+            shutil.copytree(self.store, disk / "store", dirs_exist_ok=True)
+            self.on_disk(disk, "disk full", lambda: mount("remount,size=64m", disk))
+
+    def make_read_only(self) -> None:
+        with small_disk(self.folder, kilobytes=65_536) as disk:
+            shutil.copytree(self.store, disk / "store", dirs_exist_ok=True)
+            driver = Driver(disk / "store", self.file, "serial", self.log)
+            self.pause(0.6)
+            for _ in range(20):  # a disk cannot be turned over while a file is open for writing
+                done = mount("remount,ro", disk, check=False)
+                if done or driver.code is not None:
+                    break
+                time.sleep(0.01)
+            driver.wait()
+            if done and driver.code not in (0, 2):
+                raise TroubleError(f"a read-only disk ended a driver with {driver.code}")
+            again = Driver(disk / "store", self.file, "serial", self.log)
+            again.wait()
+            if done:
+                self.counts["disk read-only"] += 1
+                complete = again.code == 0 and set(results(disk / "store")) == set(self.expected)
+                if again.code != 2 and not complete:  # there was nothing left to write
+                    raise TroubleError(f"a read-only disk was taken for a store: {again.code}")
+            mount("remount,rw", disk)
+            self.take_over(disk)
+
+    def on_disk(self, disk: Path, name: str, repair) -> None:
+        driver = Driver(disk / "store", self.file, "serial", self.log)
+        driver.wait()
+        if driver.code == 2:
+            self.counts[name] += 1
+            if "No space left" not in tail(self.log):
+                raise TroubleError(f"a full disk was not reported: {tail(self.log)}")
+        elif driver.code != 0:
+            raise TroubleError(f"a full disk ended a driver with {driver.code}: {tail(self.log)}")
+        repair()
+        self.take_over(disk)
+
+    def take_over(self, disk: Path) -> None:
+        """Resume with what the small disk holds."""
+        shutil.rmtree(self.store)
+        shutil.copytree(disk / "store", self.store)
+        self.check()
+
+    def kill_ray(self) -> None:
+        """Threads, the raylet, the GCS or the driver of a sweep on Ray."""
+        driver = self.driver("ray")
+        targets = {
+            "Ray worker killed": ("ray::_WorkerActor", "default_worker"),
+            "agent of Ray killed": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
+            "raylet killed": ("raylet/raylet",),
+            "GCS killed": ("gcs_server",),
+        }
+        while driver.code is None and not driver.family("ray::"):
+            time.sleep(0.05)
+        for _ in range(self.rng.randint(1, 4)):
+            name = self.rng.choice([*targets, "Ray worker killed", "raylet killed"])
+            self.pause(1.0)
+            for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    self.counts[name] += 1
+            time.sleep(self.rng.choice([0.3, 6.0]))
+        if self.rng.random() < 0.5:
+            self.counts["driver on Ray killed"] += driver.send(signal.SIGKILL)
+        driver.wait()
+        if driver.code not in (0, -signal.SIGKILL):
+            raise TroubleError(f"a sweep on Ray ended with {driver.code}: {tail(self.log)}")
+        self.check()
+
+
+class small_disk:  # noqa: N801
+    """A separate disk, in memory."""
+
+    def __init__(self, folder: Path, kilobytes: int) -> None:
+        self.path, self.size = folder / "disk", kilobytes
+
+    def __enter__(self) -> Path:
+        self.path.mkdir(exist_ok=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={self.size}k", "tmpfs", self.path],
+            capture_output=True,
+        )
+        if done.returncode:
+            raise PermissionError("no small disk can be mounted")
+        return self.path
+
+    def __exit__(self, *exception: object) -> None:
+        subprocess.run(["umount", "-l", self.path], check=True)
+
+
+class small_group:  # noqa: N801
+    """A control group with little memory, of either version; gives what a process calls to join."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        top = Path("/sys/fs/cgroup")
+        old = (top / "memory").is_dir()
+        self.path = (top / "memory" if old else top) / f"recallscope-{os.getpid()}"
+        self.limit = "memory.limit_in_bytes" if old else "memory.max"
+
+    def __enter__(self) -> Callable[[], None]:
+        try:
+            self.path.mkdir()
+            (self.path / self.limit).write_text(str(self.memory))
+        except OSError as error:
+            with suppress(OSError):
+                self.path.rmdir()
+            raise PermissionError("no control group can be made") from error
+        return lambda: (self.path / "cgroup.procs").write_text(str(os.getpid())) and None
+
+    def __exit__(self, *exception: object) -> None:
+        for _ in range(100):
+            with suppress(OSError):  # its processes are still ending
+                self.path.rmdir()
+                return
+            time.sleep(0.05)
+
+
+def mount(options: str, disk: Path, check: bool = True) -> bool:
+    done = subprocess.run(["mount", "-o", options, disk], capture_output=True)
+    if check and done.returncode:
+        raise TroubleError(f"mount: {done.stderr!r}")
+    return done.returncode == 0
+
+
+def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
+    """The faults that this machine allows, with their weights, and what is left out."""
+    weights = {
+        "kill_driver": 6,
+        "interrupt_driver": 6,
+        "kill_workers": 2,
+        "tear_shard": 4,
+        "shard_appears": 4,
+        "second_driver": 5,
+        "jump_clock": 1,
+        "fill_disk": 3,
+        "make_read_only": 3,
+        "kill_ray": 1,
+        "stop_workers": 1,
+        "stop_ray": 1,
+        "outlive_limit": 1,
+        "outlive_limit_on_ray": 1,
+        "small_memory": 1,
+    }
+    out = []
+    if shutil.which("cc") is None:
+        out.append("jump_clock")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with small_disk(Path(folder), 100):
+                pass
+        except (PermissionError, FileNotFoundError):
+            out += ["fill_disk", "make_read_only"]
+    try:
+        with small_group(MEMORY):
+            pass
+    except PermissionError:
+        out.append("small_memory")
+    if not with_ray:
+        out += ["kill_ray", "stop_ray", "outlive_limit_on_ray"]
+    return {name: weight for name, weight in weights.items() if name not in out}, out
+
+
+def undisturbed(folder: Path, sweep: str = SWEEP, fork: bool = True) -> dict:
+    """Every result that there must be in the end."""
+    (folder / "sweep.toml").write_text(sweep)
+    driver = Driver(folder / "store", folder / "sweep.toml", "serial", folder / "log", fork=fork)
+    driver.wait(5 * PATIENCE)
+    found = results(folder / "store")
+    cells = set(read_sweep(folder / "sweep.toml").cells())
+    if len(found) != len(cells) or driver.code:
+        raise TroubleError(f"the undisturbed sweep is not complete: {tail(folder / 'log')}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--faults", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--csv", help="write the counts to a table")
+    parser.add_argument("--no-ray", action="store_true")
+    parser.add_argument("--only", action="append", help="a fault by its name; repeatable")
+    given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it is run by nohup
+    rng = random.Random(given.seed)
+    weights, left_out = kinds(not given.no_ray)
+    if given.only:
+        weights = dict.fromkeys(given.only, 1)
+    counts: Counter[str] = Counter()
+    stops: list[float] = []
+    late: list[float] = []
+    started, trials, runs = time.monotonic(), 0, 0
+    with tempfile.TemporaryDirectory() as top:
+        first = Path(top) / "undisturbed"
+        first.mkdir()
+        expected = undisturbed(first)
+        print(f"{len(expected)} cells; faults: {', '.join(weights)}", flush=True)
+        if left_out:
+            print(f"not possible here: {', '.join(left_out)}", flush=True)
+        while counts.total() < given.faults:
+            folder = Path(top) / str(trials)
+            folder.mkdir()
+            trial = Trial(folder, expected, rng, counts)
+            for _ in range(rng.randint(3, 8)):
+                fault = rng.choices(list(weights), list(weights.values()))[0]
+                try:
+                    getattr(trial, fault)()
+                except TroubleError:
+                    print(f"in {fault}, trial {trials}", flush=True)
+                    raise
+                runs += 1
+            trial.finish()
+            stops += trial.stops
+            late += trial.late
+            trials += 1
+            shutil.rmtree(folder)
+            print(
+                f"{counts.total()} faults, {trials} sweeps, {time.monotonic() - started:.0f} s: "
+                f"{dict(counts)}",
+                flush=True,
+            )
+            if given.csv:  # what was seen counts, also if it is stopped
+                write(given.csv, given.seed, counts, stops)
+    print(
+        f"{counts.total()} faults in {trials} sweeps of {len(expected)} cells, "
+        f"{time.monotonic() - started:.0f} s: 0 lost, 0 duplicated, 0 corrupt, every sweep equal "
+        f"to the undisturbed one bit for bit."
+    )
+    if stops:
+        middle, longest = statistics.median(stops), max(stops)
+        print(
+            f"Ctrl-C: the driver was gone after {middle:.2f} s (median), {longest:.2f} s at most."
+        )
+    if late:
+        print(
+            f"Cells past their limit were ended {statistics.median(late):.2f} s (median), "
+            f"{max(late):.2f} s at most, after it."
+        )
+
+
+def write(path: str, seed: int, counts: Counter[str], stops: list[float]) -> None:
+    """Write down what was injected so far."""
+    rows: list[dict[str, object]] = [
+        {"seed": seed, "fault": name, "injected": count}
+        for name, count in sorted(counts.items())
+        if count
+    ]
+    if stops:
+        longest = {"fault": "longest stop after Ctrl-C, ms", "injected": round(1000 * max(stops))}
+        rows.append({"seed": seed} | longest)
+    if rows:
+        write_csv(rows, path)
+
+
+if __name__ == "__main__":
+    main()
