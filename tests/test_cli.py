@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-from recallscope.cli.options import TRAINING
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.results.result import Result
 
@@ -429,13 +428,16 @@ def test_without_arguments_help_is_shown(command):
     assert done.stderr == ""
 
 
-def test_help_groups_the_options_of_training(command):
-    others, _, training = command("run", "--help").stdout.partition("\nTraining options:\n")
-    flags = {f"--{name.replace('_', '-')}" for name in TRAINING}
-    assert "--learner NAME" in others
-    assert {flag for flag in flags if f"\n  {flag} " in f"\n{training}"} == flags
-    assert not any(f"\n  {flag} " in others for flag in flags)
-    assert "Training options" not in command("explore", "--help").stdout
+def test_parts_lists_the_fields_of_a_part_with_help_default_and_range(command):
+    listed = command("parts", "learner", "adam").stdout
+    assert "  steps=1000  (int from 0 to 1e+07)\n      The most steps" in listed
+    assert "  schedule=constant  (constant, cosine, warmup)" in listed
+    assert "adam" in command("parts").stdout
+    found = json.loads(command("parts", "metric", "recall-at-k", "--json").stdout)
+    assert found["recall-at-k"]["k"]["default"] == 5
+    wrong = command("parts", "learner", "adm")
+    assert wrong.returncode == 2
+    assert "did you mean adam?" in wrong.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"]])

@@ -40,6 +40,7 @@ COMMANDS = [
     (["critical", "--for", "samples", *SMALL, "--executor", "ray"], SAID, "'recallscope[ray]'"),
 ]
 LIGHT = [
+    ["parts", "learner", "adam"],
     ["predict", *WHOLE],
     ["predict", *WHOLE, "--learner", "adam"],
     ["predict", *WHOLE, "--embedding", "structured", "--field", "spectrum=1"],

@@ -98,7 +98,7 @@ def test_a_law_without_enough_points_is_undetermined(command, tmp_path):
         (("fit", "--for", "dim", *SMALL, "--vary", "dim=8,16"), "vary another"),
         (("fit", "--for", "samples", *SMALL, "--vary", "width=8,16"), "give --width too"),
         (("fit", "--from", "none.csv"), "cannot be read"),
-        (("fit", "--from", "a.csv", "--for", "samples", "--seed", "1"), "leave --seed, --for out"),
+        (("fit", "--from", "a.csv", "--for", "samples", "--seed", "1"), "leave --for, --seed out"),
     ],
 )
 def test_a_mistake_is_one_sentence(command, words, said):

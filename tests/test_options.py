@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from recallscope.cli import options
+from recallscope.cli import ablate, options
 from recallscope.executors.registry import EXECUTORS
 from recallscope.learning.cost import ENGINES
 from recallscope.measurement.ablation import ABLATIONS
@@ -21,11 +21,10 @@ PROBLEM = ("--vocab", "64", "--samples", "512", "--dim", "16", "--length", "4")
 
 def test_choices_are_those_of_the_code_that_uses_them(command):
     assert set(options.SIZES) == set(SIZES)
-    choices = options.CHOICES
-    assert tuple(choices["engine"]) == ENGINES
-    assert tuple(choices["executor"]) == EXECUTORS
-    assert {accuracy_name(short) for short in choices["accuracy"]} == set(ACCURACIES)
-    assert set(choices["ablation"]) == set(ABLATIONS)
+    assert options.ENGINES == ENGINES
+    assert options.EXECUTORS == EXECUTORS
+    assert {accuracy_name(short) for short in options.ACCURACIES} == set(ACCURACIES)
+    assert set(ablate.NAMES) == set(ABLATIONS)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +81,8 @@ COMPLETED = [
     ("rec", {"records"}),
     ("records ", {"list", "verify", "repair", "compact", "merge", "export"}),
     ("run --trigger", {"--trigger-in-values"}),
+    ("run --learner adam --field ", {"schedule=", "weight_decay="}),
+    ("parts lea", {"learner"}),
 ]
 
 

@@ -11,12 +11,13 @@ import pytest
 import recallscope
 from recallscope.cli import commands, options
 from recallscope.cli.commands import load_command
+from recallscope.cli.parsing import PROBLEM as PROBLEM_OPTIONS
 from recallscope.results.result import Result
 
 ROOT = Path(__file__).parents[1]
 
 # A problem is one object in Python, and many options in a shell.
-PROBLEM = {*options.GROUPS["problem"]}
+PROBLEM = {*PROBLEM_OPTIONS}
 # Output of a result, which Python returns, and confirmations of a command.
 SHELL_ONLY = {*options.OUTPUT, "yes", "help"}
 # Functions, which a shell cannot pass.
@@ -57,7 +58,7 @@ def python(name: str) -> set[str]:
 
 
 def test_there_are_no_other_commands():
-    assert {*commands.COMMANDS} - {"records"} == {*COMMANDS}
+    assert {*commands.COMMANDS} - {"records", "parts"} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

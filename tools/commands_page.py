@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from recallscope.cli import options
 from recallscope.cli.commands import COMMANDS, load_command
+from recallscope.cli.parsing import PROBLEM
 from recallscope.parts.registry import KINDS, is_builtin, names
 
 LINE = "[every command]"
@@ -34,20 +35,16 @@ _TEXT = """\
 {shared}
 """
 _SHARED = {
-    "problem": (
-        "A problem",
-        {
-            name: each
-            for name, each in options.GROUPS["problem"].items()
-            if name not in options.TRAINING
-        },
+    "problem": ("A problem", PROBLEM),
+    "search": (
+        "A search",
+        ("target", "accuracy", "low", "high", "precision", "budget", "seed", "no_theory"),
     ),
-    "training": ("A training", options.GROUPS["training"]),
-    "search": ("A search", options.GROUPS["search"]),
-    "tests": ("How runs are made", options.GROUPS["tests"]),
-    "place": ("Where they run", options.GROUPS["where"]),
-    "output": ("What becomes of a result", options.GROUPS["output"]),
+    "tests": ("How runs are made", ("engine", "test_samples", "dtype", "device")),
+    "place": ("Where they run", ("store", "executor", "workers", "address")),
+    "output": ("What becomes of a result", options.OUTPUT),
 }
+"""Options that many commands have: a title, and their names."""
 
 
 class Option(NamedTuple):
@@ -88,9 +85,9 @@ def text() -> str:
     return _TEXT.format(units=options.UNITS, commands=sections, shared=tables)
 
 
-def _shared(group: dict[str, Any], every: dict[str, Any]) -> dict[str, Option]:
+def _shared(group: Sequence[str], every: dict[str, Any]) -> dict[str, Option]:
     """The options of a group, as the commands have them that have most of it."""
-    most = max(every.values(), key=lambda command: len(group.keys() & _names(command)))
+    most = max(every.values(), key=lambda command: len({*group} & _names(command)))
     return {each.name: _option(each) for each in most.params if each.name in group}
 
 

@@ -2,23 +2,105 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import Asked, takes
+from recallscope.cli.options import (
+    Accuracy,
+    Activation,
+    Address,
+    AsJson,
+    Batch,
+    Device,
+    Dim,
+    Dtype,
+    EmbeddingFamily,
+    Engine,
+    Eta,
+    Executor,
+    Field,
+    Figure,
+    FigureWidth,
+    Gamma,
+    Learner,
+    LearningRate,
+    Length,
+    Metric,
+    Model,
+    NoCaption,
+    Regime,
+    Samples,
+    Seed,
+    Seeds,
+    Steps,
+    Store,
+    Table,
+    Task,
+    TestSamples,
+    TriggerInValues,
+    Vocab,
+    Width,
+    Workers,
+    Yes,
+    named,
+)
+from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.sentences import said
 from recallscope.record import Status, accuracy_name
 
 if TYPE_CHECKING:
     from recallscope.measurement.ablation import Ablations
 
+NAMES = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
+"""A copy of those of ablations, which load torch; a test compares them."""
 
-@takes("problem", "tests", "where", "output", "ablate", "yes")
+
 def ablate(
-    asked: Asked, names: list[str] | None, seeds: str, seed: str, accuracy: str, yes: bool
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        named(NAMES, argument=True, more="; all that apply if none is given."),
+    ] = None,
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: EmbeddingFamily = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
+    task: Task = "recall",
+    model: Model = "transformer",
+    learner: Learner = "three-step",
+    learning_rate: LearningRate = None,
+    steps: Steps = None,
+    batch: Batch = None,
+    metric: Metric = None,
+    field: Field = None,
+    seeds: Seeds = "16",
+    seed: Seed = "0",
+    accuracy: Accuracy = "recall",
+    engine: Engine = "auto",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    store: Store = None,
+    executor: Executor = "serial",
+    workers: Workers = None,
+    address: Address = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
 ) -> int:
     """Change one thing at a time, and compare accuracies at the same seeds.
 
@@ -29,20 +111,22 @@ def ablate(
       recallscope ablate --vocab 512 --samples 8192 --dim 64 --length 32 --figure ablations.pdf
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
+    options = dict(context.params)
+    shown = output_from(options)
     changes = names or []
-    no_arrays(asked.problem, "are not ablated; compare them with recallscope run")
-    problem = problem_from(**asked.problem)
+    no_arrays(options, "are not ablated; compare them with recallscope run")
+    problem = problem_from(options)
     count, first = seeds_from(seeds, seed)
-    settings, place = settings_from(asked.tests), place_from(asked.where)
+    settings, place = settings_from(options), place_from(options)
     from recallscope.api.ablate import ablate as measure  # loads torch: after the checks
     from recallscope.measurement.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
-    check_time_of(runs, count, settings, asked.where, yes)
+    check_time_of(runs, count, settings, options, yes)
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
         found = measure(problem, changes, accuracy, progress=display.update, **how)
-    asked.output.show(found, _print_ablations)
+    shown.show(found, _print_ablations)
     output.print_reasons(found.records)
     failed = any(record.status is Status.FAILED for record in found.records)
     return 1 if failed or not any(each.pairs for each in found.results) else 0
@@ -64,7 +148,12 @@ def _print_ablations(ablations: Ablations) -> None:
             each.ablation.note and f"{name}: {each.ablation.note}.",
             each.verdict == "no difference seen"
             and f"{name}: a difference of up to {each.largest:.3f} is not excluded.",
-            (each.failed or each.infeasible) and f"{name}: {said('unpaired', each)}",
+            (each.failed or each.infeasible)
+            and f"{name}: {each.failed} pairs with a failed and {each.infeasible} with an "
+            "infeasible run are left out.",
         )
     most = {name: max(getattr(each, name) for each in found) for name in ("pairs", "tests")}
-    print(said("paired", found, **most))
+    print(
+        f"Means over {most['pairs']} seeds, the same in both arms, tested on {most['tests']} fresh "
+        "samples each."
+    )

@@ -8,17 +8,29 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from recallscope.parts.data_files import data_next_to
-
-COMMANDS: dict[str, str] = data_next_to(__file__, "commands.toml")
+COMMANDS = {
+    "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
+    "run": "Run one experiment at one or more seeds.",
+    "train": "Train once, and watch attention and recall along the way.",
+    "predict": "Predict the accuracies by a law, and explain them; exit 1 if no law applies.",
+    "solve": "Find the size that reaches a target accuracy, all else given.",
+    "bound": "Lower bound for estimators that see only the first gradient.",
+    "check": "Compare every closed form with Monte Carlo, around one small problem.",
+    "critical": "Measure the size at which an accuracy crosses a target, with an interval.",
+    "fit": "Measure the power law of a critical size: exponents with intervals, and a test of fit.",
+    "phase": "Measure accuracy over a plane of two sizes, and compare it with the theory.",
+    "ablate": "Change one thing at a time, and compare accuracies at the same seeds.",
+    "sweep": "Run every cell of a sweep that the store has no record of.",
+    "explore": "Write one page to play with the closed forms, and open it in the browser.",
+    "records": "List, verify, repair, compact, merge or export the records of a store.",
+    "parts": "List the parts of a kind, or the fields that a part adds to problems.",
+}
 """What each command does, in the order of the help; a test compares these with the commands."""
-
-_TOGETHER = dict.fromkeys(("predict", "solve", "bound", "check"), "theory")  # in one module
 
 
 def load_command(name: str) -> Any:
     """A command from its function, or a group of commands from its file."""
-    module = import_module(f"recallscope.cli.{_TOGETHER.get(name, name)}")
+    module = import_module(f"recallscope.cli.{name}")
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
     from recallscope.cli.options import UNITS, Command

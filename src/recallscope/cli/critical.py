@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from recallscope.cli.execution import check_time_of_searches, place_from, resumable
-from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import capital, print_extrapolated, print_problem, say
+from recallscope.cli.if_trained import if_trained, print_solved_if_trained
+from recallscope.cli.options import (
+    Accuracy,
+    Activation,
+    Address,
+    AsJson,
+    Batch,
+    Budget,
+    Device,
+    Dim,
+    Dtype,
+    Embedding,
+    Engine,
+    Eta,
+    Executor,
+    Field,
+    Figure,
+    FigureWidth,
+    Gamma,
+    High,
+    Learner,
+    LearningRate,
+    Length,
+    Low,
+    Metric,
+    Model,
+    NoCaption,
+    NoTheory,
+    Precision,
+    Quantity,
+    Regime,
+    Samples,
+    Seed,
+    Steps,
+    Store,
+    Table,
+    Target,
+    Task,
+    TestSamples,
+    TriggerInValues,
+    Vocab,
+    Width,
+    Workers,
+    Yes,
+)
+from recallscope.cli.output import capital, output_from, print_extrapolated, print_problem, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.sentences import said
-from recallscope.cli.theory import if_trained, print_solved_if_trained
 from recallscope.common.csv_files import number_or_text
 from recallscope.theory.scope import exposures, scope
 
@@ -18,8 +62,58 @@ if TYPE_CHECKING:
     from recallscope.measurement.critical_size import CriticalSize
 
 
-@takes("problem", "search", "tests", "where", "output", "critical", "yes", arrays=True)
-def critical(asked: Asked, quantity: str, seeds_passing: str | None, yes: bool) -> int:
+def critical(
+    context: typer.Context,
+    quantity: Quantity,
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
+    task: Task = "recall",
+    model: Model = "transformer",
+    learner: Learner = "three-step",
+    learning_rate: LearningRate = None,
+    steps: Steps = None,
+    batch: Batch = None,
+    metric: Metric = None,
+    field: Field = None,
+    target: Target = "0.5",
+    accuracy: Accuracy = "recall",
+    low: Low = None,
+    high: High = None,
+    precision: Precision = "0.1",
+    budget: Budget = "64",
+    seed: Seed = "0",
+    no_theory: NoTheory = False,
+    seeds_passing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Search for the size at which this fraction of seeds reaches the target.",
+        ),
+    ] = None,
+    engine: Engine = "auto",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    store: Store = None,
+    executor: Executor = "serial",
+    workers: Workers = None,
+    address: Address = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
+) -> int:
     """Measure the size at which an accuracy crosses a target, with an interval.
 
     It is the smallest samples, dim or width, or the largest vocab or length. Exit code 1 if the
@@ -32,19 +126,21 @@ def critical(asked: Asked, quantity: str, seeds_passing: str | None, yes: bool) 
       recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
           --length 64 --json
     """
-    fill_in(asked.problem, quantity)
-    problem, arrays = problem_to_run(asked.problem, [quantity])
-    how, settings = search_from(asked.search), settings_from(asked.tests, arrays)
+    options = dict(context.params)
+    output = output_from(options)
+    fill_in(options, quantity)
+    problem, arrays = problem_to_run(options, [quantity])
+    how, settings = search_from(options), settings_from(options, arrays)
     if seeds_passing is not None:
         how["seeds_passing"] = number_or_text(seeds_passing)
-    place = place_from(asked.where)
+    place = place_from(options)
     from recallscope.api.critical import critical as measure  # loads torch: after the checks
 
-    check_time_of_searches(problem, quantity, 1, how, settings, asked.where, yes)
+    check_time_of_searches(problem, quantity, 1, how, settings, options, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):
         found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
     target_of = quantity, found.target, found.accuracy
-    asked.output.show(found, _print_critical, lambda: if_trained(problem, *target_of))
+    output.show(found, _print_critical, lambda: if_trained(problem, *target_of))
     return 0 if found.status == "ok" else 1
 
 
@@ -83,5 +179,7 @@ def _print_critical(found: CriticalSize) -> None:
             " --seeds-passing 0.9 searches for the size at which nine in ten do."
             * (not found.seeds_passing)
         ),
-        (found.failures or found.infeasible) and said("lost", found),
+        (found.failures or found.infeasible)
+        and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+        "they are left out.",
     )

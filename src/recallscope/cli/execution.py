@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_duration
 from recallscope.common.interrupts import clean_up_needed
@@ -20,18 +19,23 @@ if TYPE_CHECKING:
 _NOTICED, _LONG = 2.0, 3600.0  # seconds
 
 
-def place_from(where: dict[str, Any]) -> dict[str, Any]:
+def place_from(where: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that say where runs go, from the options of a command."""
-    return where | {"workers": workers_from(where), "store": store_from(where)}
+    return {
+        "executor": where["executor"],
+        "address": where["address"],
+        "workers": workers_from(where),
+        "store": store_from(where),
+    }
 
 
-def workers_from(where: dict[str, Any]) -> int | None:
+def workers_from(where: Mapping[str, Any]) -> int | None:
     """How many workers, or None for one for each core."""
     given = where["workers"]
     return None if given is None else whole_number("workers", number_or_text(given), 1, 10**5)
 
 
-def store_from(where: dict[str, Any]) -> Store | None:
+def store_from(where: Mapping[str, Any]) -> Store | None:
     """The store that was named, if one was."""
     if where["store"] is None:
         return None
@@ -47,7 +51,10 @@ def check_time(
 ) -> None:
     """Print the predicted time; raise if it is more than an hour without --yes."""
     if seconds > _LONG and not yes:
-        raise ProblemError(said("long", format_duration(seconds), instead=instead))
+        raise ProblemError(
+            f"this is predicted to take about {format_duration(seconds)}; give --yes to run it "
+            f"anyway, or {instead}"
+        )
     if say and seconds > _NOTICED:
         print(f"recallscope: about {format_duration(seconds)}", file=sys.stderr, flush=True)
 
@@ -56,7 +63,7 @@ def check_time_of(
     runs: Iterable[tuple[Problem, int]],
     seeds: float,
     settings: dict[str, Any],
-    where: dict[str, Any],
+    where: Mapping[str, Any],
     yes: bool,
     instead: str = "take less of it",
 ) -> None:
@@ -77,7 +84,7 @@ def check_time_of_searches(
     searches: int,
     how: Mapping[str, Any],
     settings: dict[str, Any],
-    where: dict[str, Any],
+    where: Mapping[str, Any],
     yes: bool,
 ) -> None:
     """The same for searches that use their whole budget; each run counts as long as the first."""

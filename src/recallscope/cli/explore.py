@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from recallscope.cli.options import takes
+from typing import Annotated
+
+import typer
+
+from recallscope.cli.options import AsJson
 from recallscope.cli.output import print_json
 
 
-@takes("explore")
-def explore(to: str, open: bool, as_json: bool) -> None:
+def explore(
+    to: Annotated[str, typer.Option(metavar="FILE", help="Where the page goes.")] = (
+        "recallscope.html"
+    ),
+    open: Annotated[
+        bool, typer.Option("--open/--no-open", help="Show it in the browser, or only write it.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
     """Write one page to play with the closed forms, and open it in the browser.
 
     It needs no server and no network, and works on a phone: sliders, noises and the bottleneck,

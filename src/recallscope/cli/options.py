@@ -1,4 +1,4 @@
-"""The options of the command line, with the same names in every command; options.toml has them.
+"""Options that commands share, each as a type: `vocab: Vocab = None` in a command is --vocab.
 
 Values are read as text: 1e6, 50k and inf are numbers, and all mistakes are reported the same way.
 """
@@ -6,30 +6,197 @@ Values are read as text: 1e6, 50k and inf are numbers, and all mistakes are repo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter, signature
-from types import SimpleNamespace
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from recallscope.cli.output import output_from
-from recallscope.cli.sentences import said
-from recallscope.parts.data_files import data_next_to
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
-_WRITTEN = data_next_to(__file__, "options.toml")
-CHOICES: dict[str, Sequence[str]] = {
-    **_WRITTEN["choices"],
-    **{"activation": ACTIVATIONS, "dtype": DTYPES, "regime": REGIMES},
-}
-SIZES = CHOICES["size"]
-_annotated: Any = Annotated  # types of options are known at run time only
-
 UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
+
+# Copies: the files that define them are not loaded for a list of options. A test compares them.
+SIZES = ("vocab", "samples", "dim", "length", "width")
+ENGINES = ("auto", "stream", "counts", "reference")
+EXECUTORS = ("serial", "processes", "ray")
+ACCURACIES = ("recall", "lock", "one-step")
+
+
+def named(
+    choices: Sequence[str] | str,
+    *flags: str,
+    more: str = ".",
+    argument: bool = False,
+    **how: Any,
+) -> Any:
+    """An option with choices: a list, or the kind of a part, whose names are found when needed."""
+    listed = f"{{{choices}}}" if isinstance(choices, str) else ", ".join(choices)
+
+    def complete() -> list[str]:
+        return names(choices) if isinstance(choices, str) else list(choices)
+
+    given = {"metavar": "NAME", "help": listed + more, "autocompletion": complete}
+    make: Any = typer.Argument if argument else typer.Option
+    return make(*flags, **given | how)
+
+
+def complete_field(context: typer.Context, incomplete: str) -> list[str]:
+    """Return NAME= of every field of the parts that a line names."""
+    from recallscope.cli.parsing import parts_from
+    from recallscope.parts.naming import declared_by
+
+    return [f"{name}=" for name in declared_by(parts_from(context.params))]
+
+
+# A problem.
+Vocab = Annotated[
+    str | None, typer.Option(metavar="V", help="Tokens, and facts to learn; 2 or more.")
+]
+Samples = Annotated[
+    str | None, typer.Option(metavar="N", help="Samples in the batch, or inf for its expectation.")
+]
+Dim = Annotated[str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")]
+Length = Annotated[str | None, typer.Option(metavar="L", help="Tokens in a sequence.")]
+Width = Annotated[str | None, typer.Option(metavar="M", help="MLP width; omit for attention only.")]
+Activation = Annotated[str | None, named(ACTIVATIONS, more="; of the MLP, relu if not given.")]
+EmbeddingFamily = Annotated[str, named("embedding")]
+Embedding = Annotated[str, named("embedding", more=", or your own arrays: FILE.npz.")]
+TriggerInValues = Annotated[
+    bool,
+    typer.Option(
+        "--trigger-in-values/--no-trigger-in-values", help="Add the trigger to the values too."
+    ),
+]
+Regime = Annotated[str, named(REGIMES)]
+Eta = Annotated[
+    str | None, typer.Option(metavar="STEP", help="First step, above 0; literal regime only.")
+]
+Gamma = Annotated[
+    str | None, typer.Option(metavar="STEP", help="Later steps, above 0; literal regime only.")
+]
+Task = Annotated[str, named("task")]
+Model = Annotated[str, named("model")]
+Learner = Annotated[str, named("learner")]
+LearningRate = Annotated[
+    str | None,
+    typer.Option(metavar="RATE", help="Of a training; chosen from the sizes if not given."),
+]
+Steps = Annotated[
+    str | None,
+    typer.Option(metavar="COUNT", help="The most steps of a training; 1000 if not given."),
+]
+Batch = Annotated[
+    str | None, typer.Option(metavar="COUNT", help="Samples for each step; all if not given.")
+]
+Metric = Annotated[list[str] | None, named("metric", more="; once for each.")]
+Field = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        autocompletion=complete_field,
+        help="A field that a part declares, as recallscope parts lists them; once for each.",
+    ),
+]
+
+# A search for a size.
+Quantity = Annotated[
+    str,
+    named(
+        SIZES,
+        "--for",
+        metavar="SIZE",
+        more=", or a field with which recall rises or falls.",
+    ),
+]
+OptionalQuantity = Annotated[
+    str | None,
+    named(
+        SIZES,
+        "--for",
+        metavar="SIZE",
+        more=", or a field with which recall rises or falls.",
+    ),
+]
+Target = Annotated[
+    str, typer.Option(metavar="SHARE", help="The accuracy to reach, between 0 and 1.")
+]
+Accuracy = Annotated[str, named(ACCURACIES, more=", or a metric.")]
+Low = Annotated[str | None, typer.Option(metavar="SIZE", help="The smallest size to look at.")]
+High = Annotated[str | None, typer.Option(metavar="SIZE", help="The largest size to look at.")]
+Precision = Annotated[
+    str,
+    typer.Option(metavar="SHARE", help="The width of the interval that is good enough."),
+]
+Budget = Annotated[
+    str, typer.Option(metavar="COUNT", help="The most runs of one search, up to 1M.")
+]
+NoTheory = Annotated[
+    bool,
+    typer.Option("--no-theory", help="Start from the whole range instead of the predicted size."),
+]
+Seed = Annotated[str, typer.Option(metavar="NUMBER", help="The first seed, 0 or more.")]
+Seeds = Annotated[
+    str, typer.Option(metavar="COUNT", help="How many seeds, from the first on; up to 1M.")
+]
+Law = Annotated[
+    str | None,
+    named("law", more="; that with the highest priority that applies if not given."),
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Draw or fit what was measured before; run nothing."
+    ),
+]
+
+# How runs are made, and where.
+Engine = Annotated[str, named(ENGINES)]
+TestSamples = Annotated[str, typer.Option(metavar="COUNT", help="Fresh samples to test on.")]
+Dtype = Annotated[str, named(DTYPES)]
+Device = Annotated[
+    str,
+    named(
+        ("cpu", "cuda"),
+        help="Where torch computes: cpu, or cuda (cuda:1, …), which is untested.",
+    ),
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE", help="Keep records in a folder or s3://…; stored ones are not run again."
+    ),
+]
+Executor = Annotated[str, named(EXECUTORS)]
+Workers = Annotated[
+    str | None,
+    typer.Option(metavar="COUNT", help="Workers, up to 100k; one for each core if not given."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Address of a Ray cluster; a private one is started otherwise."
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Run it, though it may take hours.")]
+
+# Where a result goes.
+Table = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a table: .csv, .parquet or .tex.")
+]
+Figure = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a figure: .pdf, .png or .svg.")
+]
+FigureWidth = Annotated[
+    str | None,
+    typer.Option(metavar="INCHES", help="Of the figure: 3.25 for one column, 6.75 for two."),
+]
+NoCaption = Annotated[
+    bool, typer.Option("--no-caption", help="Write the caption to a text file instead.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+OUTPUT = ("table", "figure", "figure_width", "no_caption", "as_json")
 
 
 class Command(TyperCommand):
@@ -52,18 +219,6 @@ class Command(TyperCommand):
         self._name_parts()
         return super().get_help(ctx)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options; training options come last, as most commands do not need them."""
-        lists: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Training options": []}
-        for each in self.get_params(ctx):
-            option = "Training options" if each.name in TRAINING else "Options"
-            title = "Arguments" if each.param_type_name == "argument" else option
-            lists[title].append(each.get_help_record(ctx))
-        for title, records in lists.items():
-            if shown := [each for each in records if each is not None]:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
-
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Options and their help, for shells that show it."""
         self._name_parts()
@@ -72,106 +227,14 @@ class Command(TyperCommand):
     def _name_parts(self) -> None:
         """Put names where help says {embedding}, {task} and so on."""
         params: list[Any] = self.params
-        for each in params:
-            if text := getattr(each, "help", None):
+        for parameter in params:
+            if text := getattr(parameter, "help", None):
                 kinds = rf"{{({'|'.join((*KINDS, 'law'))})}}"
-                each.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
-
-
-def command_group(name: str, help: str) -> typer.Typer:
-    """Commands below one name."""
-    return typer.Typer(name=name, rich_markup_mode=None, add_completion=False, help=help)
-
-
-def _read_options() -> dict[str, dict[str, Parameter]]:
-    """The options of each group, as parameters of a function that typer makes a command of."""
-    shared = _WRITTEN["shared"]
-    groups = {
-        group: {name: _parameter(name, given, shared.get(name, {})) for name, given in each.items()}
-        for group, each in _WRITTEN.items()
-        if group not in ("choices", "shared")
-    }
-    groups["problem"] |= groups["training"] | groups["fields"]
-    return groups
-
-
-def _parameter(name: str, given: Any, shared: Mapping[str, Any]) -> Parameter:
-    """An option as the file describes it; anything but a table is the default of a shared one."""
-    how = {**shared, **(given if isinstance(given, dict) else {"default": given})}
-    flag, many, required = (how.pop(each, False) for each in ("flag", "many", "required"))
-    missing = Parameter.empty if required else False if flag else None
-    default = how.pop("default", missing)
-    kind: Any = bool if flag else list[str] if many else str
-    kind = kind if flag or required else kind | None
-    make: Any = typer.Argument if how.pop("argument", False) else typer.Option
-    if choices := how.pop("choices", None):
-        listed = ", ".join(CHOICES[choices]) if choices in CHOICES else f"{{{choices}}}"
-        named = {"metavar": "NAME", "help": listed + how.pop("more", ".")}
-        how = named | how | {"autocompletion": lambda: _complete(choices)}
-    typed = [each for each in (flag, how.pop("named", None)) if isinstance(each, str)]
-    annotation = _annotated[kind, make(*typed, **how)]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _complete(choices: str) -> list[str]:
-    """The choices of an option, for shells: of a list, or the parts of a kind."""
-    return list(CHOICES.get(choices) or names(choices))
-
-
-GROUPS = _read_options()
-TRAINING, OUTPUT = tuple(GROUPS["training"]), tuple(GROUPS["output"])
-
-
-class Asked(SimpleNamespace):
-    """Options as they were given: a dictionary for each group taken; of output, an `Output`."""
-
-
-def takes(
-    *groups: str, arrays: bool = False, **defaults: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command groups of options; those that it does not name are passed as `asked`.
-
-    `arrays` says whether the command accepts the user's arrays.
-    """
-    offered = {group: GROUPS[group] for group in groups}
-    if arrays:
-        offered["problem"] = GROUPS["problem"] | GROUPS["arrays"]
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        shared = [
-            each.replace(default=defaults.get(each.name, each.default))
-            for group in offered.values()
-            for each in group.values()
-        ]
-        signed = signature(command, eval_str=True)
-        known = {"asked", *(each.name for each in shared)}
-        own = [
-            parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for name, parameter in signed.parameters.items()
-            if name not in known
-        ]
-
-        @wraps(command)
-        def with_options(**given: Any) -> Any:
-            if "asked" in signed.parameters:
-                rest: dict[str, Any] = {
-                    group: {name: given.pop(name) for name in each if name not in signed.parameters}
-                    for group, each in offered.items()
-                }
-                if "output" in rest:  # checked before any work begins
-                    rest["output"] = output_from(rest["output"])
-                given["asked"] = Asked(**rest)
-            return command(**given)
-
-        with_options.__signature__ = signed.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
-        with_options.__annotations__ = {each.name: each.annotation for each in [*shared, *own]}
-        return with_options
-
-    return decorate
+                parameter.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
-    """The options that were typed, by name; options at their defaults are left out."""
+    """Return the options that were typed, by name; options at their defaults are left out."""
     flags = {each.name: each.opts[0] for each in context.command.params if each.name}
     sources = {name: context.get_parameter_source(name) for name in flags}
     return {
@@ -185,4 +248,7 @@ def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
     """Raise if an option was given that has no meaning with --from."""
     others = [flag for name, flag in given_options(context).items() if name not in meant]
     if others:
-        raise ProblemError(said("only_from", ", ".join(others)))
+        raise ProblemError(
+            "--from runs nothing and takes the rest from what it reads; leave "
+            f"{', '.join(others)} out"
+        )

@@ -51,7 +51,7 @@ class Output(NamedTuple):
             plain(found)
 
 
-def output_from(given: dict[str, Any]) -> Output:
+def output_from(given: Mapping[str, Any]) -> Output:
     """Where the output goes, checked before the work begins."""
     table, figure, width = given["table"], given["figure"], given["figure_width"]
     if figure is None and (width is not None or given["no_caption"]):

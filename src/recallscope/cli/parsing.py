@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope import problem as problems
-from recallscope.cli.options import SIZES, TRAINING
-from recallscope.cli.sentences import said
+from recallscope.cli.options import SIZES
 from recallscope.common.csv_files import number_or_text
 from recallscope.parts.axes import axis_field
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
@@ -20,15 +19,24 @@ if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
 
 _TRUTH = {"true": True, "false": False}
+TRAINING = ("learning_rate", "steps", "batch")
+PROBLEM = (
+    *(*SIZES, "activation", "embedding", "trigger_in_values", "regime", "eta", "gamma"),
+    *("task", "model", "learner", *TRAINING, "metric", "field"),
+)
+"""The options that say what a problem is."""
 _NUMBERS = ("vocab", "samples", "dim", "length", "width", "eta", "gamma")
 
 
-def problem_from(**options: Any) -> Problem:
-    """A problem from the options of a command."""
-    fields, declared = _texts(options)
+def problem_from(options: Mapping[str, Any]) -> Problem:
+    """Return the problem that the options of a command say."""
+    fields, declared = _texts({name: options[name] for name in PROBLEM})
     width = fields.get("width")
     if isinstance(width, float) and not width.is_integer():
-        raise ProblemError(said("whole_width", width))
+        raise ProblemError(
+            f"the width of an MLP is a whole number, not {width:g}; that of a figure is "
+            "--figure-width INCHES"
+        )
     known = declared_by(named_parts(fields))
     for name, value in declared.items():
         kind = type(known[name].default) if name in known else str
@@ -56,14 +64,14 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         if value := options.get(name):
             if name in declared:
                 raise ProblemError(f"{name} is given twice; leave out --field {name}=…")
-            declared[name] = "true" if value is True else value
+            declared[name] = value
     return fields, declared
 
 
 def closed_form_problem(options: dict[str, Any]) -> Problem:
     """A problem to predict; arrays of the user are refused, as they have no closed form."""
     no_arrays(options, "have no closed form; use recallscope run")
-    return problem_from(**options)
+    return problem_from(options)
 
 
 def problem_to_run(
@@ -74,7 +82,7 @@ def problem_to_run(
     for size in ("vocab", "dim"):
         if arrays is not None and size in varied:
             raise ProblemError(f"your arrays have one {size} only; vary samples, length or width")
-    return problem_from(**options), arrays
+    return problem_from(options), arrays
 
 
 def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
@@ -89,7 +97,12 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
 
 def _is_file(embedding: str) -> bool:
     if Path(embedding).suffix == ".npy":
-        raise ProblemError(said("one_array", embedding))
+        raise ProblemError(
+            f"give four arrays in a .npz file, not one in {embedding!r}: make it by "
+            "np.savez('own.npz', tokens=…, outputs=…, trigger=…, end=…); tokens and outputs are "
+            "vocab×dim, trigger and end vectors of dim numbers with about the norm of a token, for "
+            "example drawn like tokens"
+        )
     return Path(embedding).suffix == ".npz"
 
 
@@ -101,7 +114,7 @@ def no_arrays(options: dict[str, Any], why: str) -> None:
 
 def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
     """The fields that records are to have, by the options of a problem that were given."""
-    fields, declared = _texts({name: options[name] for name in options if name in given})
+    fields, declared = _texts({name: options[name] for name in PROBLEM if name in given})
     if "metrics" in fields:
         fields["metrics"] = metric_names(fields["metrics"])
     if "embedding" in fields:
@@ -149,7 +162,11 @@ def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, 
 def settings_from(tests: dict[str, Any], arrays: Embeddings | None = None) -> dict[str, Any]:
     """The settings of runs, as arguments of a function and of `Settings`."""
     samples = whole_number("test-samples", number_or_text(tests["test_samples"]), 1)
-    return tests | {"test_samples": samples, "embeddings": arrays}
+    return {
+        **{name: tests[name] for name in ("engine", "dtype", "device")},
+        "test_samples": samples,
+        "embeddings": arrays,
+    }
 
 
 def search_from(how: dict[str, Any]) -> dict[str, Any]:

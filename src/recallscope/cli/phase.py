@@ -6,16 +6,57 @@ import math
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recallscope.cli import parsing
 from recallscope.cli.execution import check_time_of, place_from, resumable
-from recallscope.cli.options import OUTPUT, Asked, given_options, refuse_all_but, takes
-from recallscope.cli.output import capital, print_extrapolated, print_table, say
+from recallscope.cli.options import (
+    ACCURACIES,
+    OUTPUT,
+    Activation,
+    Address,
+    AsJson,
+    Batch,
+    Device,
+    Dim,
+    Dtype,
+    Embedding,
+    Engine,
+    Eta,
+    Executor,
+    Field,
+    Figure,
+    FigureWidth,
+    Gamma,
+    Learner,
+    LearningRate,
+    Length,
+    Metric,
+    Model,
+    NoCaption,
+    Regime,
+    Samples,
+    Seed,
+    Seeds,
+    Source,
+    Steps,
+    Store,
+    Table,
+    Task,
+    TestSamples,
+    TriggerInValues,
+    Vocab,
+    Width,
+    Workers,
+    Yes,
+    given_options,
+    named,
+    refuse_all_but,
+)
+from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text, read_csv
 from recallscope.parts.axes import axes_of, axis_field
 from recallscope.problem import ProblemError
@@ -30,8 +71,66 @@ _WITH_FROM = ("source", "target", *OUTPUT)
 _MANY_POINTS, _PER_SECOND = 10_000, 3_000  # of a map by closed forms; a larger one takes seconds
 
 
-@takes("problem", "tests", "where", "output", "phase", "yes", arrays=True)
-def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -> int:
+def phase(
+    context: typer.Context,
+    x: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="dim=16:256:30, or dim=16,32,64.")
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="samples=512:65536:30; boundary along it."),
+    ] = None,
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
+    task: Task = "recall",
+    model: Model = "transformer",
+    learner: Learner = "three-step",
+    learning_rate: LearningRate = None,
+    steps: Steps = None,
+    batch: Batch = None,
+    metric: Metric = None,
+    field: Field = None,
+    seeds: Seeds = "4",
+    seed: Seed = "0",
+    accuracy: Annotated[
+        str | None, named(ACCURACIES, more=", or a metric.", show_default="recall")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The accuracy to cross, between 0 and 1.",
+            show_default="0.5",
+        ),
+    ] = None,
+    theory_only: Annotated[
+        bool, typer.Option("--theory-only", help="Closed forms at any size; run nothing.")
+    ] = False,
+    source: Source = None,
+    engine: Engine = "auto",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    store: Store = None,
+    executor: Executor = "serial",
+    workers: Workers = None,
+    address: Address = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
+) -> int:
     """Measure accuracy over a plane of two sizes, and compare it with the theory.
 
     Every cell has separate seeds. Exit code 1 if a run failed.
@@ -48,13 +147,14 @@ def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -
     from recallscope.measurement.phase import from_rows
     from recallscope.measurement.phase_diagram import PhaseDiagrams
 
-    x, y, _, _, accuracy, target, theory_only = asked.phase.values()
+    options = dict(context.params)
+    output = output_from(options)
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and ("://" in source or Path(source).is_dir()):
         from recallscope.api.phase import phase_of_store
 
-        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *asked.problem], context)
-        chosen = parsing.selection_from(asked.problem, given_options(context))
+        refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *parsing.PROBLEM], context)
+        chosen = parsing.selection_from(options, given_options(context))
         found = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
@@ -62,19 +162,19 @@ def phase(context: typer.Context, asked: Asked, source: str | None, yes: bool) -
     elif theory_only:
         from recallscope.theory.phase_map import phase_map
 
-        axes = _axes(asked.problem, x, y)
-        problem = parsing.closed_form_problem(asked.problem)
+        axes = _axes(options, x, y)
+        problem = parsing.closed_form_problem(options)
         points = math.prod(len(each.values) for each in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
 
         with ProgressDisplay("phase") as display:
             found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
-        asked.output.show(found_map, _print_map)
+        output.show(found_map, _print_map)
         return 0
     else:
-        found = [_measure(asked, _axes(asked.problem, x, y), sought, yes)]
-    asked.output.show(PhaseDiagrams(diagrams=found), _print_phase)
+        found = [_measure(options, _axes(options, x, y), sought, yes)]
+    output.show(PhaseDiagrams(diagrams=found), _print_phase)
     return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
 
 
@@ -91,18 +191,18 @@ def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, 
 
 
 def _measure(
-    asked: Asked, axes: tuple[Axis, Axis], sought: tuple[str, Any], yes: bool
+    options: dict[str, Any], axes: tuple[Axis, Axis], sought: tuple[str, Any], yes: bool
 ) -> PhaseDiagram:
     """Run every cell of a plane."""
-    count, first = parsing.seeds_from(asked.phase["seeds"], asked.phase["seed"], 2**62)
-    problem, arrays = parsing.problem_to_run(asked.problem, [axis.name for axis in axes])
-    settings = parsing.settings_from(asked.tests, arrays)
-    place = place_from(asked.where)
+    count, first = parsing.seeds_from(options["seeds"], options["seed"], 2**62)
+    problem, arrays = parsing.problem_to_run(options, [axis.name for axis in axes])
+    settings = parsing.settings_from(options, arrays)
+    place = place_from(options)
     from recallscope.api.phase import phase as measure  # loads torch: after the checks
     from recallscope.measurement.phase import check_plan, plan
 
     check_plan(problem, *axes, count)
-    check_time_of(plan(problem, *axes, 1, first), count, settings, asked.where, yes)
+    check_time_of(plan(problem, *axes, 1, first), count, settings, options, yes)
     accuracy, target = sought
     how = {"seed": first, **settings, **place}
     with ProgressDisplay("phase diagram") as display, resumable(place["store"]):
@@ -137,7 +237,11 @@ def _print_diagram(diagram: PhaseDiagram) -> None:
         say(f"{capital(diagram.without_theory)}. {cells}")
     else:
         share = f" ({diagram.disagreeing / diagram.compared:.1%})" if diagram.compared else ""
-        say(said("disagreement", diagram, tolerance=TOLERANCE, share=share))
+        say(
+            f"Theory is off by more than {TOLERANCE:g} beyond the 95 % interval in "
+            f"{diagram.disagreeing} of {diagram.compared} cells{share}, of {diagram.seeds} seeds "
+            "each."
+        )
         print_extrapolated(diagram.problems)
     lost = diagram.failed or diagram.infeasible
     counts = f"{diagram.failed} runs failed and {diagram.infeasible} were infeasible"

@@ -2,22 +2,123 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import print_table, say
+import typer
+
+from recallscope.cli.options import (
+    OUTPUT,
+    AsJson,
+    Figure,
+    FigureWidth,
+    NoCaption,
+    Table,
+    Target,
+    named,
+)
+from recallscope.cli.output import output_from, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
+METHODS = ("pretrain", "full", "lora", "memory", "edit")
+PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+FREQUENCIES = ("uniform", "zipf")
+OPTIMISERS = ("adam", "gd", "muon")
+SOLVED = ("facts", "rank", "exposures", "d-model")
 _WORDS = {"model", "precision", "method", "target_modules", "frequencies", "optimiser"}
 _WORDS |= {"solve_for", "export"}
 
 
-@takes("plan", "output")
-def plan(asked: Asked, page: str | None, verify: bool) -> int:
+def plan(
+    call: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="A config.json of a model, or a folder with one; instead of sizes."
+        ),
+    ] = None,
+    d_model: Annotated[
+        str | None, typer.Option(metavar="D", help="Dimension of the embeddings.")
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Layers; 1 if not given.")
+    ] = None,
+    heads: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Heads of attention; 1 if not given.")
+    ] = None,
+    mlp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M", help="Hidden units of an MLP; 4 for each dimension if not given."
+        ),
+    ] = None,
+    vocab: Annotated[str | None, typer.Option(metavar="COUNT", help="Tokens of the model.")] = None,
+    precision: Annotated[
+        str | None, named(PRECISIONS, more="; of the weights at inference.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        named(METHODS, more="; lora with a rank, full with a model or layers, else memory."),
+    ] = None,
+    rank: Annotated[
+        str | None, typer.Option(metavar="R", help="Rank of the LoRA adapters, or of a memory.")
+    ] = None,
+    target_modules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What LoRA adapts: q_proj,v_proj or all-linear; as in PEFT if not given.",
+        ),
+    ] = None,
+    facts: Annotated[str | None, typer.Option(metavar="COUNT", help="Facts to learn.")] = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(metavar="COUNT", help="Different answers; as many as facts if not given."),
+    ] = None,
+    frequencies: Annotated[str, named(FREQUENCIES, more="; how often facts are seen.")] = "uniform",
+    zipf_exponent: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="Fact number k is seen as often as k^-A; 1 if not given."),
+    ] = None,
+    exposures: Annotated[
+        str | None,
+        typer.Option(metavar="COUNT", help="How often each fact is seen: epochs, if once in each."),
+    ] = None,
+    tokens: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Tokens of training in all, instead of exposures; needs --context.",
+        ),
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT", help="Tokens of each text that states a fact; 1 if not given."
+        ),
+    ] = None,
+    optimiser: Annotated[str, named(OPTIMISERS, more="; of a memory.")] = "adam",
+    solve_for: Annotated[str | None, named(SOLVED, more="; what to find.")] = None,
+    target: Target = "0.9",
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Train a scaled-down model in minutes, and compare.")
+    ] = False,
+    export: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the run at full size as a sweep file: .toml."),
+    ] = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+) -> int:
     """Plan a training: recall of your facts, what limits it, and what to change.
 
     Of facts, exposures, d-model and, for LoRA, rank, one may be missing: it is solved for. Exit
@@ -35,11 +136,13 @@ def plan(asked: Asked, page: str | None, verify: bool) -> int:
     from recallscope.api.plan import plan as make
     from recallscope.plotting.pages import check_page
 
+    options = dict(call.params)
+    output = output_from(options)
     path = None if page is None else check_page(page)
     given = {
         name: text if name in _WORDS else number_or_text(text)
-        for name, text in asked.plan.items()
-        if text is not None
+        for name, text in options.items()
+        if text is not None and name not in (*OUTPUT, "page", "verify")
     }
     with ProgressDisplay("plan") as display:
         found = make(**given, progress=display.update)
@@ -50,7 +153,7 @@ def plan(asked: Asked, page: str | None, verify: bool) -> int:
             found = verified(found, display.update, lambda said: display.say(f"recallscope {said}"))
     if path is not None:
         found.write_page(path)
-    asked.output.show(found, _print_plan)
+    output.show(found, _print_plan)
     return 0 if found.laws else 1
 
 

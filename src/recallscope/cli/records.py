@@ -9,9 +9,8 @@ import typer
 
 from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
-from recallscope.cli.options import CHOICES, Asked, Command, command_group, takes
+from recallscope.cli.options import AsJson, Command, named
 from recallscope.cli.output import print_either, print_table, say, usual_parts
-from recallscope.cli.sentences import said
 from recallscope.common.formatting import printable
 from recallscope.problem import ProblemError, choice
 
@@ -19,7 +18,15 @@ if TYPE_CHECKING:
     from recallscope.store.store import Store, StoreCheck
     from recallscope.store.summary import ProblemSummary, StoreSummary
 
-app = command_group("records", COMMANDS["records"])
+app = typer.Typer(
+    name="records", rich_markup_mode=None, add_completion=False, help=COMMANDS["records"]
+)
+
+DROPPED = ("failed", "infeasible")
+Place = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="The folder or address of the records."),
+]
 
 
 @app.callback()
@@ -31,22 +38,23 @@ def _which(
     context.obj = {"store": store, "as_json": as_json}
 
 
-def _opened(context: typer.Context, asked: Asked) -> tuple[Store, bool]:
+def _opened(context: typer.Context, place: str | None, as_json: bool) -> tuple[Store, bool]:
     """The store, and whether JSON is wanted; both options may come before or after the command."""
-    places = {
-        place for place in (context.obj["store"], asked.records["store"]) if place is not None
-    }
+    places = {given for given in (context.obj["store"], place) if given is not None}
     if len(places) != 1:
         once = ", once" if places else ""
         raise ProblemError(f"give the store of the records: --store PLACE{once}")
     store = store_from({"store": places.pop()})
     assert store is not None
-    return store, asked.records["as_json"] or context.obj["as_json"]
+    return store, as_json or context.obj["as_json"]
 
 
 @app.command("list", cls=Command)
-@takes("records")
-def list_records(context: typer.Context, asked: Asked) -> None:
+def list_records(
+    context: typer.Context,
+    place: Place = None,
+    as_json: AsJson = False,
+) -> None:
     """Count the records by status, and show each problem's means with their intervals.
 
     \b
@@ -56,20 +64,23 @@ def list_records(context: typer.Context, asked: Asked) -> None:
     """
     from recallscope.store.summary import store_summary
 
-    store, in_json = _opened(context, asked)
+    store, in_json = _opened(context, place, as_json)
     found = store_summary(store)
     print_either(in_json, found.to_dict(), _print_summary, found)
 
 
 @app.command(cls=Command)
-@takes("records")
-def verify(context: typer.Context, asked: Asked) -> int:
+def verify(
+    context: typer.Context,
+    place: Place = None,
+    as_json: AsJson = False,
+) -> int:
     """Read every shard, and check its hash, its keys and that no record is there twice.
 
     Exit code 1 if a shard cannot be used, or a record is there twice or under a wrong key: see
     repair. A sweep leaves such shards where they are, and runs their cells again.
     """
-    store, in_json = _opened(context, asked)
+    store, in_json = _opened(context, place, as_json)
     found = store.verify()
     document = asdict(found) | {"sound": found.sound}
     print_either(in_json, document, _print_check, store.place, found)
@@ -77,8 +88,15 @@ def verify(context: typer.Context, asked: Asked) -> int:
 
 
 @app.command(cls=Command)
-@takes("records", "sure")
-def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
+def repair(
+    context: typer.Context,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Do it; without it, only print what would be done."),
+    ] = False,
+    place: Place = None,
+    as_json: AsJson = False,
+) -> None:
     """Rename shards that cannot be used, merge duplicated records, and correct keys.
 
     Nothing is deleted; the shards stay in the folder. Run the sweep again for their cells.
@@ -88,7 +106,7 @@ def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
       recallscope records repair --store facts
       recallscope records repair --store facts --yes
     """
-    store, in_json = _opened(context, asked)
+    store, in_json = _opened(context, place, as_json)
     found = store.verify()
     if yes:
         store.repair()
@@ -108,8 +126,19 @@ def repair(context: typer.Context, asked: Asked, yes: bool) -> None:
 
 
 @app.command(cls=Command)
-@takes("records", "compact")
-def compact(context: typer.Context, asked: Asked, drop: list[str] | None) -> None:
+def compact(
+    context: typer.Context,
+    drop: Annotated[
+        list[str] | None,
+        named(
+            DROPPED,
+            metavar="STATUS",
+            help="Drop failed or infeasible records, to be run again; once for each.",
+        ),
+    ] = None,
+    place: Place = None,
+    as_json: AsJson = False,
+) -> None:
     """Merge many small shards into few large ones.
 
     \b
@@ -118,16 +147,22 @@ def compact(context: typer.Context, asked: Asked, drop: list[str] | None) -> Non
       recallscope records compact --store facts --drop failed
     """
     for status in drop or []:
-        choice("what is dropped", status, CHOICES["dropped"])
-    store, in_json = _opened(context, asked)
+        choice("what is dropped", status, DROPPED)
+    store, in_json = _opened(context, place, as_json)
     before, after = store.compact(drop or [])
     counts = {"shards_before": before, "shards_after": after}
     print_either(in_json, counts, print, f"Shards: {before} before, {after} now.")
 
 
 @app.command(cls=Command)
-@takes("records", "merge")
-def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
+def merge(
+    context: typer.Context,
+    others: Annotated[
+        list[str], typer.Argument(metavar="PLACE...", help="The stores to take records from.")
+    ],
+    place: Place = None,
+    as_json: AsJson = False,
+) -> None:
     """Add the records of other stores that this one does not have.
 
     \b
@@ -137,7 +172,7 @@ def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
     """
     from recallscope.store.store import Merged, Store
 
-    store, in_json = _opened(context, asked)
+    store, in_json = _opened(context, place, as_json)
     merged = [store.merge(Store(other)) for other in others]
     found = Merged(*(sum(counts) for counts in zip(*merged, strict=True)))
     document = dict(zip(("added", "better_there", "completed", "conflicts"), found, strict=True))
@@ -145,8 +180,12 @@ def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
         f"{found.added} records of {', '.join(others)} were added.",
         found.completed
         and f"{found.completed} that are here too brought metrics that were missing here.",
-        found.better and said("better", found),
-        found.conflicts and said("conflicts", found),
+        found.better
+        and f"{found.better} that are ok there have failed or are infeasible here and were left; "
+        "compact --drop failed, and merge again.",
+        found.conflicts
+        and f"{found.conflicts} that are here too have other values there: one of the two was made "
+        "by other code. What is here stays; export both stores to compare them.",
     )
     print_either(in_json, document, say, *lines)
     if found.conflicts:
@@ -154,15 +193,19 @@ def merge(context: typer.Context, asked: Asked, others: list[str]) -> None:
 
 
 @app.command(cls=Command)
-@takes("records", "export")
-def export(context: typer.Context, asked: Asked, file: str) -> None:
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv or .parquet file to write.")],
+    place: Place = None,
+    as_json: AsJson = False,
+) -> None:
     """Write all records to one file.
 
     \b
     Examples:
       recallscope records export facts.csv --store facts
     """
-    store, in_json = _opened(context, asked)
+    store, in_json = _opened(context, place, as_json)
     count = store.export(file)
     document = {"records": count, "file": file}
     print_either(in_json, document, print, f"{count} records were written to {file}.")

@@ -5,12 +5,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import typer
+
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from
-from recallscope.cli.options import Asked, takes
+from recallscope.cli.options import (
+    Activation,
+    Address,
+    AsJson,
+    Batch,
+    Device,
+    Dim,
+    Dtype,
+    Embedding,
+    Engine,
+    Eta,
+    Executor,
+    Field,
+    Figure,
+    FigureWidth,
+    Gamma,
+    Learner,
+    LearningRate,
+    Length,
+    Metric,
+    Model,
+    NoCaption,
+    Regime,
+    Samples,
+    Seed,
+    Seeds,
+    Steps,
+    Store,
+    Table,
+    Task,
+    TestSamples,
+    TriggerInValues,
+    Vocab,
+    Width,
+    Workers,
+    Yes,
+)
+from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.sentences import said
 from recallscope.common.machine import available_cores
 from recallscope.learning.training.ended import how_many_ended
 from recallscope.parts.naming import find_part
@@ -29,8 +67,44 @@ _COLUMNS = {
 }
 
 
-@takes("problem", "tests", "where", "output", "run", "yes", arrays=True)
-def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
+def run(
+    context: typer.Context,
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
+    task: Task = "recall",
+    model: Model = "transformer",
+    learner: Learner = "three-step",
+    learning_rate: LearningRate = None,
+    steps: Steps = None,
+    batch: Batch = None,
+    metric: Metric = None,
+    field: Field = None,
+    seed: Seed = "0",
+    seeds: Seeds = "1",
+    engine: Engine = "auto",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    store: Store = None,
+    executor: Executor = "serial",
+    workers: Workers = None,
+    address: Address = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
+) -> int:
     """Run one experiment at one or more seeds.
 
     \b
@@ -39,9 +113,11 @@ def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
       recallscope run --vocab 512 --samples 8192 --dim 64 --length 16 --width 256
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
-    problem, arrays = problem_to_run(asked.problem)
+    options = dict(context.params)
+    shown = output_from(options)
+    problem, arrays = problem_to_run(options)
     count, first = seeds_from(seeds, seed)
-    settings, place = settings_from(asked.tests, arrays), place_from(asked.where)
+    settings, place = settings_from(options, arrays), place_from(options)
     from recallscope.api.run import run as measure  # loads torch: after the checks
     from recallscope.experiment import run as experiment
     from recallscope.learning.cost import predict_cost
@@ -55,11 +131,11 @@ def run(asked: Asked, seed: str, seeds: str, yes: bool) -> int:
         steps = find_part("learner", problem.learner).closed_form
         by_population = steps and problem.regime == "limit"
         instead = "--samples inf" if by_population else "smaller sizes"
-        workers = min(count, available_cores())
-        check_time(count * cost.seconds / workers, yes, f"ask for {instead}")
+        at_once = min(count, available_cores())
+        check_time(count * cost.seconds / at_once, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
         found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
-    asked.output.show(found, print_run)
+    shown.show(found, print_run)
     return 0 if found.ok else 1
 
 
@@ -86,7 +162,10 @@ def print_run(found: RunResult) -> None:
     _print_metrics(records)
     if tested:
         seeds = f"{len(tested)} seeds" if len(tested) > 1 else "one seed"
-        print(said("tested", tested[0], seeds=seeds))
+        print(
+            f"Intervals are for the mean over all seeds, from {seeds} tested on "
+            f"{tested[0].test_samples} fresh samples each."
+        )
 
 
 def _print_metrics(records: Sequence[Record]) -> None:

@@ -10,9 +10,20 @@ import typer
 
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
-from recallscope.cli.options import SIZES, Asked, takes
+from recallscope.cli.options import (
+    SIZES,
+    Address,
+    AsJson,
+    Executor,
+    Figure,
+    FigureWidth,
+    NoCaption,
+    Store,
+    Table,
+    Workers,
+    Yes,
+)
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
 from recallscope.problem import ProblemError, whole_number
@@ -44,11 +55,37 @@ def _print_schema(wanted: bool) -> None:
         raise typer.Exit
 
 
-@takes("where", "output", "sweep", "yes")
 def sweep(
-    asked: Asked,
-    file: str,
-    yes: bool,
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file, in TOML.")],
+    store: Store = None,
+    executor: Executor = "serial",
+    workers: Workers = None,
+    address: Address = None,
+    shards: Annotated[
+        str | None,
+        typer.Option(metavar="COUNT", help="Split every single cell over this many workers."),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Run part K of N only: 3/8, for one of eight jobs; see --dry-run.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
+    ] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option("--fail-fast/--keep-going", help="Stop at the first cell that fails, or not."),
+    ] = False,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
     schema: Annotated[
         bool,
         typer.Option(
@@ -74,19 +111,21 @@ def sweep(
     from recallscope.executors.registry import check_executor
     from recallscope.sweeps.spec import read_sweep
 
-    spec, where = read_sweep(file), asked.where
-    if where["store"] is None:
+    options = dict(context.params)
+    shown = output.output_from(options)
+    spec = read_sweep(file)
+    where = {name: options[name] for name in ("store", "executor", "workers", "address")}
+    if store is None:
         raise ProblemError("a sweep needs a store to keep its records in; give --store PLACE")
-    shards, part, dry_run, fail_fast = asked.sweep.values()
     cut = None if shards is None else whole_number("shards", number_or_text(shards), 1, 10**6)
     plan = _Plan(spec, where, cut, None if part is None else _part_from(part))
     check_executor(where["executor"], workers_from(where), where["address"])
     if spec.critical is not None:
         if fail_fast:
             raise ProblemError("a search counts its failures itself; leave --fail-fast out")
-        return _searches(plan, dry_run, asked.output)
+        return _searches(plan, dry_run, shown)
     if dry_run:
-        return _print_estimate(plan, asked.output.as_json)
+        return _print_estimate(plan, shown.as_json)
     from recallscope.sweeps.sweep import run_sweep
 
     if not yes:  # the estimate of a large sweep takes a while
@@ -108,7 +147,7 @@ def sweep(
             progress=show,
             callback=_reporter(display, where["store"]),
         )
-    asked.output.show(found, _print_sweep)
+    shown.show(found, _print_sweep)
     return 0 if set(found.by_status) <= {"ok"} else 1
 
 
@@ -188,7 +227,10 @@ def _reporter(display: Any, store: str) -> Callable[[Record], None]:
         )
         display.say(f"recallscope: {record.status}: {sizes}, seed {record.seed}: {record.reason}")
         if place == _MOST_PRINTED:
-            display.say(said("further", store))
+            display.say(
+                "recallscope: further cells that are not ok are in the store: recallscope records "
+                f"--store {store} list"
+            )
 
     return report
 
@@ -196,7 +238,10 @@ def _reporter(display: Any, store: str) -> Callable[[Record], None]:
 def _print_sweep(found: SweepResult) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
     took = format_duration(found.seconds)
-    print(said("swept", found, took=took, counts=counts or "none"))
+    print(
+        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in {took}. Now in "
+        f"{found.store}: {counts or 'none'}."
+    )
     missing = found.cells - sum(found.by_status.values())
     if missing:
         print(f"{missing} cells have no record yet; the same command resumes with them.")

@@ -4,21 +4,86 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from recallscope.cli.execution import check_time
-from recallscope.cli.options import Asked, takes
-from recallscope.cli.output import print_problem
+from recallscope.cli.options import (
+    Activation,
+    AsJson,
+    Batch,
+    Device,
+    Dim,
+    Dtype,
+    Embedding,
+    Eta,
+    Field,
+    Figure,
+    FigureWidth,
+    Gamma,
+    Learner,
+    LearningRate,
+    Length,
+    Metric,
+    Model,
+    NoCaption,
+    Regime,
+    Samples,
+    Seed,
+    Steps,
+    Table,
+    Task,
+    TestSamples,
+    TriggerInValues,
+    Vocab,
+    Width,
+    Yes,
+)
+from recallscope.cli.output import output_from, print_problem
 from recallscope.cli.parsing import problem_to_run, seeds_from
-from recallscope.cli.sentences import said
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
     from recallscope.experiment.training_curve import TrainingCurve
 
 
-@takes("problem", "output", "train", "yes", arrays=True, learner="adam")
-def train(asked: Asked, yes: bool) -> int:
+def train(
+    context: typer.Context,
+    vocab: Vocab = None,
+    samples: Samples = None,
+    dim: Dim = None,
+    length: Length = None,
+    width: Width = None,
+    activation: Activation = None,
+    embedding: Embedding = "sphere",
+    trigger_in_values: TriggerInValues = False,
+    regime: Regime = "limit",
+    eta: Eta = None,
+    gamma: Gamma = None,
+    task: Task = "recall",
+    model: Model = "transformer",
+    learner: Learner = "adam",
+    learning_rate: LearningRate = None,
+    steps: Steps = None,
+    batch: Batch = None,
+    metric: Metric = None,
+    field: Field = None,
+    seed: Seed = "0",
+    test_samples: TestSamples = "4096",
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Resume from it, and save to it every few seconds."),
+    ] = None,
+    table: Table = None,
+    figure: Figure = None,
+    figure_width: FigureWidth = None,
+    no_caption: NoCaption = False,
+    as_json: AsJson = False,
+    yes: Yes = False,
+) -> int:
     """Train once, and watch attention and recall along the way.
 
     \b
@@ -27,17 +92,27 @@ def train(asked: Asked, yes: bool) -> int:
       recallscope train --vocab 256 --samples 2048 --dim 36 --length 16 --learner gd --steps 400
       recallscope train --vocab 256 --samples 2048 --dim 64 --length 16 --checkpoint half
     """
-    problem, arrays = problem_to_run(asked.problem)
+    options = dict(context.params)
+    output = output_from(options)
+    problem, arrays = problem_to_run(options)
     from recallscope.api.train import train as measure  # loads torch: after the checks
     from recallscope.learning.cost import predict_cost
 
-    how = asked.train | {"test_samples": number_or_text(asked.train["test_samples"])}
-    how["seed"] = seeds_from("1", how["seed"])[1]
-    cost = predict_cost(problem, dtype=how["dtype"])
+    cost = predict_cost(problem, dtype=dtype)
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
-    found = measure(problem, **how, embeddings=arrays, watch=_show, progress=False)
-    asked.output.show(found, _print_training)
+    found = measure(
+        problem,
+        seeds_from("1", seed)[1],
+        test_samples=number_or_text(test_samples),
+        dtype=dtype,
+        device=device,
+        embeddings=arrays,
+        checkpoint=checkpoint,
+        watch=_show,
+        progress=False,
+    )
+    output.show(found, _print_training)
     return 0 if found.record.status == "ok" else 1
 
 
@@ -52,4 +127,7 @@ def _print_training(found: TrainingCurve) -> None:
     print_problem(found.problem)
     print(found)
     if found.early is not None:
-        print(said("early", found.early))
+        print(
+            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, lock "
+            f"{found.early.lock_accuracy:.4f}."
+        )
