@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from recallscope.api.run_options import RunOptions, runner, with_run_options
+from recallscope.api.run_options import runner
 from recallscope.cell import check_amount
+from recallscope.common.progress_bar import ProgressCallback
+from recallscope.executors.base import Executor
 from recallscope.measurement import ablation
 from recallscope.measurement.ablation import Ablations
+from recallscope.models.embeddings import Embeddings
 from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import accuracy_name
+from recallscope.record import Record, accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
 
 
-@with_run_options
 def ablate(
     problem: Problem,
     names: Sequence[str] = (),
@@ -21,7 +27,20 @@ def ablate(
     *,
     seeds: int = 16,
     seed: int = 0,
-    **how: Unpack[RunOptions],
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: str | Path | Store | None = None,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
 ) -> Ablations:
     """Change one thing of a problem at a time, and compare both at the same seeds.
 
@@ -31,7 +50,23 @@ def ablate(
         accuracy: recall, lock, one-step, or a metric.
         seeds: how many runs of each arm.
         seed: the first.
-        how: how and where to run, as in `HowToRun`.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
+        name: what to call it in a store; by default the name of the function.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None starts a private one on this machine.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
 
     Returns:
         The difference that each change makes, with its interval, paired by seed.
@@ -45,7 +80,22 @@ def ablate(
     """
     if isinstance(names, str):
         raise ProblemError(f"names are a list, as in [{names!r:.60}]")
-    runs = runner(how)
+    runs = runner(
+        run=run,
+        name=name,
+        version=version,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        executor=executor,
+        workers=workers,
+        address=address,
+        store=store,
+        progress=progress,
+        callback=callback,
+    )
     if runs.own:
         raise ProblemError("a custom experiment has nothing to ablate; use sweep")
     ablations = ablation.named(names, problem, accuracy_name(accuracy))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from recallscope.api.run_options import RunOptions, runner, with_run_options
+from recallscope.api.run_options import runner
+from recallscope.common.progress_bar import ProgressCallback
+from recallscope.executors.base import Executor
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.critical_size import CriticalSize
+from recallscope.models.embeddings import Embeddings
 from recallscope.problem import Problem
-from recallscope.record import accuracy_name
+from recallscope.record import Record, accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
 
 
-@with_run_options
 def critical(
     problem: Problem,
     quantity: str = "samples",
@@ -25,7 +32,20 @@ def critical(
     seed: int = 0,
     prior: float | str | None = "theory",
     seeds_passing: float | None = None,
-    **how: Unpack[RunOptions],
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: str | Path | Store | None = None,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
 ) -> CriticalSize:
     """Search for the critical size, from first run to last.
 
@@ -41,7 +61,23 @@ def critical(
         seed: of the first run; each run has its own.
         prior: the first size to try; "theory" for the prediction of closed forms, or None.
         seeds_passing: instead of the mean, the fraction of seeds that must reach the target.
-        how: how and where to run, as in `HowToRun`.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
+        name: what to call it in a store; by default the name of the function.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None starts a private one on this machine.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
 
     Returns:
         The size with its interval, or a status with the reason. It is `not_reached` if the target
@@ -64,7 +100,23 @@ def critical(
     >>> found.low < 1000 < found.high
     True
     """
-    runs, sought = runner(how), (quantity, target, accuracy_name(accuracy))
+    runs = runner(
+        run=run,
+        name=name,
+        version=version,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        executor=executor,
+        workers=workers,
+        address=address,
+        store=store,
+        progress=progress,
+        callback=callback,
+    )
+    sought = (quantity, target, accuracy_name(accuracy))
     within: dict[str, Any] = {"low": low, "high": high, "precision": precision, "budget": budget}
     within |= {"first_seed": seed, "prior": prior, "seeds_passing": seeds_passing}
     search = CriticalSearch(problem, *sought, **within, own=runs.own)

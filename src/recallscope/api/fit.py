@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from recallscope.api.run_options import AxisLike, RunOptions, axis_from, runner, with_run_options
+from recallscope.api.run_options import AxisLike, axis_from, runner
+from recallscope.common.progress_bar import ProgressCallback
+from recallscope.executors.base import Executor
 from recallscope.measurement.axis import check_varied
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.scaling import Scaling, one_at_a_time, scaling_of
+from recallscope.models.embeddings import Embeddings
 from recallscope.problem import Problem
-from recallscope.record import accuracy_name
+from recallscope.record import Record, accuracy_name
+
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
 
 
-@with_run_options
 def fit(
     problem: Problem,
     quantity: str,
@@ -28,7 +34,20 @@ def fit(
     budget: int = 64,
     seed: int = 0,
     prior: float | str | None = "theory",
-    **how: Unpack[RunOptions],
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: str | Path | Store | None = None,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
 ) -> Scaling:
     """Vary sizes one at a time about a problem, and fit a power law to their critical sizes.
 
@@ -47,7 +66,23 @@ def fit(
         budget: the most runs of each search.
         seed: of the first run; each run has its own.
         prior: the first size to try; "theory" for the prediction of closed forms, or None.
-        how: how and where to run, as in `HowToRun`.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
+        name: what to call it in a store; by default the name of the function.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None starts a private one on this machine.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
 
     Returns:
         The exponents with their intervals, the p-value of the fit, and every critical size.
@@ -62,7 +97,23 @@ def fit(
     """
     axes = [axis_from(each, problem) for each in vary]
     check_varied(axes, quantity)
-    runs, sought = runner(how), (quantity, target, accuracy_name(accuracy))
+    runs = runner(
+        run=run,
+        name=name,
+        version=version,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        executor=executor,
+        workers=workers,
+        address=address,
+        store=store,
+        progress=progress,
+        callback=callback,
+    )
+    sought = (quantity, target, accuracy_name(accuracy))
     within: dict[str, Any] = {"low": low, "high": high, "precision": precision, "prior": prior}
     within |= {"budget": budget, "own": runs.own}
     searches = [

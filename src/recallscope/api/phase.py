@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from recallscope.api import run_options
+from recallscope.common.progress_bar import ProgressCallback
+from recallscope.executors.base import Executor
 from recallscope.measurement.phase import phase_diagram, plan
 from recallscope.measurement.phase_diagram import PhaseDiagram
+from recallscope.models.embeddings import Embeddings
 from recallscope.problem import Problem, ProblemError
-from recallscope.record import accuracy_name, check_accuracy, check_target, metric_names
+from recallscope.record import Record, accuracy_name, check_accuracy, check_target, metric_names
 
 if TYPE_CHECKING:
     from recallscope.store.store import Store
 
 
-@run_options.with_run_options
 def phase(
     problem: Problem,
     x: run_options.AxisLike,
@@ -26,7 +28,20 @@ def phase(
     accuracy: str = "recall",
     *,
     seed: int = 0,
-    **how: Unpack[run_options.RunOptions],
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: str | Path | Store | None = None,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
 ) -> PhaseDiagram:
     """Run every cell of a plane of two sizes, or other numeric fields, and compare with a law.
 
@@ -38,7 +53,23 @@ def phase(
         target: the accuracy to cross.
         accuracy: recall, lock, one-step, or a metric.
         seed: of the first run.
-        how: how and where to run, as in `HowToRun`.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
+        name: what to call it in a store; by default the name of the function.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None starts a private one on this machine.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
 
     Returns:
         Every cell with its mean and interval, the measured boundary and the predicted one.
@@ -51,12 +82,28 @@ def phase(
     >>> len(found.cells)
     4
     """
-    name, runs = accuracy_name(accuracy), run_options.runner(how)
+    kind = accuracy_name(accuracy)
+    runs = run_options.runner(
+        run=run,
+        name=name,
+        version=version,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        executor=executor,
+        workers=workers,
+        address=address,
+        store=store,
+        progress=progress,
+        callback=callback,
+    )
     columns, rows = run_options.axis_from(x, problem), run_options.axis_from(y, problem)
-    check_accuracy(name, None if runs.own else metric_names(problem))
+    check_accuracy(kind, None if runs.own else metric_names(problem))
     check_target(target)
     records = runs.records(plan(problem, columns, rows, seeds, seed), "phase diagram")
-    return phase_diagram(records, columns.name, rows.name, name, target)
+    return phase_diagram(records, columns.name, rows.name, kind, target)
 
 
 def phase_of_store(

@@ -2,32 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Unpack, overload
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
-from recallscope.api.run_options import DEFAULTS, RunOptions, runner, with_run_options
-from recallscope.common.progress_bar import shown_progress
+from recallscope.api.run_options import Runner, runner
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.executors.base import Executor
 from recallscope.experiment.run import run_together
 from recallscope.measurement.run_result import RunResult
+from recallscope.models.embeddings import Embeddings
 from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record
 
-_OF_ONE = ("engine", "test_samples", "dtype", "device", "embeddings")
-_OF_MANY = ("executor", "workers", "address", "store", "run", "name", "version")
+if TYPE_CHECKING:
+    from recallscope.store.store import Store
 
 
 @overload
-def run(problem: Problem, seed: int = 0, **how: Unpack[RunOptions]) -> Record: ...
-
-
-@overload
-def run(problem: Problem, seed: int = 0, *, seeds: int, **how: Unpack[RunOptions]) -> RunResult: ...
-
-
-@with_run_options
 def run(
-    problem: Problem, seed: int = 0, *, seeds: int | None = None, **how: Unpack[RunOptions]
+    problem: Problem,
+    seed: int = ...,
+    *,
+    seeds: None = None,
+    run: Callable[[Problem, int], Any] | None = ...,
+    name: str | None = ...,
+    version: int | None = ...,
+    engine: str = ...,
+    test_samples: int = ...,
+    dtype: str = ...,
+    device: str = ...,
+    embeddings: Embeddings | None = ...,
+    executor: str | Executor = ...,
+    workers: int | None = ...,
+    address: str | None = ...,
+    store: str | Path | Store | None = ...,
+    progress: ProgressCallback | bool = ...,
+    callback: Callable[[Record], None] | None = ...,
+) -> Record: ...
+
+
+@overload
+def run(
+    problem: Problem,
+    seed: int = ...,
+    *,
+    seeds: int,
+    run: Callable[[Problem, int], Any] | None = ...,
+    name: str | None = ...,
+    version: int | None = ...,
+    engine: str = ...,
+    test_samples: int = ...,
+    dtype: str = ...,
+    device: str = ...,
+    embeddings: Embeddings | None = ...,
+    executor: str | Executor = ...,
+    workers: int | None = ...,
+    address: str | None = ...,
+    store: str | Path | Store | None = ...,
+    progress: ProgressCallback | bool = ...,
+    callback: Callable[[Record], None] | None = ...,
+) -> RunResult: ...
+
+
+def run(
+    problem: Problem,
+    seed: int = 0,
+    *,
+    seeds: int | None = None,
+    run: Callable[[Problem, int], Any] | None = None,
+    name: str | None = None,
+    version: int | None = None,
+    engine: str = "auto",
+    test_samples: int = 4096,
+    dtype: str = "float32",
+    device: str = "cpu",
+    embeddings: Embeddings | None = None,
+    executor: str | Executor = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    store: str | Path | Store | None = None,
+    progress: ProgressCallback | bool = True,
+    callback: Callable[[Record], None] | None = None,
 ) -> Record | RunResult:
     """Run one experiment: its record at one seed, or those of several with their means.
 
@@ -40,7 +97,23 @@ def run(
         problem: what to learn, by what, from how much.
         seed: which instance; the same seed gives the same samples at every batch size.
         seeds: how many, counted from `seed`. Without it one record is returned.
-        how: how and where to run, as in `HowToRun`.
+        run: your experiment, a function from a problem and a seed to an accuracy and the number of
+            its tests, or to named metrics. Your function then decides on engine, dtype and tests.
+        name: what to call it in a store; by default the name of the function.
+        version: yours, to be raised when the function changes; by default its source is hashed, and
+            an edit of it is refused.
+        engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
+        test_samples: fresh samples to test each run on.
+        dtype: 'float32', or 'float64' for twice the time and memory.
+        device: where torch computes.
+        embeddings: your own arrays, if the problem names them.
+        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        workers: how many workers; as many as there are cores if None.
+        address: of a Ray cluster; None starts a private one on this machine.
+        store: a folder or an address: what it has is not run again, and what is run is kept there.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+        callback: called with each record that is made, for trackers.
 
     Returns:
         A record; with `seeds` a collection of records with their means and intervals.
@@ -55,30 +128,46 @@ def run(
     >>> len(found), found.summary["recall_accuracy"].low < found.summary["recall_accuracy"].mean
     (4, True)
     """
+    runs = runner(
+        run=run,
+        name=name,
+        version=version,
+        engine=engine,
+        test_samples=test_samples,
+        dtype=dtype,
+        device=device,
+        embeddings=embeddings,
+        executor=executor,
+        workers=workers,
+        address=address,
+        store=store,
+        progress=progress,
+        callback=callback,
+    )
+    of_many = {
+        **{"run": run, "name": name, "version": version},
+        **{"workers": workers, "address": address, "store": store},
+        "executor": None if executor == "serial" else executor,
+    }
+    several = [argument for argument, given in of_many.items() if given is not None]
     if seeds is None:
-        if several := _of_many(how):
+        if several:
             raise ProblemError(f"{several[0]} is for several runs; give seeds= too")
-        return _one_by_one(problem, [seed], how)[0]
+        return _one_by_one(problem, [seed], runs)[0]
     count = whole_number("seeds", seeds, 1, 10**6)
     first = whole_number("seed", seed, 0, LARGEST_SEED - count + 1)
     numbers = range(first, first + count)
-    if _of_many(how):
-        records = runner(how).records([(problem, number) for number in numbers], f"{count} seeds")
+    if several:
+        records = runs.records([(problem, number) for number in numbers], f"{count} seeds")
     else:
-        records = _one_by_one(problem, numbers, how)
+        records = _one_by_one(problem, numbers, runs)
     return RunResult(problem=problem, records=records)
 
 
-def _of_many(given: RunOptions) -> list[str]:
-    """The given arguments that only matter for several runs."""
-    return [name for name in _OF_MANY if given.get(name, DEFAULTS[name]) != DEFAULTS[name]]
-
-
-def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> list[Record]:
+def _one_by_one(problem: Problem, numbers: Sequence[int], runs: Runner) -> list[Record]:
     """Run in this process and show progress within each run, which may have a billion samples."""
-    how = runner(given).how
     records: list[Record] = []
-    with shown_progress(how["progress"], "run") as show:
+    with shown_progress(runs.progress, "run") as show:
 
         def update(done: float, total: float) -> None:
             if len(numbers) == 1:  # show the counts of the run itself
@@ -86,13 +175,22 @@ def _one_by_one(problem: Problem, numbers: Sequence[int], given: RunOptions) -> 
             else:
                 show(len(records) + len(together) * done / total, len(numbers))
 
+        how = runs.settings
         most = find_part("learner", problem.learner).at_once(problem)
         for first in range(0, len(numbers), most):
             together = numbers[first : first + most]
             made = run_together(
-                problem, together, progress=update, **{name: how[name] for name in _OF_ONE}
+                problem,
+                together,
+                engine=how.engine,
+                test_samples=how.test_samples,
+                dtype=how.dtype,
+                device=how.device,
+                embeddings=how.embeddings,
+                progress=update,
             )
-            for record in made if how["callback"] is not None else ():
-                how["callback"](record)
+            if (tell := runs.callback) is not None:
+                for record in made:
+                    tell(record)
             records += made
     return records
