@@ -6,12 +6,12 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from recallscope.common.advised import Advised
 from recallscope.common.plain import refusing
 from recallscope.common.rows import row_of
 from recallscope.common.shapes import Float
@@ -28,7 +28,7 @@ from recallscope.problem import (
 )
 
 
-class Status(Advised):
+class Status(StrEnum):
     """How an experiment ended. Never merged, and never a number.
 
     >>> print(Status.FAILED.advice)
@@ -39,6 +39,23 @@ class Status(Advised):
     NOT_REACHED = "not_reached"
     INFEASIBLE = "infeasible"
     FAILED = "failed"
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what it means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.OK: "The experiment ran to its end and was tested.",
+    Status.NOT_REACHED: ("The target was not reached within the range searched; widen the range."),
+    Status.INFEASIBLE: (
+        "The experiment does not fit into this machine; change what the reason names."
+    ),
+    Status.FAILED: (
+        "The run broke off with the error given as the reason; it says nothing about capacity."
+    ),
+}
 
 
 ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")

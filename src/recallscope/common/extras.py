@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from recallscope.parts.data_files import data_next_to
-
 EXTRAS = {
-    package: extra
-    for extra, packages in data_next_to(__file__, "extras.toml").items()
-    for package in packages
+    "torch": "torch",
+    "cloudpickle": "torch",
+    "safetensors": "torch",
+    "pyarrow": "sweep",
+    "filelock": "sweep",
+    "ray": "ray",
+    "fsspec": "s3",
+    "s3fs": "s3",
+    "transformers": "models",
+    "peft": "models",
 }
-"""The optional dependencies, as pyproject.toml groups them."""
+"""Optional packages and their extra; pyproject.toml has the same groups."""
 
 
 def missing(package: str) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from recallscope.common.shapes import Float, Int64, UInt64
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.long_values import json_of
 from recallscope.problem import Problem, ProblemError
 
@@ -15,7 +15,27 @@ _MANY = 10**5
 MOST_UNEQUAL = 10**7
 """Facts of unequal frequency, each of which takes a number in memory."""
 
-FREQUENCIES = fields_in("frequencies")
+FREQUENCIES = {
+    "frequencies": Field(
+        default="uniform",
+        choices=("uniform", "zipf", "table"),
+        help="How often facts are seen: uniform, zipf (fact k as k^-zipf_exponent) or table.",
+    ),
+    "zipf_exponent": Field(
+        default=1.0,
+        low=0.0,
+        high=10.0,
+        scale="linear",
+        help="The exponent of Zipf's law; 0 for facts that are all seen equally often.",
+    ),
+    "frequency_table": Field(
+        default="",
+        long="json",
+        help=(
+            "How often each fact is seen: a list of counts, or a JSON or CSV file (last column)."
+        ),
+    ),
+}
 """The fields of tasks whose facts may differ in frequency."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from recallscope.models.embeddings import draw_embeddings
-from recallscope.parts.data_files import data_next_to
 from recallscope.problem import Problem
 from recallscope.tasks.recall import RecallTask, Samples
 
@@ -20,9 +19,35 @@ class Example(NamedTuple):
     tests: int = 256
 
 
-EXAMPLES = tuple(
-    Example(each["title"], " ".join(each["shows"].split()), Problem(**each["sizes"]))
-    for each in data_next_to(__file__, "examples.toml")["example"]
+EXAMPLES = (
+    Example(
+        "Space for all facts",
+        (
+            "12 facts in 32 dimensions, short sequences, each fact seen 20 "
+            "times. Attention finds the trigger, and every fact is recalled."
+        ),
+        Problem(vocab=12, samples=240, dim=32, length=4),
+    ),
+    Example(
+        "Too few dimensions",
+        (
+            "24 facts in 6 dimensions. There is enough data, each fact is "
+            "seen 20 times, and attention mostly finds the trigger. But "
+            "tokens overlap, so every stored fact also contributes to the "
+            "answers of others."
+        ),
+        Problem(vocab=24, samples=480, dim=6, length=4),
+    ),
+    Example(
+        "Long sequences, few samples",
+        (
+            "The 12 facts and 32 dimensions of the first example, but each "
+            "sequence has 12 tokens, and there are only 16 sequences. The "
+            "first memory consists mostly of distractors. So attention learns "
+            "little, and often looks at the wrong token."
+        ),
+        Problem(vocab=12, samples=16, dim=32, length=12),
+    ),
 )
 
 

@@ -6,9 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
-from recallscope.parts.data_files import data_next_to
 from recallscope.parts.long_values import named
 
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
@@ -135,17 +133,3 @@ class Field:
         low = "" if self.low is None else f" from {self.low}"
         high = "" if self.high is None else f" to {self.high}"
         return words[type(self.default)] + low + high
-
-
-def fields_in(group: str) -> dict[str, Field]:
-    """The fields of a group in fields.toml, by name.
-
-    >>> fields_in("batches")["batch"].default
-    0
-    """
-    written: dict[str, Any] = data_next_to(__file__, "fields.toml")[group]
-    return {name: _field(**given) for name, given in written.items()}
-
-
-def _field(help: str, choices: tuple[str, ...] = (), **given: Any) -> Field:
-    return Field(help=" ".join(help.split()), choices=tuple(choices), **given)

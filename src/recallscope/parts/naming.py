@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 from recallscope.parts.checks import whole_number
-from recallscope.parts.data_files import data_next_to
 from recallscope.parts.errors import ProblemError
 from recallscope.parts.field import FIELD_NAME, Field
 from recallscope.parts.registry import UnknownPartError, part, register_object
@@ -26,7 +25,88 @@ PART_DEFAULTS: dict[str, Any] = {
 ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
 """The name of embeddings that are arrays of the user's."""
 
-TAKEN = frozenset([*PART_DEFAULTS, *data_next_to(__file__, "fields.toml")["taken"]])
+TAKEN = frozenset(
+    [
+        *PART_DEFAULTS,
+        *(
+            "vocab",
+            "samples",
+            "dim",
+            "length",
+            "width",
+            "activation",
+            "trigger_in_values",
+            "regime",
+            "eta",
+            "gamma",
+            "hidden",
+            "key",
+            "parts",
+            "chosen",
+            "declared",
+            "replace",
+            "to_dict",
+            "from_dict",
+            "metric",
+            "field",
+            "x",
+            "y",
+            "accuracy",
+            "target",
+            "own",
+            "right",
+            "tests",
+            "infeasible",
+            "failed",
+            "mean",
+            "low",
+            "high",
+            "predicted",
+            "difference",
+            "disagrees",
+            "stage",
+            "term",
+            "key_with",
+            "keyed_fields",
+            "part_versions",
+            "seed",
+            "seeds",
+            "status",
+            "reason",
+            "measure",
+            "value",
+            "theory",
+            "quantity",
+            "curve",
+            "problem_key",
+            "test_samples",
+            "engine",
+            "dtype",
+            "device",
+            "versions",
+            "revision",
+            "elapsed_seconds",
+            "schema",
+            "lock_accuracy",
+            "recall_accuracy",
+            "one_step_accuracy",
+            "score_signal",
+            "score_noise",
+            "trigger_cosine",
+            "first_value_cosine",
+            "second_value_cosine",
+            "provenance",
+            "ended",
+            "evaluations",
+            "failures",
+            "log_mean",
+            "log_sd",
+            "without_theory",
+            "problem",
+            "files",
+        ),
+    ]
+)
 """What a problem, or a row of a table about it, has already."""
 
 

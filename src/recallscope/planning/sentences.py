@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from recallscope.parts.data_files import data_next_to
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.solving import Solved
 from recallscope.theory.law import LawKind
@@ -13,7 +12,22 @@ from recallscope.theory.question import Ends, Limit
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
-_SAID = data_next_to(__file__, "sentences.toml")
+_LIMITS = {
+    Limit.CAPACITY: "What limits recall is capacity: there are more facts than parameters store.",
+    Limit.EXPOSURES: (
+        "What limits recall is exposures: seen more often, these facts would fit in the same "
+        "parameters."
+    ),
+    Limit.ATTENTION: ("What limits recall is attention, which does not find where the fact is."),
+    Limit.UNSEEN: "What limits recall is that some facts are never seen.",
+    Limit.NONE: "By the middle estimate all facts fit.",
+}
+_METHODS = {
+    "pretrain": "training from scratch",
+    "full": "full fine-tuning",
+    "lora": "LoRA",
+    "memory": "one memory over frozen embeddings",
+}
 _ABOUT_THE_SAME = 1.05
 _ALL = 0.99
 _WIDE = 0.5
@@ -34,7 +48,7 @@ def first_line(found: Plan) -> str:
     if law.kind == LawKind.PUBLISHED:
         said += ". Published values answer, with their errors at small models"
         if method != "pretrain":
-            said += f"; they are about training from scratch, not {_SAID['methods'][method]}"
+            said += f"; they are about training from scratch, not {_METHODS[method]}"
     return f"{said}."
 
 
@@ -80,7 +94,7 @@ def details(found: Plan) -> list[str]:
             f"Adam on all facts at once takes about {_count(needed)} exposures of each fact to "
             "recall 0.9 of them; the nearer to capacity, the more."
         )
-    limit = _SAID["limits"][found.limit or Limit.NONE]
+    limit = _LIMITS[found.limit or Limit.NONE]
     if found.limit is Limit.NONE and found.recall.low < _ALL:
         limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."
     said.append(limit)
@@ -199,7 +213,7 @@ def _solved(solved: Solved) -> str:
 
 def asked(inputs: Inputs) -> str:
     """What was asked: facts, method, exposures."""
-    by, seen = _SAID["methods"][inputs.method], inputs.exposures or 0
+    by, seen = _METHODS[inputs.method], inputs.exposures or 0
     if inputs.method == "lora":
         by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}"
     times = f"{seen:,.0f}" if seen >= 10 else f"{seen:.2g}"

@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import chdtrc, fdtrc, log_ndtr, ndtr  # type: ignore[import-untyped]
 
-from recallscope.common.advised import Advised
 from recallscope.common.arrays import Column, Table
 from recallscope.common.plain import finite, plain
 from recallscope.common.shapes import Bool, Float
@@ -30,7 +30,7 @@ _NO = 0.01  # a p-value below which a law is refused
 _TWO_SIDED_95 = 2 * 1.959964
 
 
-class FitStatus(Advised):
+class FitStatus(StrEnum):
     """Whether to believe a law.
 
     >>> print(FitStatus.POOR_FIT.advice)
@@ -40,6 +40,23 @@ class FitStatus(Advised):
     OK = "ok"
     POOR_FIT = "poor_fit"
     UNDETERMINED = "undetermined"
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what it means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    FitStatus.OK: "A power law is not rejected: its p-value is 0.01 or more.",
+    FitStatus.POOR_FIT: (
+        "Points miss the law by more than their errors; narrow the ranges, or look at the "
+        "residuals."
+    ),
+    FitStatus.UNDETERMINED: (
+        "Too few critical sizes were reached; add values to each axis, or widen the range searched."
+    ),
+}
 
 
 class Points(NamedTuple):

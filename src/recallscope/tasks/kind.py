@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from recallscope.common.frequencies import FREQUENCIES
-from recallscope.parts.field import Field, fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from recallscope.tasks.recall import Samples
 
 
-FACTS = fields_in("facts") | FREQUENCIES
+FACTS = {
+    "facts": Field(
+        default=0,
+        low=0,
+        monotone=-1,
+        help="How many facts there are to learn; 0 for as many as tokens.",
+    ),
+} | FREQUENCIES
 """The fields of tasks that learn facts."""
 
 

@@ -22,7 +22,6 @@ from recallscope.theory.choosing import choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given, Law
 from recallscope.theory.phase_map import phase_map
 from recallscope.theory.prediction import Prediction
-from recallscope.theory.sentences import SAID
 
 BudgetLike = str | tuple[str, float]
 """'parameters=1e6', or ('parameters', 1e6)."""
@@ -32,7 +31,10 @@ FREE = {
     "compute": ("dim", "width", "samples"),
 }
 """The sizes that each budget is spent on."""
-COUNTED = SAID["counted"]
+COUNTED = (
+    "Parameters, trained and frozen: 2(V+1)d + 2d² for attention alone, 2(V+1)d + d² + "
+    "2md with an MLP. Tokens: samples × length. Compute: parameters × tokens."
+)
 _ROUNDS, _POINTS = 6, 600  # grids that close in on the best sizes, and the points of each
 _LEAST_SHARE = 1 / 1024  # of what the other sizes leave for the last one; less is not tried
 _ALIKE = 9  # digits: of sizes with the same accuracy, those that cost least are taken

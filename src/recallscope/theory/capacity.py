@@ -24,7 +24,6 @@ from recallscope.theory.choosing import NoLawError, choose, law_named, predict_p
 from recallscope.theory.law import NOTHING_GIVEN, Given
 from recallscope.theory.noise import OWN_STAGE, REMEDIES, costs
 from recallscope.theory.prediction import Prediction
-from recallscope.theory.sentences import SAID
 
 _AT_ONCE = 50  # sizes that the search for a solution tries at once, for laws that take no time
 _HALVINGS = 4  # for these laws: a call of arrays costs about what a call of one problem costs
@@ -419,7 +418,7 @@ def _why_not_reached(
         return str(best.reason)
     most, size, (low, high) = best.accuracies[accuracy], best.problem[quantity], looked_at
     if best.dominant is None:
-        return SAID["tried"].format(most=most, quantity=quantity, size=size, low=low, high=high)
+        return f"it is {most:.3g} at {quantity} = {size}, and sizes from {low} to {high} were tried"
     stage = OWN_STAGE.get(accuracy, best.dominant[0])
     # The noise that costs most and that more (or less) of this size does nothing about.
     cost = costs(best.problem.vocab, dict(best.noise[stage]))
@@ -430,11 +429,7 @@ def _why_not_reached(
     remedies = [each for each in REMEDIES[term] if each not in changes]
     if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
-    return SAID["bottleneck"].format(
-        accuracy=accuracy.replace("_", " "),
-        most=most,
-        far=far,
-        term=term.replace("_", " "),
-        stage=stage.replace("_", "-"),
-        remedies=" or ".join(remedies),
+    return (
+        f"{accuracy.replace('_', ' ')} is at most {most:.3g}, {far}: {term.replace('_', ' ')} of "
+        f"the {stage.replace('_', '-')} stage is the bottleneck; {' or '.join(remedies)}"
     )

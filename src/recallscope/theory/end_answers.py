@@ -11,7 +11,11 @@ from recallscope.problem import Problem
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given
 from recallscope.theory.memory_edge import edge
-from recallscope.theory.sentences import SAID
+
+_UNSOLVED = (
+    "no law of training at these sizes: the equations of its memory were not solved; choose a dim "
+    "further from the capacity threshold, or more even sizes"
+)
 
 
 def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str | None:
@@ -75,7 +79,7 @@ def seconds(problem: Problem) -> float:
 def _answer(problem: Problem) -> Answer:
     end = end_of_training(problem)
     if math.isnan(end.memory):
-        return Answer(reason=SAID["unsolved"])
+        return Answer(reason=_UNSOLVED)
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
     factors = {"lock_accuracy": _SURELY}
     if end.kept is not None:
@@ -104,11 +108,23 @@ def _answer(problem: Problem) -> Answer:
 def explain_end(problem: Problem, answer: Answer) -> str:
     numbers = answer.quantities
     full = "more" if numbers["parameters"] > numbers["edge"] else "fewer"
-    said = [SAID["end"].format(full=full, **numbers)]
+    said = [
+        "At the end of training recall is the product of the factors. The memory has "
+        f"{numbers['parameters']} parameters, {full} than the {numbers['edge']:.0f} that store "
+        "every fact that attention finds."
+    ]
     if "facts_kept" in numbers:
-        said.append(SAID["kept"].format(**numbers))
+        said.append(
+            f"{numbers['facts_kept']:,.0f} facts are recalled more often than not: those with a "
+            f"frequency of at least {numbers['half_recall_frequency']:.3g}. Counted once each, "
+            f"{numbers['recall_per_fact']:.3f} of all facts are recalled."
+        )
     if (found := answer.factors.get("trigger_found", _SURELY).value) < _SURE:
-        said.append(SAID["found"].format(found=found, **numbers))
+        said.append(
+            f"A training finds the trigger with a probability of about {found:.2f}, and then "
+            f"recalls {numbers['recall_if_found']:.3f}; else it recalls next to nothing. Train "
+            "with several seeds."
+        )
     return " ".join(said)
 
 

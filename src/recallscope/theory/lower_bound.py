@@ -26,9 +26,23 @@ from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
 from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.results.result import Drawing, Result
 from recallscope.theory.problem_arrays import part_without_form
-from recallscope.theory.sentences import SAID
 
 _BOUNDS = ("gradient", "counting", "coverage")
+
+ASSUMPTION = (
+    "The gradient bound takes the noise of the gradient to be Gaussian, given the "
+    "permutation and how often each label occurs. Its covariance is the average over "
+    "permutations. Real noise is a sum of whole multiples of known numbers, and an "
+    "estimator of unlimited precision could undo it. The counting and coverage bounds "
+    "assume nothing."
+)
+NOT_COVERED = (
+    "Three-step gradient descent uses two gradients more, which see the marked "
+    "position: it may pass below the gradient and counting bounds, though not below "
+    "coverage. The bound does not cover interference between embeddings or what a "
+    "decoder can compute. It does not cover noise far from Gaussian either, as when "
+    "samples are few or dim is near vocab."
+)
 
 
 def information_needed(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
@@ -242,8 +256,8 @@ class Bound(Result):
     gradient_information: float
     gradient_rank: float
     signal_to_noise: float
-    assumption: str = SAID["assumption"]
-    not_covered: str = SAID["not_covered"]
+    assumption: str = ASSUMPTION
+    not_covered: str = NOT_COVERED
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON: what is infinite is written 'inf'."""
@@ -268,7 +282,10 @@ class Bound(Result):
         ]
 
     def _words(self) -> str:
-        return SAID["bound"].format(found=self)
+        return (
+            f"to have {self.accuracy:g} of {self.problem.vocab} facts right, any reader of the "
+            f"first gradient needs at least {self.samples:.6g} samples ({self.binding} dominates)"
+        )
 
     def _drawing(self) -> Drawing:
         from recallscope.results.labels import describe_common_fields
@@ -287,7 +304,10 @@ class Bound(Result):
             series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), given))
         panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
         fields = self.problem.to_dict() | {"samples": None}
-        caption = SAID["bounds"].format(fields=describe_common_fields([fields]), found=self)
+        caption = (
+            f"{describe_common_fields([fields])}. Lower bounds for accuracy {self.accuracy:g} of "
+            f"estimators that see only the first gradient. {self.assumption}"
+        )
         return Drawing("picture", Picture(caption=caption, panels=[panel]))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
-from recallscope.parts.data_files import data_next_to
 from recallscope.theory.accuracy import Analysis
 from recallscope.theory.locking import cross_talk, score_variance
 from recallscope.theory.problem_arrays import Array, ProblemArrays
@@ -15,11 +14,86 @@ from recallscope.theory.readout import sampling
 
 STAGES = ("one_step", "lock", "recall")
 
-_WRITTEN = data_next_to(__file__, "noises.toml")
-TERMS = {stage: tuple(terms) for stage, terms in _WRITTEN["terms"].items()}
-"""The terms of each stage."""
-POWERS, REMEDIES = _WRITTEN["powers"], _WRITTEN["remedies"]
-"""The exponents of each term by stage, and what makes a noise smaller."""
+TERMS = {
+    "one_step": (
+        "interference",
+        "kernel_interference",
+        "gradient_noise",
+        "mlp_noise",
+        "mean_bias",
+        "sampling",
+    ),
+    "lock": (
+        "gradient_noise",
+        "mean_bias",
+        "mlp_noise",
+        "cross_talk",
+    ),
+    "recall": (
+        "interference",
+        "kernel_interference",
+        "mlp_noise",
+        "mean_bias",
+        "sampling",
+    ),
+}
+"""The noises of each stage. `sampling` is how unevenly a batch shows the facts; it moves the right
+label, the others move the wrong ones."""
+
+POWERS = {
+    "lock": {
+        "gradient_noise": [
+            [2, -2, -4, 3, 0],
+            [2, -2, -3, 2, 0],
+            [1, -1, -3, 1, 0],
+            [1, -1, -4, 2, 0],
+        ],
+        "mean_bias": [[1, -2, -3, 4, 0]],
+        "mlp_noise": [[2, -2, -2, 3, -1], [1, -2, -2, 4, -1], [2, -2, -3, 3, -1]],
+        "cross_talk": [[0, 0, -1, 0, 0]],
+    },
+    "recall": {
+        "interference": [[1, 0, -2, 0, 0], [2, -1, -2, 0, 0]],
+        "kernel_interference": [[1, 0, -3, 0, 0]],
+        "mlp_noise": [[1, 0, -1, 0, -1], [2, -1, -1, 0, -1]],
+        "mean_bias": [[2, -1, -1, 0, 0]],
+        "sampling": [[1, -1, 0, 0, 0]],
+    },
+}
+"""Leading terms of each noise by stage, as exponents of V, N, d, L, m; see docs/theory.md."""
+
+REMEDIES = {
+    "interference": (
+        "raise dim",
+        "lower vocab",
+    ),
+    "kernel_interference": (
+        "raise dim",
+        "lower vocab",
+    ),
+    "cross_talk": (
+        "raise dim",
+        "lower length",
+    ),
+    "mlp_noise": (
+        "raise width",
+        "raise dim",
+    ),
+    "mean_bias": (
+        "raise samples",
+        "raise dim",
+    ),
+    "gradient_noise": (
+        "raise samples",
+        "raise dim",
+        "lower length",
+    ),
+    "sampling": (
+        "raise samples",
+        "lower vocab",
+    ),
+}
+"""What makes a noise smaller, the best first."""
 
 
 def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:

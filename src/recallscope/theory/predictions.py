@@ -19,8 +19,7 @@ from recallscope.results.result import Drawing, Result
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
-from recallscope.theory.problem_arrays import ProblemArrays, problem_arrays
-from recallscope.theory.sentences import SAID
+from recallscope.theory.problem_arrays import OVERFLOW, ProblemArrays, problem_arrays
 
 _PLAIN = ("embedding", "trigger_in_values")
 
@@ -146,7 +145,7 @@ def _finite(s: ProblemArrays) -> tuple[Float[np.ndarray, "3 n"], dict[int, str]]
     numbers = np.array(accuracies(s))
     beyond = ~np.isfinite(numbers).all(axis=0)
     numbers[:, beyond] = np.nan
-    return numbers, dict.fromkeys(np.flatnonzero(beyond).tolist(), SAID["overflow"])
+    return numbers, dict.fromkeys(np.flatnonzero(beyond).tolist(), OVERFLOW)
 
 
 def _whole(values: Float[np.ndarray, " n"]) -> list[Any]:

@@ -10,13 +10,17 @@ import numpy as np
 from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
-from recallscope.theory.sentences import SAID
 
 Array = Float[np.ndarray, ...]
 _POPULATION = 1e100
 """Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
+
+OVERFLOW = (
+    "no closed form at these sizes: terms of it leave the range of floating-point numbers; choose "
+    "sizes that are less far apart"
+)
 
 
 class ProblemArrays(NamedTuple):
@@ -160,7 +164,10 @@ def no_closed_form(problem: Problem) -> str | None:
     if strange := no_form_for_parts(problem):
         return strange
     if problem.regime != "limit":
-        return SAID["regime"].format(regime=problem.regime)
+        return (
+            "no closed form: they hold in the limit regime (η → 0, γ → ∞), not in the "
+            f"{problem.regime} regime; leave regime, eta and gamma out"
+        )
     return None
 
 

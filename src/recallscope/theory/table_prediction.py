@@ -17,7 +17,6 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import Answer
 from recallscope.theory.problem_arrays import no_form_for_parts
-from recallscope.theory.sentences import SAID
 from recallscope.theory.table_locking import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
 from recallscope.theory.table_noise import lock_terms, recall_terms
@@ -93,8 +92,11 @@ def check_memory(problem: Problem, draws: int = 1) -> None:
     """Raise if a prediction takes more memory than there is for it."""
     needed, memory = table_bytes(problem, draws), table_memory()
     if needed > memory:
-        bytes_of = {"needed": format_bytes(needed), "memory": format_bytes(memory)}
-        raise ProblemError(SAID["memory"].format(problem=problem, **bytes_of))
+        raise ProblemError(
+            f"a prediction for tables of vocab={problem.vocab}, dim={problem.dim} needs about "
+            f"{format_bytes(needed)} of memory, more than {format_bytes(memory)}, half of what "
+            "this machine has; make vocab or dim smaller"
+        )
 
 
 def predict_table(

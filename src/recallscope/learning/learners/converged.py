@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.options import check_mark
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
@@ -51,7 +51,13 @@ def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
 PART = Learner(
     learn=_learn,
     minimum=True,
-    fields=fields_in("converged"),
+    fields={
+        "attention": Field(
+            default="mark",
+            choices=("mark", "three-step", "adam"),
+            help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
+        ),
+    },
     check=_check,
     cost=_cost,
     metrics=("certified", "separable", "slope", "final_loss", "looks"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.learning.by_engines import PAPER, by_engines
 from recallscope.learning.learner import Learner, Outcome, Setup
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import facts_of
 
@@ -128,7 +128,13 @@ def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
 
 PART = Learner(
     learn=_learn,
-    fields=fields_in("three_step"),
+    fields={
+        "loss_function": Field(
+            default="cross-entropy",
+            choices=("cross-entropy", "squared-error", "hinge"),
+            help="What the three steps reduce.",
+        ),
+    },
     check=_check,
     cost=_cost,
     closed_form=True,

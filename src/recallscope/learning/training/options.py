@@ -4,11 +4,65 @@ from __future__ import annotations
 
 import math
 
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
-COMMON = fields_in("training")
+COMMON = {
+    "learning_rate": Field(
+        default=0.0, low=0.0, help="The size of each step; 0 for one that is chosen from the sizes."
+    ),
+    "steps": Field(
+        default=1000,
+        low=0,
+        high=10000000,
+        monotone=1,
+        help=(
+            "The most steps; fewer if it converges before, by its loss over all samples, or "
+            "over the last 1024 if they are fresh."
+        ),
+    ),
+    "schedule": Field(
+        default="constant",
+        choices=("constant", "cosine", "warmup"),
+        help=("Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth)."),
+    ),
+    "weight_decay": Field(
+        default=0.0,
+        low=0.0,
+        help="How strongly each step pulls the weights towards zero; 0 for not at all.",
+    ),
+    "warmup": Field(
+        default=0.0,
+        low=0.0,
+        high=1.0,
+        help=("The share of all steps over which the learning rate rises, before any schedule."),
+    ),
+    "clip": Field(
+        default=0.0, low=0.0, help="The longest gradient; longer ones are cut. 0 for no limit."
+    ),
+    "threads": Field(
+        default=1,
+        low=1,
+        high=1024,
+        help="Threads of a training; another number may give other last digits.",
+    ),
+    "start": Field(
+        default=0.0, low=0.0, help="Standard deviation of the random first weights; 0 for zero."
+    ),
+    "learn_embeddings": Field(
+        default=False, help="Whether the embeddings of tokens and labels learn too."
+    ),
+    "learn_mlp": Field(default=False, help="Whether the first matrix of the MLP learns too."),
+    "saturation": Field(
+        default=0.0,
+        low=0.0,
+        help=(
+            "Begin with the first two of three steps, the second so large that scores of "
+            "tokens have this standard deviation; 0 to begin at the start."
+        ),
+    ),
+}
 """The fields of every optimiser."""
 
 

@@ -12,7 +12,7 @@ from recallscope.common.shapes import Float
 from recallscope.models.embeddings import Embeddings
 from recallscope.models.families.sphere import sphere_rows
 from recallscope.models.family import Dtype, Family, drawn_rows
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.random import Role, generator
 
@@ -63,4 +63,50 @@ def _check(problem: Problem) -> None:
         raise ProblemError(f"rank must be at most dim={problem.dim}, not {problem['rank']}")
 
 
-PART = Family(draw=_draw, fields=fields_in("structured"), check=_check, closed_form="table")
+PART = Family(
+    draw=_draw,
+    fields={
+        "common_mean": Field(
+            default=0.0,
+            low=0.0,
+            high=100.0,
+            monotone=-1,
+            scale="linear",
+            help="Length of a mean of all rows.",
+        ),
+        "spectrum": Field(
+            default=0.0,
+            low=0.0,
+            high=8.0,
+            monotone=-1,
+            scale="linear",
+            help="The exponent with which variances of directions fall.",
+        ),
+        "rank": Field(default=0, low=0, help="How many directions rows lie in; 0 for all."),
+        "clusters": Field(default=0, low=0, high=65536, help="How many clusters; 0 for none."),
+        "cluster_share": Field(
+            default=0.5,
+            low=0.0,
+            high=0.999,
+            scale="linear",
+            help="The cluster's fraction of squared length.",
+        ),
+        "length_spread": Field(
+            default=0.0,
+            low=0.0,
+            high=2.0,
+            monotone=-1,
+            scale="linear",
+            help="Standard deviation of the logarithm of lengths.",
+        ),
+        "tied": Field(
+            default=0.0,
+            low=0.0,
+            high=1.0,
+            scale="linear",
+            help="Correlation of outputs with inputs; 1: the same.",
+        ),
+    },
+    check=_check,
+    closed_form="table",
+)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.models import language_model
 from recallscope.models.kind import Model
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.long_values import text_of
 from recallscope.problem import Problem, ProblemError
 
@@ -50,6 +50,28 @@ PART = Model(
     build=_build,
     reads_ids=True,
     takes_mark=True,
-    fields=fields_in("gpt") | language_model.FIELDS,
+    fields={
+        "layers": Field(default=2, low=1, high=1000, help="Attention layers, each with an MLP."),
+        "heads": Field(
+            default=1, low=1, high=1000, help="Attention heads of a layer; a divisor of dim."
+        ),
+        "mlp_ratio": Field(
+            default=4.0,
+            low=0.0,
+            high=64.0,
+            help="The width of an MLP in multiples of dim; 0 for none.",
+        ),
+        "positions": Field(default=True, help="Whether learned positions are added to tokens."),
+        "layer_norm": Field(default=True, help="Whether layers normalise what they read."),
+        "residual": Field(default=True, help="Whether layers add to what they read."),
+        "tied": Field(default=False, help="Whether labels have the embeddings of tokens."),
+        "freeze_embeddings": Field(
+            default=False, help="Whether embeddings stay as they are drawn."
+        ),
+        "dropout": Field(
+            default=0.0, low=0.0, high=0.9, help="The fraction that is dropped in training."
+        ),
+    }
+    | language_model.FIELDS,
     check=_check,
 )

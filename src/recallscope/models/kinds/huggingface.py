@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from recallscope.common.extras import missing_explained
 from recallscope.models import language_model
 from recallscope.models.kind import Model
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.given_files import read_json
 from recallscope.parts.long_values import is_known, json_of, text_of
 from recallscope.parts.naming import find_part
@@ -168,6 +168,17 @@ def _check(problem: Problem) -> None:
 PART = Model(
     build=_build,
     reads_ids=True,
-    fields=fields_in("huggingface") | language_model.FIELDS,
+    fields={
+        "config": Field(
+            default="",
+            long="json",
+            help=(
+                "The configuration of the model, a file or JSON: model_type, and values other "
+                "than its defaults. Its vocabulary is what the task needs, its hidden size is "
+                "dim."
+            ),
+        ),
+    }
+    | language_model.FIELDS,
     check=_check,
 )

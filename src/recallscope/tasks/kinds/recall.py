@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recallscope.common.frequencies import check_frequencies, frequencies_of
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import FACTS, Task, facts_of, inputs_of
@@ -44,7 +44,25 @@ def _ids(problem: Problem) -> int:
 
 PART = Task(
     make=_make,
-    fields=FACTS | fields_in("recall"),
+    fields=FACTS
+    | {
+        "distractor_frequencies": Field(
+            default="same",
+            choices=("same", "uniform"),
+            help=(
+                "The tokens that are not marked: drawn as facts are, or uniform over all tokens."
+            ),
+        ),
+        "trigger": Field(
+            default="auto",
+            choices=("auto", "vector", "token", "marked-id"),
+            help=(
+                "What marks a token: an added vector, a token before it, or a second id; auto "
+                "for a vector if the model can add one, else a token. One layer cannot learn a "
+                "token: it does not see which one comes next."
+            ),
+        ),
+    },
     check=_check,
     ids=_ids,
     closed_form=True,

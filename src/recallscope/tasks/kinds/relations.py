@@ -16,7 +16,7 @@ import numpy as np
 
 from recallscope.common.frequencies import FREQUENCIES
 from recallscope.common.shapes import Int64
-from recallscope.parts.field import fields_in
+from recallscope.parts.field import Field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
@@ -75,7 +75,12 @@ def _check(problem: Problem) -> None:
 
 PART = Task(
     make=Relations,
-    fields=fields_in("relations") | FREQUENCIES,
+    fields={
+        "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
+        "answers": Field(default=8, low=2, help="How many answers each relation has."),
+        "noise_tokens": Field(default=64, low=1, help="How many noise tokens there are."),
+    }
+    | FREQUENCIES,
     check=_check,
     has_mark=False,
     labels=lambda problem: _begins(problem)[0],

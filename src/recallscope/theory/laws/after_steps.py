@@ -16,10 +16,8 @@ from recallscope.theory.exposures import (
     recall_after,
     steps_to,
 )
-from recallscope.theory.law import Answer, Given, Law
+from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.memory_edge import edge
-from recallscope.theory.sentences import SAID
-from recallscope.theory.written_laws import written_law
 
 _MOST_BATCHES = 32
 
@@ -85,12 +83,12 @@ def _answer(problem: Problem) -> Answer:
 
 def _explain(problem: Problem, answer: Answer) -> str:
     found = answer.quantities
-    return SAID["after_steps"].format(
-        filled=found["times_the_edge"],
-        passes=found["passes_to_0.9"],
-        steps=math.ceil(found["steps_to_0.9"]),
-        more_steps=math.ceil(found["steps_to_0.99"]),
-        factor=FACTOR,
+    steps, more_steps = (math.ceil(found[f"steps_to_{target}"]) for target in (0.9, 0.99))
+    return (
+        f"The memory has {found['times_the_edge']:.2f} times the parameters that store every fact. "
+        f"About {steps} steps, that is {found['passes_to_0.9']:.3g} exposures of each fact, bring "
+        f"recall to 0.9, and {more_steps} to 0.99; 90 % of trainings take {FACTOR} times fewer to "
+        f"{FACTOR} times more."
     )
 
 
@@ -99,5 +97,9 @@ PART = Law(
     predict=_predict,
     untested=_untested,
     explain=_explain,
-    **written_law("after-steps"),
+    kind=LawKind.FITTED,
+    priority=58,
+    about="predicted after these steps",
+    origin="Steps of a memory: measured and interpolated, attention is given.",
+    tested={"vocab": (64, 768)},
 )

@@ -10,7 +10,7 @@ from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.exposures import FACTOR, FARTHEST, NEAREST, steps_to
-from recallscope.theory.law import Law, Ranges
+from recallscope.theory.law import Law, LawKind, Ranges
 from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
@@ -19,9 +19,9 @@ from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Quest
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by, outside
 from recallscope.theory.unequal_facts import kept_facts
-from recallscope.theory.written_laws import written_law
 
-_WRITTEN = written_law("converged")
+_TESTED: Ranges = {"vocab": (64, 16384), "dim": (5, 214), "width per dim": (0.5, 16)}
+_WIDENS = 0.25
 _UNEQUAL: Ranges = {"vocab": (64, 512), "dim": (4, 45), "zipf_exponent": (0, 2)}
 """Tested with facts of unequal frequency, without an MLP (the study frequencies)."""
 _EDGE_OF_RANK = 0.2
@@ -88,16 +88,14 @@ def _capacity(question: Question) -> Capacity | str:
         held = low_rank_facts(question.width or dim, dim, question.rank, answers)
         parameters, error_of_edge = round(held * cone(answers, outputs)), _EDGE_OF_RANK
     sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
-    unequal, tested = question.zipf_exponent > 0, dict(_WRITTEN["tested"])
+    unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
     if unequal:
         probability = zipf(facts, question.zipf_exponent)
         sizes["zipf_exponent"] = question.zipf_exponent
         tested |= _UNEQUAL
     far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
     far += _wide(question.width) if unequal else []
-    wider = 1 + _WRITTEN["widens"] * max(
-        beyond_by(size, tested[name]) for name, size in sizes.items()
-    )
+    wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
     # The threshold may be a little off, and recall changes much around it.
     moved = 1 + wider * error_of_edge
     full = edge(answers, facts, outputs)
@@ -144,5 +142,10 @@ PART = Law(
     untested=_untested,
     recorded_error=_recorded_error,
     capacity=_capacity,
-    **_WRITTEN,
+    kind=LawKind.DERIVED,
+    priority=60,
+    about="predicted after training",
+    origin="After training: the memory is derived, attention is given.",
+    tested=_TESTED,
+    widens=_WIDENS,
 )

@@ -15,7 +15,6 @@ import numpy as np
 
 from recallscope.common.frequencies import frequent_fraction
 from recallscope.common.shapes import Bool, Float
-from recallscope.parts.data_files import data_next_to
 from recallscope.theory.law import LawKind
 from recallscope.theory.published import law_of_models, refusal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
@@ -59,7 +58,24 @@ class Constants(NamedTuple):
     space: float
 
 
-CONSTANTS = Constants(**data_next_to(__file__, "small_transformers.toml"))
+CONSTANTS = Constants(
+    load=2.922,
+    steepness=5.8,
+    early=3.007e9,
+    exposures=-1.63,
+    examples=-0.8871,
+    crowding=0.9186,
+    dim=-1.158,
+    layers=0.7616,
+    rank=-1.104,
+    bits=-1.370,
+    context=1.386,
+    gated=0.6209,
+    full=0.6372,
+    lora=0.8973,
+    partial=26.2,
+    space=0.7993,
+)
 _GOOD = 0.99
 _TO_THE_END = 1e4  # exposures
 _CLASSES = 25  # of frequency, at most

@@ -9,12 +9,10 @@ import numpy as np
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
-from recallscope.theory.law import Answer, Given, Law
+from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.noise import POWERS, budget, dominant
-from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, no_closed_form
-from recallscope.theory.sentences import SAID
+from recallscope.theory.problem_arrays import OVERFLOW, ProblemArrays, arrays_of, no_closed_form
 from recallscope.theory.simulations import recorded_error, simulated_comparisons
-from recallscope.theory.written_laws import written_law
 
 _EMBEDDINGS = ("sphere", "gaussian")
 _ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic", "centred-relu")
@@ -29,7 +27,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
     if not given.details:
         return [
-            Answer(accuracies=each) if fine else Answer(reason=SAID["overflow"])
+            Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
             for each, fine in zip(named, known.tolist(), strict=True)
         ]
     terms = budget(s, found)
@@ -39,7 +37,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
     answers = []
     for place, each in enumerate(named):
         if not known[place]:
-            answers.append(Answer(reason=SAID["overflow"]))
+            answers.append(Answer(reason=OVERFLOW))
             continue
         stage, term = binding[place]
         slopes = _slopes(s.take([place]), stage, term)
@@ -103,7 +101,12 @@ def _explain(problem: Problem, answer: Answer) -> str:
         return ""
     stage, term = (name.replace("_", " ") for name in answer.dominant)
     law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
-    return SAID["three_step"].format(term=term, stage=stage, law=law or "a constant")
+    return (
+        "Variances in units of the squared signal of a fact seen as often as the "
+        "average. Together: of a wrong label's logit, for lock of a token's attention "
+        "score. Sampling: of the right label, by how often its fact happened to be "
+        f"seen. Bottleneck: {term} of {stage}, as {law or 'a constant'}."
+    )
 
 
 PART = Law(
@@ -114,5 +117,17 @@ PART = Law(
     comparisons=simulated_comparisons,
     bottleneck=_bottleneck,
     explain=_explain,
-    **written_law("three-step"),
+    kind=LawKind.DERIVED,
+    priority=30,
+    about="predicted accuracies",
+    origin="Closed forms, nothing fitted.",
+    step=1.096,
+    widens=1.3,
+    tested={
+        "vocab": (256, 16384),
+        "dim": (16, 1024),
+        "length": (2, 1024),
+        "samples per fact": (0, 400),
+        "width": (64, 16384),
+    },
 )

@@ -16,12 +16,18 @@ from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.finding import TURNS
-from recallscope.theory.law import Answer, Given, Law
+from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded
-from recallscope.theory.tested_range import distance
-from recallscope.theory.written_laws import written_law
+from recallscope.theory.tested_range import Ranges, distance
 
-_WRITTEN = written_law("trained")
+_TESTED: Ranges = {
+    "vocab": (64, 2048),
+    "dim": (4, 125),
+    "length": (2, 512),
+    "samples per fact": (0.25, 32),
+}
+"""Where it was found and judged, with d below V; L above 128 where V is at most 256."""
+_WIDENS = 0.25
 _STEPS = 1000  # at least: the law is about the end of training
 _SURE = 0.95  # of trainings that find the trigger: then others are not in the interval
 _SIZES = ("vocab", "samples", "dim", "length")
@@ -55,7 +61,7 @@ def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
 
 def _intervals(problem: Problem) -> dict[str, tuple[float, float]]:
     end = end_of_training(problem)
-    wider = 1 + _WRITTEN["widens"] * (distance(problem, _WRITTEN["tested"]) or 0.0)
+    wider = 1 + _WIDENS * (distance(problem, _TESTED) or 0.0)
     found = {}
     for accuracy, value in _if_found(problem).items():
         error = _recorded_error(problem, accuracy, value)
@@ -120,5 +126,10 @@ PART = Law(
     untested=_untested,
     recorded_error=_recorded_error,
     comparisons=_comparisons,
-    **_WRITTEN,
+    kind=LawKind.FITTED,
+    priority=60,
+    about="predicted after training",
+    origin="After training: the memory is derived, attention is partly fitted.",
+    tested=_TESTED,
+    widens=_WIDENS,
 )

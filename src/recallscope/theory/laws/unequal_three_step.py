@@ -11,13 +11,12 @@ from recallscope.common.frequencies import FREQUENCIES, frequencies_of
 from recallscope.parts.naming import ARRAYS
 from recallscope.problem import Problem
 from recallscope.theory import table_prediction
-from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
+from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind
 from recallscope.theory.laws.tables import NEEDS_ARRAYS
 from recallscope.theory.laws.three_step import untested_parts
 from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded
 from recallscope.theory.unequal_steps import Steps, UnequalFacts, three_steps
-from recallscope.theory.written_laws import written_law
 
 _MOST_DRAWS, _LEAST_DRAWS = 64, 8
 _MULTIPLY_ADDS = 1e10  # of all draws, about
@@ -146,6 +145,14 @@ def _recorded_error(problem: Problem, accuracy: str, expected: float) -> Recorde
     )
 
 
+def _explain(problem: Problem, answer: Answer) -> str:
+    found = answer.quantities
+    return (
+        f"Facts recalled more often than not: {found['facts_kept']:,.0f}, the most frequent. "
+        f"Counted once each, {found['recall_per_fact']:.3f} of all facts are recalled."
+    )
+
+
 PART = Law(
     applies=_applies,
     predict=_predict,
@@ -153,5 +160,18 @@ PART = Law(
     recorded_error=_recorded_error,
     solved=_solved,
     seconds=_seconds,
-    **written_law("unequal-three-step"),
+    explain=_explain,
+    kind=LawKind.DERIVED,
+    priority=45,
+    about="predicted for facts of unequal frequency",
+    origin="Attention vectors and memories are drawn from their law, nothing fitted.",
+    step=4.0,
+    close=1.02,
+    tested={
+        "vocab": (64, 1024),
+        "dim": (8, 256),
+        "length": (2, 64),
+        "samples per fact": (1, math.inf),
+        "zipf_exponent": (0, 2),
+    },
 )
