@@ -163,7 +163,7 @@ def test_one_run_is_a_record_and_several_are_a_collection(tmp_path):
     assert len(received) == 3  # all were in the store
     with pytest.raises(ProblemError, match="store is for several runs; give seeds= too"):
         recallscope.run(PROBLEM, store=tmp_path)
-    with pytest.raises(TypeError, match="unknown argument 'sedes'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sedes'"):
         recallscope.run(PROBLEM, sedes=3)
 
 
