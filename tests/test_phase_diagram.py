@@ -401,8 +401,8 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
         (SMALL[:4], "a phase diagram needs --x and --y, as in --x dim=16:256:30"),
         (
             ("--from", "a.csv", "--vocab", "9", "--seeds", "7", "--workers", "2", "--x", "dim"),
-            "--from runs nothing and takes the rest from what it reads; leave --vocab, --workers, "
-            "--x, --seeds out",
+            "--from runs nothing and takes the rest from what it reads; leave --x, --vocab, "
+            "--seeds, --workers out",
         ),
         (
             ("--from", ".", "--vocab", "9", "--dtype", "float64", "--store", "here"),
