@@ -205,12 +205,16 @@ def solve(
     check_has(problem, quantity)
     name, sizes = _law_along(problem, quantity, law)
     chosen, grows = law_named(name), field.grows
-    # From the side that is out of reach; where a law takes time, from sizes that take little of it.
+    # A law may take minutes at large sizes, so a slow one is asked from the small sizes on, one by
+    # one; another from the side that does not reach the target, as the accuracy is only nearly
+    # monotone, and the last crossing counts.
     slow = chosen.seconds(problem) > _INSTANT
+    at_once, halvings = (1, 1) if slow else (_AT_ONCE, _HALVINGS)
     order = sizes if slow or grows else sizes[::-1]
-    ends_at = grows or not slow  # whether it is the target, or its loss, that ends the first look
+    from_outside = grows or not slow
     looks = len(order) + math.log2(math.log(chosen.step) / math.log(max(chosen.close, 1.01)))
     known: dict[float, float] = {}
+    reasons: list[str] = []
 
     def look_at(some: Sequence[float]) -> None:
         asked = [resized(problem, quantity, size) for size in some]
@@ -224,28 +228,19 @@ def solve(
                 raise ProblemError(f"the law {name} says nothing of the {accuracy}")
             known[size] = 0.0 if math.isnan(value) else value
 
-    reasons: list[str] = []
-    # The accuracy is all but monotone: a grid finds the crossing, halving pins it down.
-    place, at_once = None, 1 if slow else _AT_ONCE
     for start in range(0, len(order), at_once):
-        look_at(order[start : start + at_once])
-        found = [size for size in order[start:] if known.get(size, math.nan) >= target]
-        lost = [size for size in order[start : start + at_once] if known[size] < target]
-        if ends := found if ends_at else lost:
-            place = order.index(ends[0])
+        part = order[start : start + at_once]
+        look_at(part)
+        if any((known[size] >= target) is from_outside for size in part):
             break
-    here = None if place is None else order[place]
-    before = order[-1] if place is None else order[place - 1] if place else None
-    inside, outside = (here, before) if ends_at else (before, here)
-    beyond = inside is not None and outside is None and inside not in _range(problem, quantity)
-    while inside is not None and outside is not None:
-        middle = between(field, inside, outside, chosen.close)
-        if middle is None:
+    value, outside = _bracket(known, target, grows)
+    while value is not None and outside is not None:
+        finer = _middles(field, value, outside, chosen.close, halvings)
+        if not finer:
             break
-        if middle not in known:
-            look_at(_middles(field, inside, outside, chosen.close, 1 if slow else _HALVINGS))
-        inside, outside = (middle, outside) if known[middle] >= target else (inside, middle)
-    value = inside
+        look_at(finer)
+        value, outside = _bracket(known, target, grows)
+    beyond = value is not None and outside is None and value not in _range(problem, quantity)
     if len(reasons) == len(known):
         raise NoLawError(reasons[0])
     most = max(known.values())
@@ -292,6 +287,23 @@ def no_solution(
     if seconds > patience:
         return f"the law {name} takes about {format_duration(seconds)}; ask solve"
     return None
+
+
+def _bracket(
+    known: Mapping[float, float], target: float, grows: bool
+) -> tuple[float | None, float | None]:
+    """Return the first size that reaches the target, and the nearest one that does not.
+
+    First is the smallest if the accuracy grows with the size, else the largest.
+    """
+    reached = [size for size in known if known[size] >= target]
+    if not reached:
+        return None, None
+    if grows:
+        inside = min(reached)
+        return inside, max((size for size in known if size < inside), default=None)
+    inside = max(reached)
+    return inside, min((size for size in known if size > inside), default=None)
 
 
 def between(field: Field, one: float, other: float, close: float = 1.0) -> float | None:
