@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from recallscope import ExampleDataset, Model, Problem, ProblemError, predict, run
-from recallscope.learning.learner import Learnt, Outcome, Setup
+from recallscope.learning.learner import LearnedModel, Outcome, Setup
 from recallscope.parts.naming import find_part
 from recallscope.tasks.examples import Examples, examples_of
 from recallscope.tasks.kind import facts_of, inputs_of, samples_of
@@ -239,10 +239,10 @@ def test_a_perfect_memory_has_all_bits_and_a_blank_one_none():
     for scale, expected in ((1e3, 16 * 4 / 256), (0.0, 0.0)):
         answers = torch.from_numpy(samples_of(problem, 0).permutation)
         table.weight.data = scale * nn.functional.one_hot(answers, 16).float()
-        learnt = Learnt(Outcome(logits=lambda tokens, _: table(tokens[:, 0]), module=table))
+        learnt = LearnedModel(Outcome(logits=lambda tokens, _: table(tokens[:, 0]), module=table))
         assert measure(setup, learnt) == pytest.approx(expected)
     # Without a module, the numbers that the model says are trained: d² twice.
-    alone = Learnt(
+    alone = LearnedModel(
         Outcome(logits=lambda tokens, _: 1e3 * nn.functional.one_hot(answers)[tokens[:, 0]])
     )
     assert measure(setup, alone) == pytest.approx(16 * 4 / 128)

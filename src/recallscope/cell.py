@@ -45,7 +45,7 @@ class OwnExperiment:
 
     @property
     def measure(self) -> str:
-        """What records of it are marked with."""
+        """The mark of its records."""
         return f"{self.name} {self.source.mark}"
 
     @property
@@ -86,7 +86,7 @@ class Settings:
     device: str = "cpu"
     sharded: bool = False
     own: OwnExperiment | None = None
-    """What to run instead of it."""
+    """A custom experiment to run instead of it."""
     embeddings: Embeddings | None = field(default=None, compare=False, repr=False)
     """Arrays of the user's, if problems name them."""
 

@@ -1,1 +1,1 @@
-"""What the measuring commands do, as one function each: searches and runs in, a result out."""
+"""Public functions: searches and runs in, a result out."""

@@ -1,4 +1,4 @@
-"""What the closed forms say, of one problem or of many."""
+"""Predictions of one problem or of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `plan` says of a model, tried at a scale that is trained here in minutes."""
+"""The answer of `plan`, tried at a scale that is trained here in minutes."""
 
 from __future__ import annotations
 

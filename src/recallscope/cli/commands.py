@@ -25,7 +25,7 @@ COMMANDS = {
     "records": "List, verify, repair, compact, merge or export the records of a store.",
     "parts": "List the parts of a kind, or the fields that a part adds to problems.",
 }
-"""What each command does, in the order of the help; a test compares these with the commands."""
+"""Summaries of the commands, in the order of the help; a test compares these with the commands."""
 
 
 def load_command(name: str) -> Any:

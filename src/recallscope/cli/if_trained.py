@@ -1,4 +1,4 @@
-"""What training comes to, next to three steps."""
+"""Recall after training, next to three steps."""
 
 from __future__ import annotations
 

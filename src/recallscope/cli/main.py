@@ -81,7 +81,7 @@ def _run() -> int:
 
 
 def _misuse(error: Any) -> str:
-    """What is wrong with a call, what was probably meant, and which help to read."""
+    """Return what is wrong with a call, what was probably meant, and which help to read."""
     said = re.split(r"\.? (?:Did you mean|\(Possible)", error.format_message())[0].rstrip(".")
     context = getattr(error, "ctx", None)
     if context is None:

@@ -1,1 +1,1 @@
-"""What any package may use: CSV files, formatting, interrupts, what the machine has."""
+"""Helpers for any package: CSV files, formatting, interrupts, the machine."""

@@ -1,4 +1,4 @@
-"""What to do about a package that is not installed."""
+"""Advice about a package that is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine has, and lets us use."""
+"""Cores and memory of this machine."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _PATIENCE = 2.0  # seconds before a bar is shown
 
 @contextmanager
 def shown_progress(progress: ProgressCallback | bool, what: str) -> Iterator[ProgressCallback]:
-    """What to call as work is done: the given function, a new bar, or nothing if False.
+    """Return what to call as work is done: the given function, a new bar, or nothing if False.
 
     >>> with shown_progress(False, "runs") as update:
     ...     update(1, 2)

@@ -67,7 +67,7 @@ def _column(values: list[Any]) -> list[Any]:
 
 
 def constant_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """What is the same in every row of several, and the names of the other columns.
+    """Return what is the same in every row of several, and the names of the other columns.
 
     >>> constant_columns([{"dim": 32, "vocab": 64}, {"dim": 64, "vocab": 64}])
     ({'vocab': 64}, ['dim'])

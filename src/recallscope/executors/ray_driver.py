@@ -36,7 +36,7 @@ WARM_UP = 30.0  # seconds that the workers of a private cluster may take to star
 
 
 class _Plan(NamedTuple):
-    """What the executor wants of Ray."""
+    """The settings of Ray."""
 
     address: str | None
     """Of the cluster to join; None to start one."""
@@ -85,7 +85,7 @@ def _join(address: str) -> str | None:
 
 
 def _refusal(address: str, error: Exception) -> str:
-    """What is wrong, and what to do; Ray has no error classes for most cases."""
+    """Return what is wrong, and what to do; Ray has no error classes for most cases."""
     text = traceback.format_exc()  # with the errors that led to this one
     if "AuthenticationError" in text:
         return (
@@ -112,7 +112,7 @@ class _Task(NamedTuple):
 
 
 class _WorkerActor:
-    """What runs in a worker."""
+    """The actor that runs in a worker."""
 
     def __init__(self, preload: tuple[str, ...]) -> None:
         os.environ["OMP_NUM_THREADS"] = "1"

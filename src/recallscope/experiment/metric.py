@@ -1,4 +1,4 @@
-"""What a metric is: a number, or a list of numbers, measured on a model that has learnt."""
+"""The interface of a metric: a number, or a list of numbers, measured on a trained model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, no_check
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Learnt, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Metric:
     version: int | None = None
 
 
-def measured(setup: Setup, logits: Learnt) -> dict[str, Any]:
+def measured(setup: Setup, logits: LearnedModel) -> dict[str, Any]:
     """The metrics of a problem, each under its name, which errors say too."""
     found = {}
     for name in setup.problem.metrics:

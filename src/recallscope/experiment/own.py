@@ -51,7 +51,7 @@ def own_experiment(
 
 
 def _called(run: Any) -> str:
-    """What a function is called; a partial as its function, an object as its class."""
+    """Return the name of a function, of the function of a partial, or of the class of an object."""
     while isinstance(run, functools.partial):
         run = run.func
     return getattr(run, "__name__", type(run).__name__).strip("<>")
@@ -95,7 +95,7 @@ def _record(
 
 
 def _numbers(name: str, found: Any) -> dict[str, Any]:
-    """What a function returned, as fields of a record."""
+    """Return the result of a function as fields of a record."""
     if isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], Mapping):
         accuracy, tests = found
         found = {"recall_accuracy": accuracy, "tests": tests}

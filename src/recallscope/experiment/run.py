@@ -19,7 +19,7 @@ from recallscope.common.machine import machine_memory
 from recallscope.executors.same_code import installed_version
 from recallscope.experiment.metric import measured
 from recallscope.learning.cost import choose_engine, predict_cost
-from recallscope.learning.learner import Learnt, Outcome, Setup, tested
+from recallscope.learning.learner import LearnedModel, Outcome, Setup, tested
 from recallscope.models.embeddings import Embeddings, check_arrays
 from recallscope.parts.naming import find_part
 from recallscope.parts.registry import files_of
@@ -131,7 +131,7 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
     try:
         if isinstance(outcome, Exception):
             raise outcome
-        logits = Learnt(outcome)
+        logits = LearnedModel(outcome)
         numbers = outcome.numbers or tested(setup, logits)
         found = measured(setup, logits)
         check_new_metrics(setup.problem, [*outcome.metrics, *found])

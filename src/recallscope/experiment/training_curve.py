@@ -38,7 +38,7 @@ class TrainingCurve(Result):
 
     @property
     def problem(self) -> Problem:
-        """What was learnt, and how."""
+        """The problem that was trained."""
         return self.record.problem
 
     @property
@@ -49,7 +49,7 @@ class TrainingCurve(Result):
 
     @cached_property
     def early(self) -> Prediction | None:
-        """What a law predicts of three steps from the same samples, if there is one."""
+        """The prediction for three steps from the same samples, if there is one."""
         with suppress(ProblemError):  # not every task has three steps
             return quick_prediction(
                 self.problem.replace(learner=PART_DEFAULTS["learner"], regime="limit")
@@ -136,7 +136,7 @@ class TrainingCurve(Result):
 def _series(
     label: str, steps: Sequence[float], values: Sequence[float], colour: int, samples: int
 ) -> Series:
-    """What was seen; a fraction of some samples has an interval, Jeffreys'."""
+    """Return a measured series; a fraction of some samples has an interval, Jeffreys'."""
     bars = {}
     if samples:
         right = samples * np.asarray(values)

@@ -14,7 +14,7 @@ from recallscope.models.instance import Instance
 def key_weights(
     instance: Instance, V1: Memory, tile: Tile, residual: Rows, read: Rows | None
 ) -> KeyWeights:
-    """What each key adds to α: a weight for every token and, last, one for the trigger.
+    """The weight of each key in α: one for every token and, last, one for the trigger.
 
     The weights are (1/L) Σ <v_i − h, b>, summed over the places where the key occurs. Here b is the
     residual sent back through V1 and, at what was read, through the MLP. One V-vector stands for a

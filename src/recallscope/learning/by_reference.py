@@ -12,7 +12,7 @@ from recallscope.three_step import reference
 
 
 def frozen_of(instance: Instance) -> reference.Frozen:
-    """What never learns, of an instance."""
+    """Return the frozen weights of an instance."""
     return reference.Frozen(
         z=instance.tokens,
         u=instance.outputs,

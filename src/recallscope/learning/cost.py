@@ -1,4 +1,4 @@
-"""What an experiment will cost, and which engine does it for less.
+"""The cost of an experiment, and the engine that takes less.
 
 The choice must be the same everywhere, since engines agree to rounding only. It weighs counted work
 by fixed rates, those of one core of a server of 2023 in float64. Another machine differs by about a

@@ -48,7 +48,7 @@ def soft_scores(instance: Instance, alpha: Vector) -> tuple[Scores, Bonus]:
 
 
 def soft_read(instance: Instance, scores: Scores, bonus: Bonus, tile: Tile) -> Rows:
-    """What softmax attention reads."""
+    """Return the values that softmax attention reads."""
     weights = ops.position_scores(scores, bonus, tile).softmax(dim=1)
     return ops.weighted_read(instance, tile, weights)
 

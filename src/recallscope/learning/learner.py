@@ -1,4 +1,4 @@
-"""What a learner is: how a model learns to recall, from the samples of a problem to its logits."""
+"""The interface of a learner: from the samples of a problem to logits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOGITS_AT_ONCE = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a learner is given: a problem at a seed, and how it is to be run.
+    """The inputs of a learner: a problem at a seed, and how it is to be run.
 
     Attributes:
         problem: what is to be learnt.
@@ -108,7 +108,7 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a learner gives back.
+    """The result of a learner.
 
     Attributes:
         logits: what was learnt, from tokens and marked positions to the logits of all labels.
@@ -161,8 +161,8 @@ class Learner:
     version: int | None = None
 
 
-class Learnt:
-    """What was learnt, as it is tested: without dropout, and refused if it has overflowed.
+class LearnedModel:
+    """Return the trained model as it is tested: without dropout, and refused if it has overflowed.
 
     It is called with tokens and marked positions. `module` is the trained module, or None. The
     model of the paper has `attention` and `hidden`, others have other names, and all take hooks of

@@ -1,4 +1,4 @@
-"""What attention reads of a tile, and what the memory is given to store it under.
+"""Products of a tile: the values that attention reads, and the keys of the memory.
 
 A tile of n samples is a sparse n×V matrix with L entries to the row. Sums of embeddings are a
 sparse product with it, and no n×L×d array is ever made.

@@ -43,7 +43,7 @@ def first_value(instance: Instance, batch: Batch) -> Memory:
 
 
 def key_weights(instance: Instance, batch: Batch, V1: Memory) -> KeyWeights:
-    """What each key adds to α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
+    """Return the weight of each key in α = E (1/L) Σ_i <v_i − h, b> k_i, the trigger's last.
 
     With g_v = V1^T q_π(v) and p_j what unit j receives, <v_i − h, b> is
     Σ_j g_vj φ'(p_j) (w_j·v_i − p_j).
@@ -78,7 +78,7 @@ def key_weights(instance: Instance, batch: Batch, V1: Memory) -> KeyWeights:
 
 @dataclass(frozen=True, eq=False)
 class _Inputs:
-    """What some hidden units receive from each token, on a grid centred at their mean input."""
+    """Return the inputs of hidden units from each token, on a grid centred at their mean input."""
 
     marked: Float[Tensor, "units V"]  # w_j · v for a marked token
     unmarked: Float[Tensor, "units V"]  # w_j · v for any other

@@ -26,7 +26,7 @@ _MODULES: dict[str, ModuleType] = {
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What three steps have made of the weights.
+    """The weights after three steps.
 
     In the limit regime only directions matter, and the scale is that of unit steps. `V1` and `V2`
     are mean gradients, and `alpha` is the direction of W1 e. In the literal regime they are the

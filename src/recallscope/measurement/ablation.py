@@ -49,7 +49,7 @@ class AblationOutcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class AblationResult:
-    """What a change does: both means over the same seeds, and their difference, B minus A.
+    """The effect of a change: both means over the same seeds, and their difference, B minus A.
 
     `failed` and `infeasible` count the pairs left out because a run of them was that. `tests` is
     the number of samples each run was tested on.
@@ -66,7 +66,7 @@ class AblationResult:
 
     @property
     def verdict(self) -> AblationOutcome:
-        """What the interval of the difference leaves."""
+        """The verdict that the interval of the difference leaves."""
         if self.difference is None:
             return AblationOutcome.NOTHING
         if self.difference.low > 0:
@@ -117,7 +117,7 @@ class AblationResult:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Ablations(Result):
-    """What each of several changes does to one problem, and the records of all runs."""
+    """The effects of several changes to one problem, and the records of all runs."""
 
     problem: Problem
     seeds: int
@@ -222,7 +222,7 @@ def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tupl
 
 
 def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
-    """What the change does, from the records of both arms; others are passed over.
+    """Return the effect of a change, from the records of both arms; others are passed over.
 
     A pair in which a run failed or was infeasible is left out and counted.
 
@@ -265,7 +265,7 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
 
 
 Change = tuple[str, str, dict[str, Any]]
-"""What both arms are called, and the fields that are changed in the second."""
+"""Names of both arms, and the fields that are changed in the second."""
 
 
 def _embedding(problem: Problem) -> Change:

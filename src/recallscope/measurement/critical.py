@@ -297,7 +297,7 @@ class CriticalSearch:
         self.__dict__.pop("crossing", None)  # to be worked out again when it is asked for
 
     def result(self) -> CriticalSize:
-        """What is known so far."""
+        """Return what is known so far."""
         found, status = self.crossing, self.status
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):

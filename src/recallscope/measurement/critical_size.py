@@ -1,4 +1,4 @@
-"""What a search for a critical size found."""
+"""The result of a search for a critical size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def some_size(quantity: str) -> dict[str, int]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CriticalSize(Result):
-    """What a search found.
+    """The result of a search.
 
     Status `ok`: `value` is the median of the posterior and lies, with 95 % probability, between
     `low` and `high`. Status `not_reached`: there is no value, and the one end that is known is a
@@ -60,7 +60,7 @@ class CriticalSize(Result):
     ended: str | None = None
     """How many trainings ended in each way."""
     own: str | None = None
-    """What was run, if it was an experiment of the user's."""
+    """The name of the user's experiment, if it was one."""
     seeds_passing: float | None = None
     """The fraction of seeds that is to reach the target, if not their mean."""
     all_or_nothing: str | None = None
@@ -115,7 +115,7 @@ class CriticalSize(Result):
         return [self.problem.replace(**{self.quantity: self.theory})]
 
     def figure_data(self) -> dict[str, Any]:
-        """What `critical_figure` draws: `to_dict`, and `theory_curve`.
+        """Return what `critical_figure` draws: `to_dict`, and `theory_curve`.
 
         The `theory_curve` has rows of `size` and `accuracy` by the closed forms, over the sizes
         that were run and a little beyond. It is empty if there are no closed forms or no runs.

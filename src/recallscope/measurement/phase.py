@@ -153,7 +153,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
 
 
 def _read(row: Mapping[str, Any]) -> Measured:
-    """What a row of a table says was measured."""
+    """Return the measurement that a row of a table has."""
     # The count of one run alone reads as a number, that of none as nothing.
     right = () if row["right"] is None else tuple(str(row["right"]).split())
     tests = whole_number("tests", row["tests"], 0)
@@ -181,7 +181,7 @@ def _read(row: Mapping[str, Any]) -> Measured:
 
 
 def _measure(records: Sequence[Record], accuracy: str) -> Measured:
-    """What the records of one cell show."""
+    """Return the result of the records of one cell."""
     tested = [record for record in records if record.status is Status.OK]
     found = [record.accuracy(accuracy) for record in tested]
     tests = {size for _, size in found}
@@ -209,7 +209,7 @@ def _diagram(
     measured: Mapping[tuple[float, float], Measured],
     own: str | None,
 ) -> PhaseDiagram:
-    """What was measured, next to what the theory says."""
+    """Return the measured cells next to their predictions."""
     _check_plane(problem, x, y)
     columns = Axis(x, tuple(sorted({column for column, _ in measured})))
     rows = Axis(y, tuple(sorted({row for _, row in measured})))

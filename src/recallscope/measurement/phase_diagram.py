@@ -43,7 +43,7 @@ def shared_fields(problem: Problem, x: str, y: str) -> dict[str, Any]:
 
 
 class Measured(NamedTuple):
-    """What the runs of one cell showed.
+    """The result of the runs of one cell.
 
     `right` has, for each run that is ok, how many of its `tests` were answered right; `interval`
     is the mean accuracy with its 95 % interval, and None where no run is ok.
@@ -173,7 +173,7 @@ class PhaseDiagram(Result):
 
     @property
     def shared(self) -> dict[str, Any]:
-        """What all cells have in common, as plain values."""
+        """The fields that all cells have in common, as plain values."""
         return shared_fields(self.problem, self.x.name, self.y.name)
 
     def rows(self) -> list[dict[str, Any]]:

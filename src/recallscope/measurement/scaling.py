@@ -109,7 +109,7 @@ class Scaling(Result):
         return {**asked, **law, **found, **points}
 
     def figure_data(self) -> dict[str, Any]:
-        """What `scaling_figure` draws: `to_dict`, and
+        """Return what `scaling_figure` draws: `to_dict`, and
 
         - `panels`, for each `size` that was varied: its critical sizes as `points`, which the law
           has brought to the mean of the other sizes, each with `x`, `value`, `log_sd`, `bound` and

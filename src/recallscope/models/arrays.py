@@ -19,7 +19,7 @@ Attention = Float[Tensor, "n L"]
 Rows = Float[Tensor, "n d"]
 """A vector for each sample, such as what attention read."""
 Features = Float[Tensor, "n m"]
-"""What the memory stores each sample under."""
+"""The keys under which the memory stores each sample."""
 Table = Float[Tensor, "V d"]
 """An embedding of each token, or of each label."""
 Vector = Float[Tensor, " d"]
@@ -29,6 +29,6 @@ Memory = Float[Tensor, "d m"]
 Scores = Float[Tensor, " V"]
 """A number for each token of the vocabulary."""
 Bonus = Float[Tensor, ""]
-"""What the trigger adds to the score of a token."""
+"""The trigger's addition to the score of a token."""
 KeyWeights = Float[Tensor, " V+1"]
 """A number for each token, and last one for the trigger."""

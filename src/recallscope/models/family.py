@@ -1,4 +1,4 @@
-"""What an embedding family is: how frozen embeddings are drawn, and which formulas fit them."""
+"""The interface of an embedding family: how frozen embeddings are drawn, and which formulas fit."""
 
 from __future__ import annotations
 

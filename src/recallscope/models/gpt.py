@@ -43,7 +43,7 @@ class Layer(nn.Module):
             self.down = nn.Linear(self.up.out_features, dim)
 
     def forward(self, x: Float[Tensor, "n T d"], last: bool) -> Float[Tensor, "n t d"]:
-        """What comes out at every position, or at the last one alone."""
+        """Return the hidden states at every position, or at the last one alone."""
         q, k, v = self.qkv(self.norms[0](x)).chunk(3, dim=2)
         if last:  # nothing reads the others
             q, x = q[:, -1:], x[:, -1:]

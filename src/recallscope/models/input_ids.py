@@ -50,7 +50,7 @@ def input_ids(
 
 
 def trigger_of(problem: Problem) -> str:
-    """What marks a token for a model that reads ids: as the task says, or as the model can.
+    """Return what marks a token for a model that reads ids: as the task says, or as the model can.
 
     >>> trigger_of(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
     'vector'

@@ -1,4 +1,4 @@
-"""What is fixed before learning begins, as tensors: a pure function of (problem, seed)."""
+"""Everything fixed before learning begins, as tensors: a pure function of (problem, seed)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Instance:
 
     @property
     def trigger_value(self) -> Float[Tensor, " d"]:
-        """What the trigger adds to the value at its position: t, or nothing."""
+        """The trigger's addition to the value at its position: t, or nothing."""
         if self.problem.trigger_in_values:
             return self.trigger
         return torch.zeros_like(self.trigger)

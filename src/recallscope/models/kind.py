@@ -1,4 +1,4 @@
-"""What a model is: a module that is built for a problem, and gives every label a logit.
+"""The interface of a model: a module that is built for a problem, and gives every label a logit.
 
 A model kind has all that differs between models: how it is built, its usual learning rate, which
 weights decay, and how many there are. The model of the paper is one of them.

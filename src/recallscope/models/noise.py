@@ -1,4 +1,4 @@
-"""What torch draws by itself, as dropout and first weights do: made a function of the seed."""
+"""Random numbers of torch itself, for dropout and first weights: made a function of the seed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a problem is made of: parts by kind and name, and the fields that they declare."""
+"""Parts of a problem by kind and name, and the fields that they declare."""

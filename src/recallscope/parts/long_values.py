@@ -50,7 +50,7 @@ def json_of(name: str) -> Any:
 
 
 def text_of(name: str) -> str:
-    """What is known by a name: the text of JSON, or the path of a folder."""
+    """Return the value behind a name: the text of JSON, or the path of a folder."""
     if name not in _known:
         raise ProblemError(
             f"the content of {name!r:.60} is not known here; give the file or the folder that it "

@@ -107,7 +107,7 @@ TAKEN = frozenset(
         ),
     ]
 )
-"""What a problem, or a row of a table about it, has already."""
+"""Names that problems, and rows of tables about them, have already."""
 
 
 class MissingPartError(ProblemError):

@@ -31,7 +31,7 @@ _INSTALLED = (
 
 
 class Source(NamedTuple):
-    """What records of a function or part are marked with, and what it was made of."""
+    """The mark of records of a function or part, and the hashes of its files."""
 
     mark: str
     """Sixteen hexadecimal digits, or v and the version that the user gave."""
@@ -75,7 +75,7 @@ def source_of(thing: object, version: int | None = None) -> Source:
 
 
 def edited(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """What of a source is another than it was, in words.
+    """Return the files of a source that have changed, in words.
 
     >>> edited({"mine: train.py": "ab12"}, {"mine: train.py": "cd34"})
     'train.py was edited'
@@ -114,7 +114,7 @@ def pack(thing: object) -> bytes:
 
 @lru_cache(100)  # so a variable of a module is kept from one run to the next, as it is here
 def unpack(packed: bytes) -> Any:
-    """What another process of ours packed."""
+    """Return what another process of ours packed."""
     return pickle.loads(packed)
 
 
@@ -190,7 +190,7 @@ def _folder(thing: FunctionType | type) -> Path | None:
 
 
 def _enclosed(function: FunctionType) -> list[Any]:
-    """What a function encloses from the one that made it."""
+    """Return the values that a function encloses."""
     found = []
     for cell in function.__closure__ or ():
         try:

@@ -1,4 +1,4 @@
-"""What the laws say of a question: the best law of each kind answers."""
+"""Answers to a question: the best law of each kind answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SMALL, _MOST_LOAD = 10**6, 3.0  # parameters of a model, and bits of all facts 
 
 @dataclass(frozen=True, kw_only=True)
 class LawAnswer:
-    """What one law says, and where it is from.
+    """The answer of one law, and its source.
 
     Attributes:
         law: its name.

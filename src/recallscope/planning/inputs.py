@@ -1,4 +1,4 @@
-"""What an engineer knows about a model, a method, facts and data, and the question for laws."""
+"""Inputs of a plan: a model, a method, facts and data, and the question for laws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recallscope.theory.question import PRECISIONS, Question
 
 METHODS = ("pretrain", "full", "lora", "memory", "edit")
 SOUGHT = ("facts", "rank", "exposures", "d_model")
-"""What may be missing, and is then solved for."""
+"""Inputs that may be missing, and are then solved for."""
 
 ALL = "all-linear"
 
@@ -51,7 +51,7 @@ class Inputs:
         return found or None
 
     def question(self) -> Question:
-        """What laws are asked; every size is known."""
+        """Return the question for laws; every size is known."""
         facts, exposures = self.facts or 1, self.exposures or 1.0
         alone = self.method == "memory"
         return Question(

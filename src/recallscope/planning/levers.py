@@ -1,4 +1,4 @@
-"""What to change: what each change does to recall, and what it costs."""
+"""Levers: the effect of each change on recall, and its cost."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from recallscope.theory.question import Ends, Limit
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Result):
-    """What laws say of a model, a method, facts and data.
+    """The answers of laws for a model, a method, facts and data.
 
     Attributes:
         inputs: what was asked, with the size that was solved for.
@@ -62,7 +62,7 @@ class Plan(Result):
 
     @property
     def limit(self) -> Limit | None:
-        """What limits recall."""
+        """The limit of recall."""
         return self.laws[0].capacity.limit if self.laws else None
 
     @property

@@ -34,7 +34,7 @@ _WIDE = 0.5
 
 
 def first_line(found: Plan) -> str:
-    """What the answer is worth, before any number."""
+    """Return how far the answer can be trusted, before any number."""
     if not found.laws:
         return f"No answer: {found.reason}."
     if found.status == "tested":
@@ -67,7 +67,7 @@ def headline(found: Plan) -> str:
 
 
 def details(found: Plan) -> list[str]:
-    """What it comes from: parameters, bits, facts that fit, limit."""
+    """Return what it comes from: parameters, bits, facts that fit, limit."""
     if not found.laws or found.recall is None:
         return []
     inputs, question = found.inputs, found.inputs.question()
@@ -212,7 +212,7 @@ def _solved(solved: Solved) -> str:
 
 
 def asked(inputs: Inputs) -> str:
-    """What was asked: facts, method, exposures."""
+    """Return the question: facts, method, exposures."""
     by, seen = _METHODS[inputs.method], inputs.exposures or 0
     if inputs.method == "lora":
         by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}"

@@ -24,7 +24,7 @@ _NAMES = {
     "head_dim": ("head_dim",),
     "positions": ("n_positions",),
 }
-"""What libraries of models call each size in a configuration."""
+"""Names of each size in configurations of model libraries."""
 
 _GATED = (
     *("llama", "mistral", "qwen", "gemma", "smollm", "phi3", "olmo", "granite", "cohere"),
@@ -122,7 +122,7 @@ class ModelShape:
         return self.layers * rank * sum(sizes)
 
     def usual_modules(self) -> tuple[str, ...]:
-        """What PEFT adapts in such a model if it is not asked."""
+        """Return the modules that PEFT adapts in such a model by default."""
         return (_FUSED[self.kind][0],) if self.kind in _FUSED else ("q_proj", "v_proj")
 
     def scaled(self, dim: int) -> ModelShape:

@@ -63,7 +63,7 @@ def what_is_trained(small: Inputs, whole: Inputs) -> str:
 
 
 def verification_lines(plan: Plan) -> list[str]:
-    """What was trained, measured and planned, and what that does not show; or why nothing was."""
+    """Return what was trained, measured and planned, and its limits; or why nothing was."""
     found, whole = plan.verification, plan.inputs
     if found is None:
         return [] if plan.unverified is None else [f"Not verified: {plan.unverified}."]

@@ -56,7 +56,7 @@ def draw_ablation(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]]) -> N
 
 
 def ablation_caption(found: Sequence[Mapping[str, Any]]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     seeds = max(row["pairs"] for row in found)
     lost = sum(row["failed"] + row["infeasible"] for row in found)
     sentences = [

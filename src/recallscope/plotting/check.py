@@ -57,7 +57,7 @@ def draw_check(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
 
 
 def check_caption(report: Mapping[str, Any]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     p = report["problem"]
     model = "attention alone" if p["width"] is None else f"{p['activation']} MLP, m={p['width']}"
     mark = ", trigger in values" if p["trigger_in_values"] else ""

@@ -57,7 +57,7 @@ def draw_critical(axes: Sequence[Axes], found: Mapping[str, Any]) -> None:
 
 
 def critical_caption(found: Mapping[str, Any]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     failures, infeasible = found["failures"], found["infeasible"]
     reached = found["evaluations"] - failures - infeasible
     tests = {point["tests"] // point["runs"] for point in found["curve"]}

@@ -62,7 +62,7 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
 
 
 def handle(label: str, **look: Any) -> Line2D:
-    """What stands for a line or a marker in a legend."""
+    """Return the symbol of a line or a marker in a legend."""
     return Line2D([], [], label=label, markersize=4, **look)
 
 

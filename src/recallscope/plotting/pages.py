@@ -50,7 +50,7 @@ def page_styles() -> str:
 
 
 def shown_panel(panel: Panel) -> dict[str, str]:
-    """What a template shows of a panel, at the width of a column; the drawing is a data URL."""
+    """Return a panel for a template, at the width of a column; the drawing is a data URL."""
     from recallscope.plotting.picture import picture_figure  # loads matplotlib, only to draw
     from recallscope.plotting.style import draw
 

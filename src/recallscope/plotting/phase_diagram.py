@@ -80,7 +80,7 @@ def draw_phase_diagram(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any
 
 
 def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     first = diagrams[0]
     seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
     tests = max(cell["tests"] for cell in first["cells"])
@@ -112,7 +112,7 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _law(diagram: Mapping[str, Any]) -> str:
-    """What predicts a diagram."""
+    """Return the law that predicts a diagram."""
     if not diagram.get("law"):
         return "theory"
     return f"the {diagram['kind']} law {diagram['law']}"
@@ -292,7 +292,7 @@ def _handles(diagrams: Sequence[Mapping[str, Any]]) -> list[Line2D]:
 
 
 def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:
-    """What sets a panel apart from the others, and how much of it disagrees."""
+    """Return what sets a panel apart from the others, and how much of it disagrees."""
     common = set.intersection(
         *(set(describe_fields(each["problem"]).values()) for each in diagrams)
     )

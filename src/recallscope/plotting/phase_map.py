@@ -70,7 +70,7 @@ def draw_phase_map(axes: Sequence[Axes], plane: Mapping[str, Any]) -> None:
 
 
 def phase_map_caption(plane: Mapping[str, Any]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     lines = f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy."
     lines = f"{lines} {plane.get('origin') or ''}".rstrip()
     binding = set(_binding(plane)) - {_NOTHING}

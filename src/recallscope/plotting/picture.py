@@ -70,7 +70,7 @@ def picture_figure(
 
 
 def picture_caption(picture: Picture) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     return picture.caption
 
 
@@ -150,7 +150,7 @@ def _names(panel: Panel) -> list[str]:
 
 
 def _all_placed(panel: Panel) -> list[_Placed]:
-    """What there is to draw."""
+    """Return the points that can be drawn."""
     placed = [_placed(panel, _names(panel), place) for place in range(len(panel.series))]
     return [each for each in placed if len(each.y)]
 
@@ -266,7 +266,7 @@ def _legend_columns(panel: Panel, letters: int) -> int:
 
 
 def _title_height(panel: Panel, letters: int) -> float:
-    """What titles of more than a line add: axes keep their size."""
+    """Return the height that titles of more than a line add: axes keep their size."""
     lines = sum(len(wrap(title, letters)) for title in (panel.title, panel.x))
     return _LINE * max(lines - 2, 0)
 

@@ -63,7 +63,7 @@ def draw_scaling(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
 
 
 def scaling_caption(scaling: Mapping[str, Any]) -> str:
-    """What is seen, in a paragraph."""
+    """Return the caption: what is seen, in a paragraph."""
     rows, goodness = scaling["points"], scaling["goodness"]
     runs = sum(int(row.get("evaluations") or 0) for row in rows)
     sentences = [

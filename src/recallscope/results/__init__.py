@@ -1,1 +1,1 @@
-"""What public functions return: rows, words, and a picture as plain data that `plotting` draws."""
+"""Results of public functions: rows, words, and a picture as plain data that `plotting` draws."""

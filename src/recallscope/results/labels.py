@@ -1,4 +1,4 @@
-"""What a figure says of the problems it shows."""
+"""Labels and captions of the problems that a figure shows."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
-    """What is the same for all problems, as one phrase."""
+    """Return what is the same for all problems, as one phrase."""
     words = [describe_fields(fields) for fields in many]
     return ", ".join(
         text for name, text in words[0].items() if all(each.get(name) == text for each in words)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a series is, which decides how it looks."""
+    """The kind of a series, which decides how it looks."""
 
     MEASURED = "measured"  # markers with bars
     THEORY = "theory"  # a line of closed forms, nothing fitted

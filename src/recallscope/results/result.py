@@ -1,4 +1,4 @@
-"""What a public function returns: a dictionary, a table, a figure and a few words, all from one.
+"""The base of results: a dictionary, a table, a figure and a few words, all from one.
 
 Every result has its table as plain `rows`, and a figure that a notebook shows next to it. Polars,
 pandas and DuckDB read the table through the Arrow PyCapsule interface.
@@ -30,7 +30,7 @@ _ONE_COLUMN = 3.5  # inches: a paper has its captions
 
 
 class Drawing(NamedTuple):
-    """What of a result is drawn, and the module of `plotting` that draws it.
+    """The data of a result's figure, and the module of `plotting` that draws it.
 
     The module is looked up when it is needed: what computes numbers loads no drawing code.
     """
@@ -48,7 +48,7 @@ class Drawing(NamedTuple):
         self._plot("draw_{}", axes, self.data)
 
     def caption(self) -> str:
-        """What is seen, in a paragraph."""
+        """Return the caption: what is seen, in a paragraph."""
         return str(self._plot("{}_caption", self.data))
 
     def _plot(self, name: str, *given: Any, **how: Any) -> Any:
@@ -68,7 +68,7 @@ class Result(Plain):
     """
 
     def summary_rows(self) -> list[dict[str, Any]]:
-        """What a paper reports of it: the table, unless its rows are not the result itself."""
+        """Return the rows for a paper: the table, unless its rows are not the result itself."""
         return self.rows()
 
     def to_latex(self) -> str:

@@ -247,7 +247,7 @@ class Fit(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """What points say of a law: a fit for each of many scatters, and how probable each is."""
+    """The posterior of a law: a fit for each of many scatters, and how probable each is."""
 
     centre: Float[np.ndarray, " unknowns"]
     fits: list[Fit]

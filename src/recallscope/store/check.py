@@ -1,4 +1,4 @@
-"""What `verify` finds in a store."""
+"""The check of a store: `verify`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recallscope.store.tables import texts_of
 
 @dataclass(frozen=True)
 class StoreCheck:
-    """What `verify` found: shards and records, and all that is not as it should be."""
+    """The findings of `verify`: shards and records, and all that is not as it should be."""
 
     shards: int
     records: int
@@ -26,13 +26,13 @@ class StoreCheck:
     duplicated: int = 0
     wrong_keys: int = 0
     set_aside: list[str] = field(default_factory=list)
-    """What `repair` has put aside."""
+    """Files that `repair` has put aside."""
     strange: list[str] = field(default_factory=list)
     """Files that do not belong to a store."""
     marked: bool = True
     """Whether there is the file without which nothing is changed here."""
     bad_marker: str = ""
-    """What is wrong with that file."""
+    """The fault of that file."""
 
     @property
     def sound(self) -> bool:

@@ -38,7 +38,7 @@ class StoreWarning(UserWarning):
 
 
 class NotAFileError(Exception):
-    """What is under a name is not a file that could be read: the message says what it is."""
+    """A name has no file that can be read: the message says what it is."""
 
 
 class Files(Protocol):

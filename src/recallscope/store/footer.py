@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file says of its columns, read without Arrow.
+"""The footer of a Parquet file: its columns, read without Arrow.
 
 Sizes must be known before anything is read. But for some forged footers Arrow ends the whole
 process when it is asked for the size of a column, by an exception of C++. A footer is one Thrift
@@ -15,7 +15,7 @@ _DEEPEST = 32
 
 
 class ColumnSize(NamedTuple):
-    """What a row group says of one of its columns."""
+    """One column of a row group."""
 
     values: int
     bytes: int

@@ -32,7 +32,7 @@ class CellKeys:
         return self.digest(problem) + seed.to_bytes(8, "big")
 
     def digest(self, problem: Problem) -> bytes:
-        """What the keys of a problem at all seeds begin with."""
+        """Return the bytes that the keys of a problem at all seeds begin with."""
         if problem is not self._last:  # seeds of one problem come in turn, a million times
             self._digest, self._last = _digest(problem.key, self._how(problem)), problem
         return self._digest

@@ -17,7 +17,7 @@ _VALUES = ("test_samples", *schema.NUMBERS)
 
 @dataclass
 class Comparison:
-    """What another store has: new records by table, and how others compare with those here."""
+    """The comparison with another store: new records by table, and how the others compare."""
 
     new: list[pa.Table] = field(default_factory=list)
     completed: list[schema.KeyedRecord] = field(default_factory=list)
@@ -75,7 +75,7 @@ def _compare_rows(ours: pa.Table, theirs: pa.Table, found: Comparison) -> None:
 
 
 def disagreements(old: Record, new: Record) -> list[str]:
-    """What two records of one cell both have, and do not agree on, to the bit."""
+    """Return the values that two records of one cell both have, and that differ."""
     one, other = _values(old), _values(new)
     fresh = {_called(name) for name in new.problem.metrics if not _has(old, name, new)}
     names = [name for name in one if name in other and name not in fresh]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 
 def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """What `to_pylist` gives, row by row.
+    """Yield what `to_pylist` gives, row by row.
 
     >>> texts = pa.array(["a", None, "a"]).dictionary_encode()
     >>> list(plain_rows(pa.record_batch({"text": texts, "number": pa.array([1, 2, None])})))

@@ -104,7 +104,7 @@ def other_schema(what: str, number: object) -> str:
 
 
 def _about(file: pq.ParquetFile) -> frozenset[str]:
-    """What it replaces, once its format is known to be one that is read here."""
+    """Return the shards that it replaces, once its format is known to be one that is read here."""
     text = (file.schema_arrow.metadata or {}).get(b"recallscope")
     if text is None:
         raise BadShardError("not a shard: a Parquet file of something else")

@@ -64,7 +64,7 @@ _TRIES = 5  # to read what a compaction is just replacing
 
 
 class Merged(NamedTuple):
-    """What a merge has done: how many records, of all that the other store has."""
+    """The counts of a merge, of all records that the other store has."""
 
     added: int
     better: int

@@ -26,7 +26,7 @@ class ProblemSummary(NamedTuple):
     means: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
-        """What was run, and how."""
+        """Return the problem and how it was run."""
         how = {name: getattr(self, name) for name in ("dtype", "test_samples", "measure")}
         return self.problem.to_dict() | how
 

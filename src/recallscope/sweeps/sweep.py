@@ -54,7 +54,7 @@ class SweepProgress:
 
 
 class SweepPlan(NamedTuple):
-    """What there is to do: cells without a record, each once."""
+    """The cells without a record, each once."""
 
     cells: int
     known: int

@@ -1,1 +1,1 @@
-"""What is to be recalled: sequences, labels and the randomness they are drawn with."""
+"""Tasks: sequences, labels and the randomness they are drawn with."""

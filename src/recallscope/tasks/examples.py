@@ -1,4 +1,4 @@
-"""What a task yields: sequences of ids with one answer each, and the fact that each asks for."""
+"""Examples of a task: sequences of ids with one answer each, and the fact that each asks for."""
 
 from __future__ import annotations
 

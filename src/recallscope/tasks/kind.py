@@ -1,4 +1,4 @@
-"""What a task is: where the samples of a problem come from."""
+"""The interface of a task: where the samples of a problem come from."""
 
 from __future__ import annotations
 

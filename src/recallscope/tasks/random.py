@@ -21,7 +21,7 @@ _WORD = 2**64
 
 
 class Role(IntEnum):
-    """What a stream of random numbers is for."""
+    """The purpose of a stream of random numbers."""
 
     PERMUTATION = 1
     TRAIN = 2

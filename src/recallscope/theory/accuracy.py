@@ -175,7 +175,7 @@ def _contest(s: ProblemArrays, scores: Locking) -> Contest:
 def _trigger_scores(
     s: ProblemArrays, scores: Locking
 ) -> tuple[Float[np.ndarray, "n instances"], Float[np.ndarray, "n instances"]]:
-    """What the trigger adds to a score over instances, with weights."""
+    """Return the trigger's scores over instances, with weights."""
     if np.any(scores.pairs >= _FEW_PAIRS):  # as good as Gaussian
         deviation = np.sqrt(score_variance(scores))[:, None]
         by_pairs = (scores.pair_score * np.sqrt(scores.pairs))[:, None]
@@ -227,7 +227,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
 
 
 def _from_level_to_next(values: Float[np.ndarray, "n instances levels"]) -> Array:
-    """What a sum over all tokens above each level leaves for those below the next."""
+    """Return what a sum over all tokens above each level leaves for those below the next."""
     parts = values.copy()
     parts[..., :-1] -= values[..., 1:]
     return parts
@@ -331,7 +331,7 @@ def _read_accuracy(
 
 
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
-    """What skewness and kurtosis add to a normal quantile. Equation (38).
+    """Return the shift of a normal quantile by skewness and kurtosis. Equation (38).
 
     This is Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where
     series do not. To first order it adds the kurtosis that a gamma law does not have already.

@@ -69,7 +69,7 @@ class Allocation(Result):
 
     @property
     def spent(self) -> int:
-        """What these sizes cost."""
+        """The cost of these sizes."""
         return cost(self.budget, self.problem)
 
     @property
@@ -101,7 +101,7 @@ class Allocation(Result):
         return Drawing("phase_map", self.figure_data())
 
     def figure_data(self) -> dict[str, Any]:
-        """What `phase_map_figure` draws: a plane of two sizes, the budget's line, and the best."""
+        """Return what `phase_map_figure` draws: a plane, the budget's line, and the best sizes."""
         x, *_, y = *FREE[self.budget], *(["length"] if self.budget == "tokens" else [])
         there = self.predictions if y == "width" else self.predictions[:1]
         base = next(each.problem for each in there if each.problem[y] is not None)
@@ -123,7 +123,7 @@ class Allocation(Result):
 
 
 def cost(budget: str, problem: Problem) -> int:
-    """What a problem takes of a budget.
+    """Return what a problem takes of a budget.
 
     >>> cost("parameters", Problem(vocab=512, samples=8192, dim=64, length=32))
     73856

@@ -151,7 +151,7 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
 def predict_problems(
     problems: Sequence[Problem], given: Given = NOTHING_GIVEN, law: Any = None
 ) -> list[Prediction]:
-    """What laws say of problems, in their order; each law is asked once, about all its problems.
+    """Return predictions of problems, in their order; each law is asked once, about all.
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
     >>> [round(each.recall_accuracy, 2) for each in predict_problems([problem] * 2)]
@@ -180,7 +180,7 @@ def predict_problems(
 
 
 def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | None:
-    """What a law says of a problem that was measured; None if no law answers within `patience`."""
+    """Return the prediction of a measured problem; None if no law answers within `patience`."""
     choice = choose(problem)
     if choice.name is None or choice.law.seconds(problem) > patience:
         return None
@@ -218,7 +218,7 @@ def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> P
 
 
 def extrapolated(problem: Problem) -> list[str]:
-    """What of a problem lies outside of what its law was tested at; nothing, for most.
+    """Return the sizes of a problem that its law was not tested at; none, for most.
 
     >>> extrapolated(Problem(vocab=512, samples=8192, dim=64, length=32))
     []

@@ -50,7 +50,7 @@ _INDEPENDENT = ("relu", "gelu", "tanh")  # hidden units are almost independent
 
 
 def untested(problem: Problem) -> list[str]:
-    """What else of a problem no training was like."""
+    """Return the further choices of a problem that no training had."""
     found = []
     if problem.dim >= problem.vocab:
         found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
@@ -129,4 +129,4 @@ def explain_end(problem: Problem, answer: Answer) -> str:
 
 
 SHARED: dict[str, Any] = {"predict": predict_end, "seconds": seconds, "explain": explain_end}
-"""What the laws of the end have in common."""
+"""Arguments that the laws of the end share."""

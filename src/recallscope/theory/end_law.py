@@ -33,7 +33,7 @@ USED_OF_MLP = {"gd": 0.6, "adam": 0.8, "muon": 0.93}
 
 
 class End(NamedTuple):
-    """What recall at the end is the product of, and where a memory of the facts found is full.
+    """The factors of recall at the end, and the threshold of a memory of the facts found.
 
     `found` is the probability that a training finds the trigger, all else is if it does.
     `trigger_snr` is that of the first steps; None where attention is given.

@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 256
 
 
 class _Classes(NamedTuple):
-    """What is counted one by one, and how finely the right label's noise is."""
+    """The grids of few samples: counts one by one, and the right label's noise."""
 
     seen: int  # samples of a label, from none on
     met: int  # of them, with the token asked for as a distractor

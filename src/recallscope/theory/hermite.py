@@ -116,7 +116,7 @@ def features(activation: str, radius: Float[np.ndarray, "*n"] | float) -> Featur
 
 
 class UnitConstants(NamedTuple):
-    """What reading a stored token takes of an activation; inputs have length 1."""
+    """The moments of an activation that reading a stored token takes; inputs have length 1."""
 
     coefficients: Float[np.ndarray, " degrees"]
     square: float  # κ(1) = E φ²

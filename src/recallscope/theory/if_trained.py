@@ -28,7 +28,7 @@ def trained_instead(problem: Problem) -> Problem | None:
 
 
 def predict_if_trained(problem: Problem) -> Prediction | None:
-    """What a law says of the problem, trained; None where there is no such problem.
+    """Return the prediction for the trained problem; None where there is no such problem.
 
     >>> found = predict_if_trained(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(found.recall_accuracy, 2)

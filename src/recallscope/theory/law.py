@@ -27,7 +27,7 @@ class LawKind(StrEnum):
 
 
 class Given(NamedTuple):
-    """What a law is given in addition to problems: arrays that they name, and the caller's wishes.
+    """A law's further inputs: arrays that problems name, and the caller's wishes.
 
     Attributes:
         embeddings: arrays that the problems name.
@@ -72,7 +72,7 @@ class Factor(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a law says of one problem.
+    """The answer of a law for one problem.
 
     Attributes:
         accuracies: by name, as `recall_accuracy`.
@@ -107,7 +107,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """What a package's `recallscope.laws` entry point names, and what predictions come from.
+    """A law: the source of predictions, and what an entry point `recallscope.laws` names.
 
     The law with the highest priority that applies to a problem answers for it.
 

@@ -96,7 +96,7 @@ def gradient_noise(
     own: Any = 1.0,
     lengths: Any = False,
 ) -> Spread:
-    """What labels and distractors that met by chance do to the scores. Equations (29) to (31b).
+    """Return the noise of labels and distractors that met by chance. Equations (29) to (31b).
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
     tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP are `drift` of
@@ -146,7 +146,7 @@ def mlp_noise(
     pull: Any,
     scatter: Any,
 ) -> Spread:
-    """What a finite number m of random units adds. Equation (32).
+    """Return the noise that a finite number m of random units adds. Equation (32).
 
     `pull` is the gain with which the mean of the hidden weights enters every gradient, `scatter`
     that of the noise of one unit. In addition the other noises grow by 1 + d/m.
@@ -231,7 +231,7 @@ def gains(s: ProblemArrays, h: Means) -> Gains:
 
 
 def _tokens_cumulant(s: ProblemArrays, g: Gains, order: int) -> Array:
-    """What tokens have that are twice in a sample, or marked in two: most have neither. (31c)
+    """Return the skew of tokens twice in a sample, or marked in two: most are neither. (31c)
 
     E (m (m - 1) / 2)^order is μ²/2 (1 + 8μ + …) for order 3 and μ²/2 (1 + 26μ + …) for 4, if m is
     Poisson of mean μ: what is there three times makes three pairs.

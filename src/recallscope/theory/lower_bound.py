@@ -238,7 +238,7 @@ def largest_vocab(
 
 @dataclass(frozen=True, repr=False)
 class Bound(Result):
-    """What no reader of the first gradient can do better than, and where that comes from.
+    """A bound for all readers of the first gradient, and its parts.
 
     >>> bound(Problem(vocab=512, samples=8192, dim=64, length=1)).binding
     'coverage'

@@ -1,4 +1,4 @@
-"""What a memory recalls at the end of training, where it is too small to store every fact.
+"""Recall of a memory at the end of training, where it is too small to store every fact.
 
 Derived in docs/end-of-training.md. The minimum of the loss is described by two numbers. For a fact
 that is left out, the scores of all labels are independent normal numbers of standard deviation

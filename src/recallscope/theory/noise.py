@@ -93,7 +93,7 @@ REMEDIES = {
         "lower vocab",
     ),
 }
-"""What makes a noise smaller, the best first."""
+"""Remedies for each noise, the best first."""
 
 
 def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
@@ -121,7 +121,7 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
 
 
 def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
-    """What the noises of a stage take from the right answer's lead, squared.
+    """Return what the noises of a stage take from the right answer's lead, squared.
 
     Noise of wrong labels is taken at the quantile 1 − 1/V, which one of V draws exceeds. Noise of
     the right label, `sampling`, is taken at one standard deviation.

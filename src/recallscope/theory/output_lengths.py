@@ -1,4 +1,4 @@
-"""What outputs of unequal length cost a trained memory: short ones lie inside of the long ones.
+"""The cost of outputs of unequal length to a trained memory: short ones lie inside of long ones.
 
 Training corrects any linear map of the outputs: lengths count after whitening. A label with an
 output of length s needs a score s z above those of all rivals. As in `label_pool`, normal scores

@@ -53,7 +53,7 @@ class PhaseMap(Result):
         return [self.problem.replace(**sizes) for sizes in pairs]
 
     def cell(self, row: int, column: int) -> dict[str, Any]:
-        """What is `predicted` at a point, None where no law gives it, and the noise that limits."""
+        """Return the `predicted` value at a point, None without a law, and the limiting noise."""
         value = float(self.accuracy[row, column])
         bound = {"stage": self.stage[row][column], "term": self.term[row][column]}
         return {"predicted": None if math.isnan(value) else value} | bound
@@ -113,7 +113,7 @@ class PhaseMap(Result):
         return self.figure_data()
 
     def figure_data(self) -> dict[str, Any]:
-        """What `phase_map_figure` draws, as plain values.
+        """Return what `phase_map_figure` draws, as plain values.
 
         `x` and `y` have the `name` of a size and its `values`. `accuracy` is the name of the one
         predicted, and `law`, `kind` and `origin` say by which law. `cells` has a row of `x`, `y`,
@@ -247,7 +247,7 @@ def _asked(
     missing: Any,
     progress: Callable[[int], None],
 ) -> list[Any]:
-    """What is said of each problem that the law applies to, asked in blocks."""
+    """Return the answer for each problem that the law applies to, asked in blocks."""
     found = [missing] * len(cells)
     places = [place for place, each in enumerate(cells) if law.applies(each) is None]
     for start in range(0, len(places), _AT_ONCE):

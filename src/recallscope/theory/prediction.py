@@ -1,4 +1,4 @@
-"""What a law says of one problem: accuracies with intervals, and what they come from."""
+"""The prediction of one problem: accuracies with intervals, and what they come from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AccuracyEstimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Prediction(Result, Answer):
-    """What a law says of one problem, or why no law does.
+    """The prediction of one problem, or why no law answers.
 
     Attributes:
         law: the name of the law that answers; None if there is none.

@@ -1,4 +1,4 @@
-"""What the closed forms say of many problems at once."""
+"""Predictions of many problems at once."""
 
 from __future__ import annotations
 

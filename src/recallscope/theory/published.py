@@ -37,7 +37,7 @@ def refusal(question: Question) -> str | None:
 
 
 def unequal(question: Question) -> list[str]:
-    """What a law of facts that are seen equally often takes for granted of others."""
+    """Return the caveat of a law of facts that are seen equally often; none for such facts."""
     if not question.zipf_exponent:
         return []
     return ["facts of unequal frequency: the most frequent ones are taken to be stored"]

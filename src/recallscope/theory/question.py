@@ -16,7 +16,7 @@ from recallscope.problem import Problem
 
 
 class Limit(StrEnum):
-    """What limits recall."""
+    """The limit of recall."""
 
     CAPACITY = "capacity"
     EXPOSURES = "exposures"
@@ -90,7 +90,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """What a law says of a question.
+    """The capacity by a law, for a question of `plan`.
 
     Attributes:
         recall: the fraction of right answers, facts asked for as often as seen; 90 % interval.

@@ -205,7 +205,7 @@ def _constants(s: ProblemArrays, constants: Callable[[str], Any]) -> dict[str, A
 
 
 def _plain_items(s: ProblemArrays) -> dict[str, Array]:
-    """What two tokens of length 1 do to each other through the features. Equation (12)."""
+    """Return the kernel of two tokens of length 1 through the features. Equation (12)."""
     c = _constants(s, hermite.unit_constants)
     a = c["coefficients"]
     overlap2 = 1 / s.effective_dim
@@ -368,7 +368,7 @@ def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
 
 
 def _shifts(shift: Array, variance: Array, dim: Array) -> list[Array]:
-    """What E x^j gains, j = 1 … 6, if x ~ N(0, variance) is shifted, over shift²/d more variance.
+    """Return the gain of E x^j, j = 1 … 6, over shift²/d more variance, if x is shifted.
 
     Written out, for the difference of the moments themselves would be lost to rounding.
     """

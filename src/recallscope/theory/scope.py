@@ -1,4 +1,4 @@
-"""What a number of this package is about, in the words of somebody who trains models."""
+"""The scope of a number, in the words of somebody who trains models."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class AttentionLaw(NamedTuple):
 
 
 def attention_law(table: TableMoments, samples: float, length: int) -> AttentionLaw:
-    """What the second step makes of attention, on average and by chance."""
+    """The attention vector after the second step: its mean and its noise."""
     V, N, L = float(table.vocab), samples, float(length)
     keep, others, per_sample = 1 - 1 / L, L - 1, V / N
     inner = max(L - 2, 0.0)

@@ -1,4 +1,4 @@
-"""What theory needs to know of an embedding matrix: means, spectra and lengths.
+"""The moments of an embedding matrix that theory needs: means, spectra and lengths.
 
 Centred rows are rows minus the mean of all. Everything is made of d×d matrices and one pass over
 the rows.

@@ -1,4 +1,4 @@
-"""What theory says of three steps on a given embedding matrix."""
+"""The prediction of three steps on a given embedding matrix."""
 
 from __future__ import annotations
 

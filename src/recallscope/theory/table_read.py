@@ -24,7 +24,7 @@ _LARGE = 1e15
 
 
 class Fact(NamedTuple):
-    """What the right facts of some reads weigh: n·own + besides.
+    """The weight of the right facts of some reads: n·own + besides.
 
     n, how often a fact was seen, is Poisson of mean per_fact·share; in the population it is
     `share` itself.

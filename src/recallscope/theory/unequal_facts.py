@@ -23,7 +23,7 @@ _COUNTS = np.arange(1.0, 2 * _OFTEN)
 
 
 class Kept(NamedTuple):
-    """What is recalled of facts of unequal frequency.
+    """Recall of facts of unequal frequency.
 
     `seen` and `recall` are fractions of samples, `per_fact` of facts. Facts of a frequency below
     `half_frequency` have a recall below one half; `kept` is how many have more.
@@ -77,7 +77,7 @@ def kept_facts(
     hidden: float,
     dim: int,
 ) -> Kept | None:
-    """What a memory with so many hidden units and outputs in R^d keeps; None if unsolved.
+    """Return the facts that a memory of hidden units and outputs in R^d keeps; None if unsolved.
 
     >>> p = np.arange(1.0, 257) ** -1
     >>> found = kept_facts(p / p.sum(), math.inf, labels=256, hidden=26, dim=26)

@@ -64,7 +64,7 @@ class _Ranks(NamedTuple):
 def three_steps(
     facts: UnequalFacts, samples: float, length: int, random: np.random.Generator
 ) -> Steps:
-    """What three steps on one training set make of each fact."""
+    """Return the accuracy of each fact after three steps on one training set."""
     found = _attention(facts, samples, length, random)
     scores = facts.tokens @ found.vector
     order = np.argsort(scores)
@@ -145,7 +145,7 @@ def _memory(
 
 
 def _mean_elsewhere(facts: UnequalFacts, lost: Shares, ranks: _Ranks) -> Float[np.ndarray, "d d"]:
-    """What is stored at other tokens: each has a part of every marked one that it beats."""
+    """Return what is stored at other tokens: each has a part of every marked one that it beats."""
     missed = 1 - ranks.below[ranks.beaten]
     share = np.divide(lost, missed, out=np.zeros_like(lost), where=missed > 0)
     sums = np.zeros((len(lost) + 1, facts.outputs.shape[1]))

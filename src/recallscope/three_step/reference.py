@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy, one_hot
 
 
 class Frozen(NamedTuple):
-    """What never learns."""
+    """The frozen weights."""
 
     z: Tensor  # V×d: the embedding of each token
     u: Tensor  # V×d: the embedding of each label
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What learns; both begin at zero."""
+    """The trained weights; both begin at zero."""
 
     W_KQ: Tensor  # d×d
     W_V: Tensor  # d×m, or d×d for attention alone

@@ -37,7 +37,7 @@ _ROUNDING = 1e-12
 
 
 class CheckOutcome(StrEnum):
-    """What a comparison says of a closed form."""
+    """The outcome of a comparison of a closed form."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -116,7 +116,7 @@ def check(problem: Problem, seeds: int = 16, progress: Progress = None) -> Check
 
 
 Measured = dict[Problem, list[dict[Term, float]]]
-"""What was measured of each problem, instance by instance."""
+"""Measurements of each problem, instance by instance."""
 
 
 def measure_around(problem: Problem, seeds: int = 16, progress: Progress = None) -> Measured:
@@ -154,7 +154,7 @@ def measure_each(
     measure: Callable[[Problem, int], dict[Term, float]],
     progress: Progress,
 ) -> Measured:
-    """What a function measures of each problem at each seed."""
+    """Return the measurements of each problem at each seed."""
     different = list(dict.fromkeys(problems))
     measured: Measured = {}
     for number, one in enumerate(different):
@@ -214,7 +214,7 @@ def around(problem: Problem, sizes: Sequence[str]) -> dict[tuple[str, float], Pr
 
 
 def predicted_terms(problem: Problem) -> dict[Term, float]:
-    """What the theory says of everything that `measure` measures.
+    """Return the prediction of everything that `measure` measures.
 
     >>> terms = predicted_terms(Problem(vocab=512, samples=8192, dim=64, length=32))
     >>> round(terms["recall", "interference"], 4)

@@ -75,7 +75,7 @@ def compare_tables(
 
 
 def predicted_terms(problem: Problem, embeddings: Embeddings) -> dict[Term, float]:
-    """What theory says of everything that `measure_table` measures."""
+    """Return the prediction of everything that `measure_table` measures."""
     table = table_moments(embeddings.tokens, embeddings.outputs)
     trigger = np.asarray(embeddings.trigger, dtype=np.float64)
     stages = {

@@ -222,7 +222,7 @@ def _of_lock(draws: list[_Draw]) -> dict[Term, float]:
     along = [direction - direction.mean() for direction in (along_trigger, along_mean)]
 
     def apart(scores: Float[Tensor, " V"]) -> tuple[list[Tensor], Float[Tensor, " V"]]:
-        """What lies along the trigger, then along the mean token, and the rest."""
+        """Return the parts along the trigger, along the mean token, and the rest."""
         rest, parts = scores - scores.mean(), []
         for direction in along:
             parts.append(direction * (direction @ rest) / (direction @ direction))

@@ -79,7 +79,7 @@ def _of_lock(
 
 
 def _step(rows: Rows, sequences: np.ndarray, back: Rows) -> tuple[float, Vector]:
-    """What the trigger gains, and where tokens pull, if samples read this."""
+    """Return what the trigger gains, and where tokens pull, if samples read this."""
     scores = np.stack([np.einsum("nd,nd->n", rows[place], back) for place in sequences])
     scores -= scores.mean(axis=0)
     weights = np.bincount(sequences.ravel(), weights=scores.ravel(), minlength=len(rows))

@@ -18,10 +18,10 @@ from recallscope.tasks.kind import facts_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from recallscope.learning.learner import Learnt, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 
-def _measure(setup: Setup, logits: Learnt) -> float:
+def _measure(setup: Setup, logits: LearnedModel) -> float:
     from torch.nn import functional
 
     from recallscope.learning.training.probe import parameters_of

@@ -67,7 +67,7 @@ def resume(training: Training, path: Path) -> None:
 
 
 def _of(training: Training) -> dict[str, Any]:
-    """What a checkpoint belongs to."""
+    """The run that a checkpoint belongs to."""
     setup = training.runs[0].setup
     return {
         "problem": training.problem.key,

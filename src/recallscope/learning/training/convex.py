@@ -21,7 +21,7 @@ _HALF = math.log(2)
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What was found, and what certifies that it is the end.
+    """The minimum that was found, and its certificate.
 
     Attributes:
         V: the value matrix.

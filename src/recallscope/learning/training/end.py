@@ -32,7 +32,7 @@ _SAMPLES_AT_ONCE = 2**16
 
 
 class _Stored(NamedTuple):
-    """What the value matrix is to store, and how often each item occurs."""
+    """The items that the value matrix is to store, and how often each occurs."""
 
     reads: Float[Tensor, "n d"]
     label: Int64[Tensor, " n"]

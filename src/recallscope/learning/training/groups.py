@@ -16,7 +16,7 @@ REST_OF_RATE = 0.05
 
 
 def usual_groups(module: nn.Module) -> list[Group]:
-    """What learns in a module: matrices, and without decay biases, norms and embeddings.
+    """Return the trained parameters: matrices, and without decay biases, norms and embeddings.
 
     >>> module = nn.Sequential(nn.Embedding(10, 4), nn.LayerNorm(4), nn.Linear(4, 10))
     >>> [[tuple(each.shape) for each in group["params"]] for group in usual_groups(module)]

@@ -34,7 +34,7 @@ _SECONDS_BETWEEN_SAVES = 5.0
 
 @dataclass
 class _Run:
-    """What is known of one run so far."""
+    """The state of one run."""
 
     setup: Setup
     lowest: float = math.inf
@@ -72,7 +72,7 @@ class _Run:
         return Ended.DIVERGED if risen else Ended.BUDGET
 
     def outcome(self, rate: float) -> Outcome | OverflowError:
-        """What came of the run, tested on fresh samples; or the error that broke it off."""
+        """Return the outcome, tested on fresh samples; or the error that broke the run off."""
         if self.broken is not None:
             return self.broken
         assert self.kept is not None
@@ -165,7 +165,7 @@ class Training:
         return sum(saved.values())
 
     def look(self) -> dict[str, Float[Tensor, " runs"]]:
-        """What is seen of the runs on fresh samples."""
+        """Return the measurements of the runs on fresh samples."""
         with torch.no_grad():
             return self.trainee.look(self._tests)
 

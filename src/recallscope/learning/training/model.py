@@ -97,7 +97,7 @@ class TrainedTransformer(nn.Module):
         return read
 
     def hidden(self, tokens: Tokens, position: Numbers) -> Rows:
-        """What is compared with the embeddings of the labels."""
+        """Return the vectors that are compared with the embeddings of the labels."""
         d = self.problem.dim
         read = self.read(tokens, position)
         if self.hidden_weights is not None:

@@ -1,4 +1,4 @@
-"""What the training of a module takes, by a short probe: a few steps on few samples, timed.
+"""The cost of training a module, by a short probe: a few steps on few samples, timed.
 
 A step takes some time for each sample and a constant time; two batch sizes separate them. Memory is
 counted, not measured: weights with what an optimiser keeps of them, and the tensors that autograd

@@ -1,4 +1,4 @@
-"""What is trained: runs of the paper's model, or a module of somebody else's."""
+"""Trainees: runs of the paper's model, or a module of somebody else's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot(NamedTuple):
-    """What was learnt: logits, the module, and for the paper's model what is attended to."""
+    """The trained model: logits, the module, and for the paper's model what is attended to."""
 
     logits: Logits
     module: nn.Module
@@ -58,7 +58,7 @@ class _BatchedTrainee:
                     _saturate(setup.instance, W)
 
     def groups(self) -> list[nn.Parameter]:
-        """What learns, as an optimiser is given it."""
+        """The trained parameters, as an optimiser takes them."""
         return list(self.module.parameters())
 
     def noise(self, step: int) -> AbstractContextManager[None]:
@@ -70,7 +70,7 @@ class _BatchedTrainee:
         return self.module.losses(*samples)
 
     def look(self, samples: Samples) -> dict[str, Float[Tensor, " runs"]]:
-        """What is seen of each run on its samples."""
+        """Return the measurements of each run on its samples."""
         tokens, position, label = samples
         attention = self.module.attention(tokens, position)
         seen = {
@@ -83,7 +83,7 @@ class _BatchedTrainee:
         return {name: each.double().mean(dim=1) for name, each in seen.items()} | {"cosine": cosine}
 
     def kept(self, run: int) -> Snapshot:
-        """What a run has learnt so far: a copy, which is tested alone."""
+        """Return the model of a run so far: a copy, which is tested alone."""
         model = self._model([self._setups[run]])
         with torch.no_grad():
             for name, weight in model.named_parameters():

@@ -23,7 +23,7 @@ from recallscope.theory.tested_range import beyond, beyond_by
 
 
 class Constants(NamedTuple):
-    """What was fitted.
+    """The fitted constants.
 
     Attributes:
         load: bits per trained parameter at which half of the facts are recalled, in the end.
@@ -134,7 +134,7 @@ def sizes_of(question: Question) -> dict[str, float]:
 
 
 def recalled(constants: Constants, question: Question, exposures: float) -> tuple[float, float]:
-    """What is recalled: the fraction of what is asked, and of the facts."""
+    """Return the recalled fraction of what is asked, and of the facts."""
     count, asked = classes_of(question.facts, question.zipf_exponent)
     sizes = sizes_of(question) | {"examples": question.facts * exposures}
     seen = sizes | {"exposures": exposures * asked * question.facts / count}

@@ -66,7 +66,7 @@ def _solved(problem: Problem, size: str) -> tuple[float, float]:
 
 
 def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]:
-    """What three steps make of each fact, for some embeddings and training sets.
+    """Return the accuracy of each fact after three steps, for some embeddings and training sets.
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, frequencies="zipf")
     >>> np.mean([each.recall[:8].mean() for each in unequal_steps(problem)]).round(1)
