@@ -156,6 +156,7 @@ MISTAKES = [
         "did you mean --store? See recallscope records list --help",
     ),
     (("run", "--zzz"), "No such option: --zzz; see recallscope run --help"),
+    (("train", "--weight-decay", "1"), "a field of a part is given as --field weight_decay=VALUE"),
     (("run", "--seed"), "requires an argument; see recallscope run --help"),
     (("solve",), "Missing option '--for' or '--within'; see recallscope solve --help"),
     (("run", "stray"), "see recallscope run --help"),

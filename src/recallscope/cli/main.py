@@ -90,8 +90,19 @@ def _misuse(error: Any) -> str:
     if hasattr(context.command, "list_commands"):
         known += context.command.list_commands(context)
     given = re.match(r"No such (?:option:|command) '?([^\s']+)", said)
+    if given and "--field" in known and (field := _field_of_a_learner(given[1])):
+        return f"{said}; a field of a part is given as --field {field}=VALUE"
     meant = did_you_mean(given[1], known) if given else ""
     return f"{said}{meant or ';'} see {context.command_path} --help".replace("? see", "? See")
+
+
+def _field_of_a_learner(option: str) -> str | None:
+    """Return the field that an option would be, if one of our learners has it."""
+    from recallscope.parts.registry import is_builtin, names, part
+
+    field = option.lstrip("-").replace("-", "_")
+    ours = [name for name in names("learner") if is_builtin("learner", name)]
+    return field if any(field in part("learner", name).fields for name in ours) else None
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
