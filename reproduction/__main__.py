@@ -58,7 +58,7 @@ def run(
     folder = runs / size
     from reproduction.run import run_sweep  # loads torch: after the checks
 
-    sweeps = {sweep.name: sweep for each in statements for sweep in each.sweeps}
+    sweeps = {sweep.name: sweep for statement in statements for sweep in statement.sweeps}
     for number, sweep in enumerate(sweeps.values(), start=1):
         if Evidence.at(folder).has(sweep):
             continue
@@ -70,9 +70,10 @@ def run(
         found = finding(statement, evidence)
         assert found is not None
         print(f"\n{statement.title}: {found.verdict}\n{statement.statement}\n{found.answer}")
-        for each in found.judgements:
+        for judgement in found.judgements:
             print(
-                f"  {each.what}: {shown(each.measured)}, expected {each.expected}: {each.verdict}"
+                f"  {judgement.what}: {shown(judgement.measured)}, expected {judgement.expected}: "
+                f"{judgement.verdict}"
             )
 
 

@@ -31,11 +31,13 @@ def average(intervals: Sequence[Interval]) -> Interval:
     """The mean of independent numbers."""
     if not intervals:
         return UNKNOWN
-    mean = math.fsum(each.mean for each in intervals) / len(intervals)
+    mean = math.fsum(interval.mean for interval in intervals) / len(intervals)
     return Interval(
         mean,
-        mean - math.hypot(*(each.mean - each.low for each in intervals)) / len(intervals),
-        mean + math.hypot(*(each.high - each.mean for each in intervals)) / len(intervals),
+        mean
+        - math.hypot(*(interval.mean - interval.low for interval in intervals)) / len(intervals),
+        mean
+        + math.hypot(*(interval.high - interval.mean for interval in intervals)) / len(intervals),
     )
 
 

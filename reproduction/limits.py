@@ -74,7 +74,7 @@ def predicted_limits(problems: Iterable[Problem]) -> dict[str, list[str]]:
     changed = [changes(problem) for problem in problems]
     if not changed:
         return {accuracy: [] for accuracy in ACCURACIES}
-    found = accuracies(arrays_of([each for changes in changed for each in changes.values()]))
+    found = accuracies(arrays_of([change for changes in changed for change in changes.values()]))
     limits = {}
     for accuracy in ACCURACIES:
         values = iter(getattr(found, accuracy).tolist())
@@ -156,6 +156,6 @@ def _crossing(widths: Sequence[int], recall: Sequence[float]) -> float | None:
     place = int(np.searchsorted(rising, TARGET))
     if place in (0, len(widths)):
         return None
-    low, high = (math.log(each) for each in widths[place - 1 : place + 1])
+    low, high = (math.log(width) for width in widths[place - 1 : place + 1])
     part = (TARGET - rising[place - 1]) / (rising[place] - rising[place - 1])
     return float(low + part * (high - low))

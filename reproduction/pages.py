@@ -115,7 +115,9 @@ def _overview(findings: Findings) -> str:
     others = [found for found in findings if not found.statement.of_the_paper]
     numbered = [*enumerate(of_paper, start=1), *(("not the paper's", found) for found in others)]
     by_name = {found.statement.name: found for found in findings}
-    tight = [format_number(each.measured.mean) for each in by_name["tight"].judgements[:2]]
+    tight = [
+        format_number(judgement.measured.mean) for judgement in by_name["tight"].judgements[:2]
+    ]
     table = Evidence.at(BUNDLE).table
     seconds = pc.sum(table["elapsed_seconds"]).as_py()
     return _filled(
@@ -155,7 +157,7 @@ def _where(statement: Statement) -> str:
 
 def _deciding(found: Finding) -> str:
     prediction, in_short = _DECIDES[found.statement.name]
-    (deciding,) = (each for each in found.judgements if each.what == prediction)
+    (deciding,) = (judgement for judgement in found.judgements if judgement.what == prediction)
     mean, low, high = deciding.measured
     return f"{in_short}: **{format_number(mean)}** ({format_range(low, high)}; {deciding.expected})"
 
@@ -184,9 +186,9 @@ def _filled(name: str, **fields: object) -> str:
 def _page(found: Finding) -> str:
     statement = found.statement
     rows = "\n".join(
-        f"| {each.what} | {format_number(each.measured.mean)} | "
-        f"{format_range(*each.measured[1:])} | {each.expected} | {each.verdict} |"
-        for each in found.judgements
+        f"| {judgement.what} | {format_number(judgement.measured.mean)} | "
+        f"{format_range(*judgement.measured[1:])} | {judgement.expected} | {judgement.verdict} |"
+        for judgement in found.judgements
     )
     caveats = (
         statement.caveat,
@@ -195,7 +197,11 @@ def _page(found: Finding) -> str:
     )
     caveat = "".join(f"*Caveat:* {each}\n\n" for each in caveats if each)
     sweeps = ", ".join(f"`{sweep.name}`" for sweep in statement.sweeps)
-    failed = [each.what for each in found.judgements if each.verdict is not Verdict.SUPPORTED]
+    failed = [
+        judgement.what
+        for judgement in found.judgements
+        if judgement.verdict is not Verdict.SUPPORTED
+    ]
     unmet = f"*Predictions that are not supported:* {'; '.join(failed)}.\n\n" if failed else ""
     file = statement.name.replace("-", "_")
     return f"""\

@@ -29,7 +29,11 @@ def critical_series(
 
 def theory_series(label: str, searches: Sequence[CriticalSize], colour: int) -> Series:
     """Predictions of closed forms over the dimension, where they reach the target."""
-    known = [(_dimension(each), float(each.theory)) for each in searches if each.theory is not None]
+    known = [
+        (_dimension(search), float(search.theory))
+        for search in searches
+        if search.theory is not None
+    ]
     return theory_line(label, known, colour)
 
 

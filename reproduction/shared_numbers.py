@@ -74,10 +74,10 @@ def shared_numbers() -> dict[str, float]:
             {"expected": there[column], "found": here[column]}
             for here, there in zip(measured, predicted, strict=True)
         ]
-        hard = [each for each in pairs if 0.1 < float(each["found"]) < 0.9]
+        hard = [pair for pair in pairs if 0.1 < float(pair["found"]) < 0.9]
         found[name] = off(pairs, "expected", "found")
         if name == "recall":
-            above = [each for each in pairs if float(each["found"]) > 0.05]
+            above = [pair for pair in pairs if float(pair["found"]) > 0.05]
             found["above"] = off(above, "expected", "found")
         found["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
     faults = rows_of("faults/faults.csv") + rows_of("faults/hosts.csv")
@@ -85,7 +85,7 @@ def shared_numbers() -> dict[str, float]:
     runs = rows_of("end_of_training/end-law-again.csv")
     again = rows_of("end_of_training/end-law-again-predictions.csv")
     for row in again:
-        recalls = [float(each["recall"]) for each in runs if each["problem"] == row["problem"]]
+        recalls = [float(run["recall"]) for run in runs if run["problem"] == row["problem"]]
         row["recall"] = str(np.mean(recalls))
     found["trained"] = off(again, "predicted", "recall")
     small = rows_of("../../src/recallscope/theory/small_transformers.csv")

@@ -335,8 +335,8 @@ def analyse(evidence: Evidence) -> Finding:
     }
     problems = len(cells)
     near = sum(
-        each["theory"] is not None and each["low"] <= each["theory"] <= each["high"]
-        for each in borders
+        border["theory"] is not None and border["low"] <= border["theory"] <= border["high"]
+        for border in borders
     )
     plane_power = _border_power(borders)
     return Finding(
@@ -441,9 +441,9 @@ def analyse(evidence: Evidence) -> Finding:
             *widths,
             *borders,
             *(
-                {name: getattr(each.problem, name) for name in _SHOWN}
-                | {"limited by": each.measured, "predicted": each.predicted}
-                for each in cells
+                {name: getattr(cell.problem, name) for name in _SHOWN}
+                | {"limited by": cell.measured, "predicted": cell.predicted}
+                for cell in cells
             ),
             *(
                 {"samples": samples, "width": width} | interval_row("change of recall", change)
@@ -461,7 +461,7 @@ def analyse(evidence: Evidence) -> Finding:
 
 def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
     """The exponent of d in m*, the mean of both activations, where MLP noise limits."""
-    chosen = [each for each in borders if each["limit"] == "MLP noise"]
+    chosen = [border for border in borders if border["limit"] == "MLP noise"]
     each_power = [
         powers(rows, "dim")["dim"]
         for name in ("relu", "tanh")
@@ -472,8 +472,8 @@ def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
 
 def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
     rows = [row for row in borders if row["activation"] == name]
-    points = [(each["dim"], Interval(each["value"], each["low"], each["high"])) for each in rows]
-    known = [(each["dim"], each["theory"]) for each in rows if each["theory"] is not None]
+    points = [(row["dim"], Interval(row["value"], row["low"], row["high"])) for row in rows]
+    known = [(row["dim"], row["theory"]) for row in rows if row["theory"] is not None]
     return [
         measured_series(name, points, colour),
         theory_line(f"{name}, closed forms", known, colour),

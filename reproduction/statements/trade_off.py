@@ -170,7 +170,7 @@ def _times_its_logarithm(facts: dict[str, Any]) -> dict[str, Any]:
 def _fall(searches: Sequence[CriticalSize]) -> str:
     if not searches:
         return "unknown"
-    densities = [each.judged.mean - 2 * math.log(each.problem.dim) for each in searches]
+    densities = [search.judged.mean - 2 * math.log(search.problem.dim) for search in searches]
     return f"{math.exp(max(densities) - min(densities)):.1f}"
 
 

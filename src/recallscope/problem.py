@@ -267,8 +267,8 @@ class Problem:
         """Of the fields that parts declare, those in the key: all but defaults of the metrics."""
         parts = self.parts()
         try:
-            needed = declared_by([each for each in parts if each[0] != "metric"])
-            measured = declared_by([each for each in parts if each[0] == "metric"])
+            needed = declared_by([part for part in parts if part[0] != "metric"])
+            measured = declared_by([part for part in parts if part[0] == "metric"])
         except MissingPartError:  # read from a store, which keeps those that were in the key
             return dict(self.declared)
         return {

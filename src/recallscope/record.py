@@ -124,7 +124,7 @@ def check_metric(name: object, value: object) -> None:
     if (
         isinstance(values, (str, bytes))
         or not isinstance(values, Sequence)
-        or not all(_is_number(each) for each in values)
+        or not all(_is_number(value) for value in values)
     ):
         raise ProblemError(
             f"the metric {name} must be a number or a list of numbers, not {value!r:.60}"

@@ -134,7 +134,9 @@ def _trained(chosen: _Chosen, law: str, folder: str, progress: ProgressCallback)
             break
     answers = ask(chosen.inputs)
     planned = {
-        each.law: each.capacity.recall for each in answers if each is answers[0] or each.law == law
+        answer.law: answer.capacity.recall
+        for answer in answers
+        if answer is answers[0] or answer.law == law
     }
     recall = Ends(*mean_interval(recalls, [chosen.tests] * len(recalls)))
     return Verification(

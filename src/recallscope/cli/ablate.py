@@ -129,7 +129,7 @@ def ablate(
     shown.show(found, _print_ablations)
     output.print_reasons(found.records)
     failed = any(record.status is Status.FAILED for record in found.records)
-    return 1 if failed or not any(each.pairs for each in found.results) else 0
+    return 1 if failed or not any(result.pairs for result in found.results) else 0
 
 
 def _print_ablations(ablations: Ablations) -> None:

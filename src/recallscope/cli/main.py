@@ -86,7 +86,12 @@ def _misuse(error: Any) -> str:
     context = getattr(error, "ctx", None)
     if context is None:
         return f"{said}; see recallscope --help"
-    known = [flag for each in context.command.params for flag in each.opts if each.name != "help"]
+    known = [
+        flag
+        for parameter in context.command.params
+        for flag in parameter.opts
+        if parameter.name != "help"
+    ]
     if hasattr(context.command, "list_commands"):
         known += context.command.list_commands(context)
     given = re.match(r"No such (?:option:|command) '?([^\s']+)", said)

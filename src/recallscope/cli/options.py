@@ -235,7 +235,9 @@ class Command(TyperCommand):
 
 def given_options(context: typer.Context) -> dict[str, str]:
     """Return the options that were typed, by name; options at their defaults are left out."""
-    flags = {each.name: each.opts[0] for each in context.command.params if each.name}
+    flags = {
+        parameter.name: parameter.opts[0] for parameter in context.command.params if parameter.name
+    }
     sources = {name: context.get_parameter_source(name) for name in flags}
     return {
         name: flags[name]

@@ -122,7 +122,7 @@ def usual_parts(problems: Sequence[Problem]) -> list[str]:
     return [
         name
         for name, usual in PART_DEFAULTS.items()
-        if name != "embedding" and all(getattr(each, name) == usual for each in problems)
+        if name != "embedding" and all(getattr(problem, name) == usual for problem in problems)
     ]
 
 

@@ -164,7 +164,7 @@ def phase(
 
         axes = _axes(options, x, y)
         problem = parsing.closed_form_problem(options)
-        points = math.prod(len(each.values) for each in axes)
+        points = math.prod(len(axis.values) for axis in axes)
         if points > _MANY_POINTS:
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
 

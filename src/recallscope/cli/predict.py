@@ -190,7 +190,7 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     """Print the variances of every stage; noise of the right label alone is not in the sum."""
 
     def row(name: str, values: Iterable[float | None]) -> list[str | None]:
-        return [accuracy_label(name), *(output.number(each, ".3g") for each in values)]
+        return [accuracy_label(name), *(output.number(value, ".3g") for value in values)]
 
     terms = dict.fromkeys(term for named in noise.values() for term in named)
     rows: list[list[str | None] | None] = [

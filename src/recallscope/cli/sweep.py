@@ -200,7 +200,7 @@ def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
         found = search(spec, part=plan.part, progress=display.update, **place_from(where))
     to.show(found, lambda found: _print_searches(found.searches))
-    return 0 if all(each.status == "ok" for each in found.searches) else 1
+    return 0 if all(search.status == "ok" for search in found.searches) else 1
 
 
 def _note(progress: SweepProgress) -> str:

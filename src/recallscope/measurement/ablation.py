@@ -127,7 +127,7 @@ class Ablations(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each change."""
-        return [each.row() for each in self.results]
+        return [result.row() for result in self.results]
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON; the records are not in it."""
@@ -140,19 +140,19 @@ class Ablations(Result):
 
     def _words(self) -> str:
         text = "; ".join(
-            f"{each.ablation.name}: {each.verdict}"
+            f"{result.ablation.name}: {result.verdict}"
             + (
                 ""
-                if each.difference is None
-                else f", B − A = {each.difference.mean:.4f} ({each.difference.low:.4f} to "
-                f"{each.difference.high:.4f})"
+                if result.difference is None
+                else f", B − A = {result.difference.mean:.4f} ({result.difference.low:.4f} to "
+                f"{result.difference.high:.4f})"
             )
-            for each in self.results
+            for result in self.results
         )
         return f"{len(self.results)} ablations at {self.seeds} seeds: {text}"
 
     def _drawing(self) -> Drawing:
-        return Drawing("ablation", [each.to_dict() for each in self.results])
+        return Drawing("ablation", [result.to_dict() for result in self.results])
 
 
 def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ablation:
@@ -217,7 +217,9 @@ def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tupl
     >>> [(each.samples, seed) for each, seed in runs]
     [(512, 0), (512, 1), (inf, 0), (inf, 1)]
     """
-    problems = dict.fromkeys(arm.problem for each in ablations for arm in (each.a, each.b))
+    problems = dict.fromkeys(
+        arm.problem for ablation in ablations for arm in (ablation.a, ablation.b)
+    )
     return [(problem, first + turn) for problem in problems for turn in range(seeds)]
 
 

@@ -169,7 +169,7 @@ class PhaseDiagram(Result):
     def problems(self) -> list[Problem]:
         """The problem of each cell."""
         sizes = [{self.x.name: cell.x, self.y.name: cell.y} for cell in self.cells]
-        return [self.problem.replace(**each) for each in sizes]
+        return [self.problem.replace(**size) for size in sizes]
 
     @property
     def shared(self) -> dict[str, Any]:

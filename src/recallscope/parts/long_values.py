@@ -70,7 +70,7 @@ def known_among(values: Iterable[object]) -> dict[str, str]:
     >>> known_among(["relu", 5])
     {}
     """
-    return {each: _known[each] for each in values if isinstance(each, str) and each in _known}
+    return {value: _known[value] for value in values if isinstance(value, str) and value in _known}
 
 
 def learn(values: Mapping[str, str]) -> None:

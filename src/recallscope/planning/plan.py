@@ -96,10 +96,10 @@ class Plan(Result):
         """One row for each law that answers."""
         asked = {name: self.inputs.value(name) for name in SOUGHT}
         return [
-            {"method": self.inputs.method, **asked, "law": each.law, "kind": each.kind}
-            | each.capacity.recall._asdict()
-            | {"limit": str(each.capacity.limit), "status": str(self.status)}
-            for each in self.laws
+            {"method": self.inputs.method, **asked, "law": law.law, "kind": law.kind}
+            | law.capacity.recall._asdict()
+            | {"limit": str(law.capacity.limit), "status": str(self.status)}
+            for law in self.laws
         ] or [{"method": self.inputs.method, **asked, "reason": self.reason}]
 
     def write_page(self, path: Any) -> None:

@@ -127,5 +127,5 @@ def _draw_ratios(axes: Axes, comparison: Mapping[str, Any], height: float, place
 
 
 def _name(comparisons: Sequence[Mapping[str, Any]]) -> str:
-    worst = min((each["verdict"] for each in comparisons), key=_VERDICTS.index)
+    worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
     return f"{comparisons[0]['term'].replace('_', ' ')}\n{worst}"

@@ -85,7 +85,7 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
     seeds = " or ".join(map(str, sorted({diagram["seeds"] for diagram in diagrams})))
     tests = max(cell["tests"] for cell in first["cells"])
     failed = sum(cell["failed"] for diagram in diagrams for cell in diagram["cells"])
-    problems = [each["problem"] | {"own": each.get("own")} for each in diagrams]
+    problems = [diagram["problem"] | {"own": diagram.get("own")} for diagram in diagrams]
     sentences = [
         f"{describe_common_fields(problems)}.",
         f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
@@ -294,7 +294,7 @@ def _handles(diagrams: Sequence[Mapping[str, Any]]) -> list[Line2D]:
 def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:
     """Return what sets a panel apart from the others, and how much of it disagrees."""
     common = set.intersection(
-        *(set(describe_fields(each["problem"]).values()) for each in diagrams)
+        *(set(describe_fields(diagram["problem"]).values()) for diagram in diagrams)
     )
     own = [text for text in describe_fields(diagram["problem"]).values() if text not in common]
     if _without_theory(diagram):

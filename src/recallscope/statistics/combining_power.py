@@ -70,9 +70,9 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
     freedom = len(entries) - len(rows) - len(columns) + 1
     if freedom < 2 or min(len(rows), len(columns)) < 2:
         return None
-    log = np.array([each.log_mean for each in entries])
+    log = np.array([entry.log_mean for entry in entries])
     log -= log.mean()
-    sd = np.array([each.log_sd for each in entries])
+    sd = np.array([entry.log_sd for entry in entries])
     design = np.zeros((len(entries), len(rows) + len(columns)))
     for at, each in enumerate(entries):
         design[at, rows[each.row]] = design[at, len(rows) + columns[each.column]] = 1.0

@@ -314,7 +314,7 @@ class Store:
             table = once(joined(tables))
             for status in drop:
                 table = table.filter(pc.not_equal(table["status"].cast(pa.string()), status))
-            if len(whole) < 2 and table.num_rows == sum(each.num_rows for each in tables):
+            if len(whole) < 2 and table.num_rows == sum(table.num_rows for table in tables):
                 continue
             new = self._put([table], whole)
             if not table.num_rows:
@@ -442,7 +442,7 @@ def _narrow(shard: Shard, columns: Sequence[str] | None) -> Shard:
 
 
 def _is_large(tables: list[pa.Table]) -> bool:
-    rows, size = sum(each.num_rows for each in tables), sum(each.nbytes for each in tables)
+    rows, size = sum(table.num_rows for table in tables), sum(table.nbytes for table in tables)
     return bool(rows >= _LARGE or size >= _LARGE_BYTES)
 
 

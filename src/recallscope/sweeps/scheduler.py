@@ -176,7 +176,7 @@ class _RunningSearch:
 
 def _so_far(searches: Sequence[_RunningSearch]) -> tuple[float, float]:
     """Runs done, and all runs as estimated from the searches that have begun."""
-    begun = [each.search for each in searches if each.begun]
+    begun = [search.search for search in searches if search.begun]
     expected = sum(search.expected_evaluations for search in begun)
     return (
         sum(search.evaluations for search in begun),

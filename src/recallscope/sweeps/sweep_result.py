@@ -50,7 +50,7 @@ class SweepResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON: what was counted, and what searches found."""
-        found = [each.to_dict() for each in self.searches]
+        found = [search.to_dict() for search in self.searches]
         return super().to_dict() | ({"searches": found} if found else {})
 
     @classmethod
@@ -91,7 +91,7 @@ class SweepResult(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each problem: means over its records in the store; or for each search."""
-        return [each.row() for each in self.searches] or self._summaries
+        return [search.row() for search in self.searches] or self._summaries
 
     def _words(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self.by_status.items())
@@ -123,7 +123,9 @@ class SweepResult(Result):
         values = [getattr(problem, along) for problem in self.problems]
         sizes = [value for value in values if value is not None and math.isfinite(value)]
         rows = []
-        for problem in dict.fromkeys(each.replace(**{along: max(sizes)}) for each in self.problems):
+        for problem in dict.fromkeys(
+            problem.replace(**{along: max(sizes)}) for problem in self.problems
+        ):
             for size, accuracies in accuracies_along(problem, along, min(sizes), max(sizes)):
                 rows.append(row_of(problem) | {along: size} | dict(accuracies))
         return rows

@@ -81,8 +81,8 @@ class Allocation(Result):
         """The best sizes, and the best of the other kind if there is one."""
         asked = {"budget": self.budget, "limit": self.limit}
         return [
-            asked | {"spent": cost(self.budget, each.problem)} | each.rows()[0]
-            for each in self.predictions
+            asked | {"spent": cost(self.budget, prediction.problem)} | prediction.rows()[0]
+            for prediction in self.predictions
         ]
 
     def _label(self, found: Prediction) -> str:
@@ -186,7 +186,7 @@ def solve_within(
     def ask(problems: Sequence[Problem]) -> list[float]:
         answers = chosen.law.predict(problems, NOTHING_GIVEN)
         given.progress(next(turns), _ROUNDS * len(kinds))
-        return [round(each.accuracies.get(accuracy, 0.0), _ALIKE) for each in answers]
+        return [round(answer.accuracies.get(accuracy, 0.0), _ALIKE) for answer in answers]
 
     small = [_smallest(kind, budget, chosen.law) for kind in kinds]
     if limit < (needed := min(cost(budget, each) for each in small)):
@@ -223,7 +223,7 @@ def _closest(
         ranks = [(-value, cost(budget, each)) for value, each in zip(ask(some), some, strict=True)]
         best = ranks.index(min(ranks))
         *ends, around = map(_neighbours, (*grids, shares), places[best])
-        grids = [_whole(*each, count) for each in ends]
+        grids = [_whole(*end, count) for end in ends]
         shares = np.geomspace(*around, count).tolist()
     return *ranks[best], some[best]
 

@@ -366,7 +366,7 @@ def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]
     if field.scale == "linear":
         count = math.ceil(math.log(_LINEAR) / math.log(step)) + 1
         values = np.linspace(low, high, count).tolist()
-        return sorted({field.value_at(each) for each in values})
+        return sorted({field.value_at(value) for value in values})
     if type(field.default) is float:
         count = math.ceil(math.log(high / low) / math.log(step)) + 1
         return sorted(

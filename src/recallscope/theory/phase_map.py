@@ -235,7 +235,7 @@ def _numbers(
 
     def ask(some: list[Problem]) -> list[float]:
         answers = law.predict(some, NOTHING_GIVEN)
-        return [each.accuracies.get(accuracy, math.nan) for each in answers]
+        return [answer.accuracies.get(accuracy, math.nan) for answer in answers]
 
     return _asked(law, cells, ask, math.nan, progress)
 

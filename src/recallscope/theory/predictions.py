@@ -91,7 +91,7 @@ class Predictions(Result):
         names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]
         panels = [curves_panel(rows, name, kind=Kind.THEORY) for name in names]
         laws = dict.fromkeys(self.columns.get("law", ["three-step"]))
-        how = " ".join(law_named(each).origin for each in laws if each is not None)
+        how = " ".join(law_named(law).origin for law in laws if law is not None)
         caption = f"{describe_common_fields(rows)}. {how}"
         return Drawing("picture", Picture(caption=caption, panels=panels))
 

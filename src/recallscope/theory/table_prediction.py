@@ -156,7 +156,7 @@ def predict_table(
             stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
             for stage, terms in budgets[0].items()
         },
-        quantities={name: float(np.mean([each[name] for each in dims])) for name in dims[0]},
+        quantities={name: float(np.mean([dim[name] for dim in dims])) for name in dims[0]},
     )
 
 

@@ -81,12 +81,12 @@ class CheckReport(Result):
         """A row for each noise at each size."""
         lists = ("values", "measured", "errors", "predicted")
         return [
-            {name: value for name, value in asdict(each).items() if name not in lists}
-            | {"verdict": str(each.verdict), "value": value, "measured": measured}
+            {name: value for name, value in asdict(comparison).items() if name not in lists}
+            | {"verdict": str(comparison.verdict), "value": value, "measured": measured}
             | {"error": error, "predicted": predicted}
-            for each in self.comparisons
+            for comparison in self.comparisons
             for value, measured, error, predicted in zip(
-                *(getattr(each, name) for name in lists), strict=True
+                *(getattr(comparison, name) for name in lists), strict=True
             )
         ]
 

@@ -35,7 +35,7 @@ def _measure(setup: Setup, logits: LearnedModel) -> float:
     bits: float = find_part("task", problem.task).bits(problem)
     known = facts * max(0.0, bits - mean_of_tests(setup, losses, count=facts, split="each"))
     weights = [] if logits.module is None else logits.module.parameters()
-    trained = sum(each.numel() for each in weights if each.requires_grad)
+    trained = sum(weight.numel() for weight in weights if weight.requires_grad)
     return known / (trained or parameters_of(problem, setup.dtype).trained)
 
 

@@ -210,7 +210,7 @@ class Training:
 
     def _slopes(self) -> list[float]:
         """The norm of the gradient of each run."""
-        slopes = [each.grad for each in self.weights if each.grad is not None]
+        slopes = [weight.grad for weight in self.weights if weight.grad is not None]
         squares = [each.reshape(len(self.loss), -1).square().sum(dim=1) for each in slopes]
         return [float(each) for each in torch.stack(squares).sum(dim=0).sqrt()]
 

@@ -51,7 +51,7 @@ class _BatchedTrainee:
         with torch.no_grad():
             for run, setup in enumerate(setups):
                 weights = (self.module.V, self.module.W)
-                V, W = (each.view(len(setups), problem.dim, -1)[run] for each in weights)
+                V, W = (weight.view(len(setups), problem.dim, -1)[run] for weight in weights)
                 if problem["start"]:
                     _start(setup, V, W)
                 if problem["saturation"]:
