@@ -88,11 +88,11 @@ def analyse(s: ProblemArrays) -> Analysis:
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= lock[here]
-    # A test that does not lock is a guess, right one time in V.
+    # A test that does not lock is a guess, right one time in V: the last term of (37).
     guess = (1 - lock) * (1 - right) / (s.vocab - 1)
     first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
     return Analysis(
-        Accuracies(lock, lock * right + guess, first),
+        Accuracies(lock, lock * right + guess, first),  # (36), (37), and (37) of the first step
         locked,
         scores,
         recall,
@@ -123,7 +123,7 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
     >>> highest_of(np.array([1e3])).round(2)
     array([[2.85, 3.2 , 3.67]])
     """
-    tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])
+    tail = -np.expm1(np.log(_LEVELS) / np.maximum(count, 1.0)[..., None])  # 1 - p^(1/count)
     return -ndtri(tail)
 
 
@@ -149,25 +149,25 @@ def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
-    """Some of the L - 1 distractors are the same token; only different ones compete."""
+    """Some of the L - 1 distractors are the same token; only different ones compete. See (36)."""
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
 def _contest(s: ProblemArrays, scores: Locking) -> Contest:
-    noise = total(scores.terms)[..., None, None]
+    noise = total(scores.terms)[..., None, None]  # σ₀² of (36)
     d = s.effective_dim[..., None, None]
     normal = highest_of(_different_rivals(s))[..., None, :]
-    highest = np.where(
+    highest = np.where(  # (35)
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
     )
     score, weight = _trigger_scores(s, scores)
     trigger = score[..., None]
     alone = (s.length == 1)[..., None, None]
-    variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))
+    variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))  # σ²(T) of (36), with (27)
     third, fourth = (field[:, None, None] for field in (scores.third, scores.fourth))
     some = np.maximum(variance, 1e-140)
-    highest = highest + _tail_shift(normal, third / some**1.5, fourth / some**2)
-    margin = trigger / np.sqrt(variance) - highest
+    highest = highest + _tail_shift(normal, third / some**1.5, fourth / some**2)  # (38)
+    margin = trigger / np.sqrt(variance) - highest  # the numerator of (36), and its denominator:
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
     return Contest(ndtr(margin / np.sqrt(spread)), highest, weight)
 
@@ -177,7 +177,7 @@ def _trigger_scores(
 ) -> tuple[Float[np.ndarray, "n instances"], Float[np.ndarray, "n instances"]]:
     """Return the trigger's scores over instances, with weights."""
     if np.any(scores.pairs >= _FEW_PAIRS):  # as good as Gaussian
-        deviation = np.sqrt(score_variance(scores))[:, None]
+        deviation = np.sqrt(score_variance(scores))[:, None]  # (33)
         by_pairs = (scores.pair_score * np.sqrt(scores.pairs))[:, None]
         share = np.divide(by_pairs, deviation, out=np.zeros_like(deviation), where=deviation > 0)
         skewness = share**3 * ((1 + 2 * s.per_token) / np.sqrt(scores.pairs))[:, None]
@@ -197,20 +197,20 @@ def _trigger_scores(
 def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[np.ndarray, " n"]:
     """The probability that a sample locks and its fact is read. Equations (37a) to (37d)."""
     # A token that beats rivals up to a level locks as often as rivals are no higher.
-    strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)
+    strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)  # the values of P
     tokens = _from_level_to_next(contest.won)
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
     locks = mean * contest.weight
     instances = locks / locks.sum(axis=1, keepdims=True)
     # Samples that do not lock read the highest token present, the same few again and again.
-    present = (_different_rivals(s) / s.vocab)[:, None]
-    alike = np.where(s.marked[:, None], 0, present / (2 - present))
+    present = (_different_rivals(s) / s.vocab)[:, None]  # ε of (37a)
+    alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)
     moments = [
         (moment * instances).sum(axis=1)
-        for moment in (mean, square + alike * variance, cube, fourth, variance)
+        for moment in (mean, square + alike * variance, cube, fourth, variance)  # (37a)
     ]
-    # Those tokens lie along the attention vector, and so do the ones that lock.
+    # Those tokens lie along the attention vector, and so do the ones that lock: (37b).
     beaten = 1 - contest.won
     rival = (beaten * contest.highest) @ _LEVEL_WEIGHTS / np.maximum(1 - mean, 1e-12)
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
@@ -223,7 +223,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
         lean * leaning[:, 0] / np.maximum(share, 1e-12),
         *moments,
     )
-    return read_accuracy(s, readout, storage, third_step=True)
+    return read_accuracy(s, readout, storage, third_step=True)  # (37d)
 
 
 def _from_level_to_next(values: Float[np.ndarray, "n instances levels"]) -> Array:
@@ -251,11 +251,11 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
         nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
         if np.any(chosen):
             part = s.take(chosen), take(readout, chosen), take(storage, chosen)
-            accuracy[chosen] = _read_accuracy(*part, nodes)
+            accuracy[chosen] = _read_accuracy(*part, nodes)  # (37)
     fewer = (s.per_token < _NO_LONGER_FEW) & ~counted
     if np.any(fewer):
         part = s.take(fewer), take(readout, fewer), take(storage, fewer)
-        found = few_samples_accuracy(*part, _read_noise(*part))
+        found = few_samples_accuracy(*part, _read_noise(*part))  # (40)
         # Between the two regimes each has a weight: no curve has a step.
         share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
         other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
@@ -272,9 +272,10 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
     # The common part of all reads is stored by all samples of a label, also those that did not
     # lock, unless it is the trigger.
-    imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few
+    imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few  # (37c)
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]
+    # (14), (15), (16), (18) with (37a); (17) with (37c).
     wrong = total(items)[:, None] * (c2 / (1 + few)) + shared * (imbalance / few)
     crowding = (s.vocab / s.effective_dim)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
@@ -286,8 +287,9 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     # depend on each other as if there were fewer dimensions. Equation (35a).
     V = s.vocab[:, None]
     lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
-    highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))
-    highest = highest + _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)
+    highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))  # (35)
+    shift = _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)  # (38)
+    highest = highest + shift
     limit = np.minimum(np.where(s.orthogonal[:, None], 0, highest**2 / d), 0.95)
     typical = np.mean(highest / np.sqrt(1 - limit), axis=1, keepdims=True)
     return ReadNoise(
@@ -311,19 +313,20 @@ def _read_accuracy(
     bias, bare, mean = readout.bias[:, None], readout.bare_bias[:, None], stored.mean[:, None]
     limit = np.where(s.orthogonal[:, None], 0, noise.highest**2 / d)
     # In very few dimensions some wrong label always points the same way, and the right one loses.
-    threshold = noise.highest * np.sqrt(noise.across / np.maximum(1 - limit, 1e-9))
+    threshold = noise.highest * np.sqrt(noise.across / np.maximum(1 - limit, 1e-9))  # θ of (34)
 
     count, weight = _counts(s.per_token[:, None] * stored.strength, nodes)
     count, weight = count * stored.strength[..., None], weight * stored.share[..., None]
     each = count.shape[-1]
     strength, lost = (np.repeat(field, each, axis=1) for field in (stored.strength, stored.lost))
     count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
+    # The signal of (37), with δ as in (37c), without what (37b) loses.
     signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
-    right = noise.common + noise.within * np.minimum(count, 1)
+    right = noise.common + noise.within * np.minimum(count, 1)  # σ_R² of (37), in three parts
     right = right + (1 - strength) * few * (bare * bias) ** 2
     right = right + readout.token_variance[:, None] * signal**2
     scale = 1 / np.sqrt(right + noise.spread + 1e-300)
-    margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]
+    margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]  # (37)
     # A fact that was never seen is like its rivals, and right once in V.
     read = np.where(count > 0, ndtr(margin) @ _LEVEL_WEIGHTS, 1 / s.vocab[:, None])
     found: Array = (read * weight).sum(axis=1)
