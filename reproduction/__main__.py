@@ -21,7 +21,7 @@ STUDIES = Path(__file__).with_name("studies")
 _IS_RUN = 'if __name__ == "__main__":'
 Size = Annotated[
     Literal["small", "short", "full"],
-    typer.Option(help="Of the sweeps: 3 minutes for all on two cores, a first answer, or 80."),
+    typer.Option(help="To see that it runs, for a first answer, or what the verdicts rest on."),
 ]
 Runs = Annotated[Path, typer.Option(help="The folder of your runs; each size has a part of it.")]
 OwnRuns = Annotated[
@@ -59,8 +59,9 @@ def run(
     from reproduction.run import run_sweep  # loads torch: after the checks
 
     sweeps = {sweep.name: sweep for statement in statements for sweep in statement.sweeps}
+    before = Evidence.at(folder)
     for number, sweep in enumerate(sweeps.values(), start=1):
-        if Evidence.at(folder).has(sweep):
+        if before.has(sweep):
             continue
         with ProgressDisplay(f"{sweep.name} ({number} of {len(sweeps)})") as display:
             where = {"executor": executor, "workers": workers}
@@ -124,8 +125,8 @@ def figures(
     from reproduction.report import write_figures
 
     evidence = evidence_of(size, runs)
-    found = [(statement, finding(statement, evidence)) for statement in statements_named(name)]
-    print("\n".join(map(str, write_figures(found, to))))
+    found = [finding(statement, evidence) for statement in statements_named(name)]
+    print("\n".join(map(str, write_figures(filter(None, found), to))))
 
 
 @app.command()

@@ -29,6 +29,7 @@ class Evidence:
 
     def __init__(self, runs: pa.Table, sizes: Mapping[str, Sequence[CriticalSize]]) -> None:
         self.table = runs
+        self._known = set(pc.unique(runs["sweep"]).to_pylist())
         self._sizes = sizes
         self._runs: dict[str, list[Record]] = {}  # several statements use the same sweeps
 
@@ -43,7 +44,7 @@ class Evidence:
 
     def has(self, sweep: SizedSweep) -> bool:
         """Whether a sweep was run to its end."""
-        return sweep.name in pc.unique(self.table["sweep"]).to_pylist()
+        return sweep.name in self._known
 
     def runs(self, sweep: SizedSweep) -> Sequence[Record]:
         """The runs of a sweep, in its order."""

@@ -28,10 +28,3 @@ def decoders(problem: Problem, seed: int) -> dict[str, float]:
     from reproduction.decoders import decoder_accuracy
 
     return decoder_accuracy(problem, seed)
-
-
-def limits(problem: Problem, seed: int) -> dict[str, float]:
-    """Accuracies as they are, and with one noise at a time removed."""
-    from reproduction.noise_removal import limits as accuracies_without
-
-    return accuracies_without(problem, seed)

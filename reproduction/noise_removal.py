@@ -14,9 +14,6 @@ from recallscope.problem import Problem
 
 WIDER, WIDE = 8, 2048  # times as wide, but no wider than this, or than twice as wide
 DIMENSIONS = 4  # times as many
-LIMITS = ("MLP noise", "interference", "mean bias", "distractors", "sampling")
-"""Distractors are the gradient noise of the first gradient. After three steps they are read no more
-where attention has found the trigger: then they cost recall by hiding it."""
 ACCURACIES = ("recall_accuracy", "one_step_accuracy")
 
 
@@ -65,6 +62,9 @@ def limits(problem: Problem, seed: int) -> dict[str, float]:
 
 def limiting(recall: Mapping[str, float]) -> str:
     """The noise that costs most recall, from recall as it is and after each change.
+
+    Distractors are the gradient noise of the first gradient. After three steps they are read no
+    more where attention has found the trigger: then they cost recall by hiding it.
 
     >>> recall = {"as_it_is": 0.3, "wider": 0.35, "more_dimensions": 0.32, "unlimited_data": 0.6}
     >>> limiting(recall | {"no_distractors": 0.31, "centred": 0.5})

@@ -14,10 +14,9 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from recallscope.common.formatting import format_duration, format_number, format_range
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
 from reproduction.evidence import BUNDLE, Evidence
 from reproduction.predictions import COMMITS, FIRST, file_hash, first_seed, known_before
+from reproduction.report import write_figures
 from reproduction.statement import Finding, Statement
 from reproduction.statements import STATEMENTS, finding
 from reproduction.verdict import LEVEL, Verdict, tally
@@ -30,9 +29,8 @@ Findings = Sequence[Finding]
 _SMALL = "6 min of one core, on a busy machine"
 _SHORT = "19 min of one core, on a busy machine"
 _FULL = "80 min on two cores with much other work alongside"
-"""Times on the wall, as they were read."""
+"""Times of a core, or on the wall, as they were read."""
 
-_COLUMN = 3.25  # inches, of a figure: one column of a paper, and read on a phone
 _SOURCES = ("abstract", "reading notes", "digest", "review", "news summary")
 
 _DECIDES = {
@@ -92,17 +90,10 @@ _DECIDES = {
 """For each statement the prediction that the overview quotes, and what it is in fewer words."""
 
 
-def findings() -> list[Finding]:
-    """What the runs of the bundle say of every statement."""
-    evidence = Evidence.at(BUNDLE)
-    found = [finding(statement, evidence) for statement in STATEMENTS.values()]
-    return [each for each in found if each is not None]
-
-
-def pages(findings: Findings) -> dict[str, str]:
-    """Every page in Markdown, by its path below docs."""
+def pages(findings: Findings, evidence: Evidence) -> dict[str, str]:
+    """Return every page in Markdown, by its path below docs."""
     of_statements = {f"statements/{found.statement.name}.md": _page(found) for found in findings}
-    return {OVERVIEW: _overview(findings), METHOD: _method(findings), **of_statements}
+    return {OVERVIEW: _overview(findings, evidence), METHOD: _method(findings), **of_statements}
 
 
 def figures() -> set[str]:
@@ -110,7 +101,7 @@ def figures() -> set[str]:
     return {f"statements/{name}.png" for name in STATEMENTS}
 
 
-def _overview(findings: Findings) -> str:
+def _overview(findings: Findings, evidence: Evidence) -> str:
     of_paper = [found for found in findings if found.statement.of_the_paper]
     others = [found for found in findings if not found.statement.of_the_paper]
     numbered = [*enumerate(of_paper, start=1), *(("not the paper's", found) for found in others)]
@@ -118,8 +109,7 @@ def _overview(findings: Findings) -> str:
     tight = [
         format_number(judgement.measured.mean) for judgement in by_name["tight"].judgements[:2]
     ]
-    table = Evidence.at(BUNDLE).table
-    seconds = pc.sum(table["elapsed_seconds"]).as_py()
+    seconds = pc.sum(evidence.table["elapsed_seconds"]).as_py()
     return _filled(
         "results.md",
         **{name: found.verdict for name, found in by_name.items()},
@@ -140,7 +130,7 @@ def _overview(findings: Findings) -> str:
             for found in findings
             if found.statement.caveat
         ),
-        time=f"{format_duration(seconds)} of one core in {len(table):,} runs; {_FULL}",
+        time=f"{format_duration(seconds)} of one core in {len(evidence.table):,} runs; {_FULL}",
         small=_SMALL,
         short=_SHORT,
     )
@@ -211,7 +201,7 @@ def _page(found: Finding) -> str:
 
 *Source:* {statement.source}
 
-{caveat}[![{_figure_title(found)}]({statement.name}.png)]({statement.name}.png)
+{caveat}[![{found.title}]({statement.name}.png)]({statement.name}.png)
 
 ## Question
 
@@ -248,22 +238,17 @@ def _page(found: Finding) -> str:
 """
 
 
-def _figure_title(found: Finding) -> str:
-    """The result, if the figure states one."""
-    return found.picture.title or found.statement.title
-
-
 def write_pages() -> None:
     """Write all pages and their figures."""
-    found = findings()
-    written = pages(found)
+    evidence = Evidence.at(BUNDLE)
+    found = [finding(statement, evidence) for statement in STATEMENTS.values()]
+    measured = [each for each in found if each is not None]
+    written = pages(measured, evidence)
     folder = DOCS / "statements"
     folder.mkdir(exist_ok=True)
     for path in folder.iterdir():
         if f"statements/{path.name}" not in written.keys() | figures():
             path.unlink()
-    for each in found:
-        figure = picture_figure(each.picture, _figure_title(each), width=_COLUMN)
-        save(figure, folder / f"{each.statement.name}.png")
+    write_figures(measured, folder, ["png"])
     for name, text in written.items():
         (DOCS / name).write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from reproduction.verdict import LEVEL, Verdict, tally
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_COLUMN = 3.25  # inches, of a figure for print
+_COLUMN = 3.25  # inches, of a figure: one column of a paper, and read on a phone
 _MOST_ROWS = 200  # on the page; the CSV has all
 
 Findings = Sequence[tuple[Statement, Finding | None]]
@@ -104,20 +104,20 @@ def write_report(
     write_page(report_page(findings, facts, progress), path)
 
 
-def write_figures(findings: Findings, folder: Path) -> list[Path]:
-    """Write the figure of each statement that was measured, for print, as PDF and PNG."""
+def write_figures(
+    findings: Iterable[Finding], folder: Path, kinds: Sequence[str] = ("pdf", "png")
+) -> list[Path]:
+    """Write the figure of each finding, at the width of a column, named after its statement."""
     from recallscope.plotting.picture import picture_figure  # loads matplotlib
     from recallscope.plotting.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for statement, found in findings:
-        if found is not None:
-            title = found.picture.title or statement.title
-            figure = picture_figure(found.picture, title, width=_COLUMN)
-            for kind in ("pdf", "png"):
-                written.append(folder / f"{statement.name}.{kind}")
-                save(figure, written[-1])
+    for found in findings:
+        figure = picture_figure(found.picture, found.title, width=_COLUMN)
+        for kind in kinds:
+            written.append(folder / f"{found.statement.name}.{kind}")
+            save(figure, written[-1])
     return written
 
 

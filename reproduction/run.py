@@ -16,12 +16,13 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import recallscope
+from recallscope.common.new_files import written_next_to
 from recallscope.record import Record
 from recallscope.store.store import Store
 from recallscope.sweeps.spec import Sweep
 from reproduction.critical_sizes import critical_sizes, read_sizes, searches_told, write_sizes
 from reproduction.evidence import CRITICAL_SIZES, RUNS
-from reproduction.runs import table_of, with_sweep
+from reproduction.runs import with_sweep
 from reproduction.sweeps import SizedSweep
 
 
@@ -30,7 +31,7 @@ def run_sweep(
     size: str,
     folder: Path,
     *,
-    progress: Callable[[float, float], None] | bool = True,
+    progress: Callable[[float, float], None],
     where: Mapping[str, Any],
 ) -> None:
     """Run a sweep to its end, and put it into the tables of a folder.
@@ -53,11 +54,9 @@ def run_sweep(
         sizes[sweep.name] = critical_sizes(searches_told(tables, records))
         write_sizes(folder / CRITICAL_SIZES, sizes)
         records.sort(key=lambda record: record.seed)
-    table = with_sweep(folder / RUNS, table_of(sweep.name, records))
-    # Written beside the old table and moved: no half of it is ever seen.
-    new = folder / f".{RUNS}"
-    pq.write_table(table, new, compression="zstd", compression_level=19)
-    new.replace(folder / RUNS)
+    table = with_sweep(folder / RUNS, sweep.name, records)
+    with written_next_to(folder / RUNS, "table of runs") as part:
+        pq.write_table(table, part, compression="zstd", compression_level=19)
 
 
 def _in_order(sweep: Sweep, records: list[Record]) -> list[Record]:

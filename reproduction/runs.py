@@ -34,11 +34,10 @@ def table_of(sweep: str, records: Sequence[Record]) -> pa.Table:
     return pa.Table.from_pylist([_row(sweep, record) for record in records])
 
 
-def with_sweep(path: Path, new: pa.Table) -> pa.Table:
-    """The table of a file, if there is one, with the rows of another sweep in their place."""
-    tables = [new]
+def with_sweep(path: Path, sweep: str, records: Sequence[Record]) -> pa.Table:
+    """Return the table of a file, if there is one, with the runs of one more sweep."""
+    tables = [table_of(sweep, records)]
     if path.exists():
-        (sweep,) = pc.unique(new["sweep"]).to_pylist()
         tables.insert(0, pq.read_table(path).filter(pc.field("sweep") != sweep))
     return _without_empty_columns(pa.concat_tables(tables, promote_options="permissive"))
 

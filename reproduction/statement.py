@@ -94,6 +94,11 @@ class Finding:
         return found
 
     @property
+    def title(self) -> str:
+        """Of the figure: the result, if the figure states one."""
+        return self.picture.title or self.statement.title
+
+    @property
     def in_practice(self) -> str:
         """What it means in practice, if the measurements decide."""
         if together(self.judgements) is Verdict.OPEN:

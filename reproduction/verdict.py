@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from recallscope.common.formatting import format_number
-from recallscope.common.plain import finite
 from recallscope.statistics.intervals import Interval
 
 LEVEL = 0.995
@@ -70,12 +68,6 @@ class Judgement:
         if above is not None and below is not None:
             return f"between {above} and {below}"
         return f"above {above}" if above is not None else f"below {below}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON: an end that is not known is None."""
-        ends = dict(zip(("value", "low", "high"), finite(self.measured), strict=True))
-        rest = {"level": LEVEL, "expected": self.expected, "verdict": str(self.verdict)}
-        return {"what": self.what, **ends, **rest}
 
 
 def judge(

@@ -97,7 +97,7 @@ def test_no_cell_of_the_csv_is_a_formula():
 
 
 def test_figures_for_print(tmp_path):
-    written = write_figures(statements()[:2], tmp_path / "figures")
+    written = write_figures([found for _, found in statements()[:2]], tmp_path / "figures")
     names = {f"{name}.{kind}" for name in ("products", "depth") for kind in ("pdf", "png")}
     assert {path.name for path in written} == names
     assert (tmp_path / "figures" / "products.pdf").read_bytes().startswith(b"%PDF")

@@ -100,9 +100,9 @@ def test_the_verdicts_are_those_of_the_documentation(found):
     assert {name: str(each.verdict) for name, each in found.items()} == VERDICTS
 
 
-def test_the_pages_of_the_statements_are_those_of_the_runs(found):
+def test_the_pages_of_the_statements_are_those_of_the_runs(evidence, found):
     """All of them exist, and no page or figure of a statement that was removed."""
-    written = pages(list(found.values()))
+    written = pages(list(found.values()), evidence)
     for name, text in written.items():
         assert (DOCS / name).read_text(encoding="utf-8") == text, name
     there = {f"statements/{path.name}" for path in (DOCS / "statements").iterdir()}
@@ -192,10 +192,10 @@ def test_caveats_say_what_a_statement_is_not_about():
         assert all(word in " ".join(STATEMENTS[name].caveat.split()) for word in words)
 
 
-def test_report_and_page_have_caveats_and_count_the_papers_statements_only(found):
+def test_report_and_page_have_caveats_and_count_the_papers_statements_only(evidence, found):
     findings = [(STATEMENTS[name], each) for name, each in found.items()]
     report = html.unescape(report_page(findings, FACTS))
-    written = pages(list(found.values()))
+    written = pages(list(found.values()), evidence)
     for text in (report, written[OVERVIEW]):
         assert TALLY in text
         for name in CAVEATS:

@@ -18,7 +18,8 @@ from reproduction.analysis import powers
 from reproduction.evidence import Evidence
 from reproduction.intervals import UNKNOWN, average, interval_row, mean_over, shown
 from reproduction.limits import PLANE, TARGET, border, limited, share_right
-from reproduction.measures import NOISES, limits, noises
+from reproduction.measures import NOISES, noises
+from reproduction.noise_removal import limits
 from reproduction.predictions import judged
 from reproduction.series import (
     critical_series,
@@ -237,11 +238,13 @@ MLP_PLANE = SizedSweep(
 """The plane of m and d, for ReLU with more samples for each fact than for tanh."""
 
 
+_DRAWN = read_csv(Path(__file__).with_name("mlp-limits.csv"))
+"""Problems of each size, which the study of the plane has drawn."""
+
+
 def _problems(size: str) -> dict[str, list[Any]]:
-    """The problems in the table next to this file, which vary in all of its columns."""
-    rows = [
-        row for row in read_csv(Path(__file__).with_name("mlp-limits.csv")) if row["size"] == size
-    ]
+    """Return the drawn problems of a size, which vary in all of these fields."""
+    rows = [row for row in _DRAWN if row["size"] == size]
     return {name: [row[name] for row in rows] for name in _SHOWN}
 
 
@@ -253,8 +256,7 @@ MLP_LIMITS = SizedSweep(
     short=runs(seeds=2, vocab=128, together=_problems("short")),
     full=runs(seeds=2, vocab=256, together=_problems("full")),
 )
-"""Which noise limits recall: cells of the plane of m and d, and other problems, which the study of
-the plane has drawn."""
+"""Which noise limits recall: cells of the plane of m and d, and other problems."""
 
 STATEMENT = Statement(
     name="mlp-regimes",

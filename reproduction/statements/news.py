@@ -25,7 +25,7 @@ STATEMENT = Statement(
         "The number of learnable examples grows as N ~ d·L (as a news summary of the "
         "paper has it; not a claim of the authors that we know of)."
     ),
-    source=("A news summary of the paper, and nowhere else. Notes by readers contradict it on d."),
+    source="A news summary of the paper, and nowhere else. Notes by readers contradict it on d.",
     support=(
         "Read as samples needed, or else as facts stored, the number goes as d and L with "
         "exponent one, each to within 0.25."
@@ -39,7 +39,7 @@ STATEMENT = Statement(
         "the number of examples would grow in proportion to the dimension and the length of texts."
     ),
     practice="Do not plan data as d·L: more dimensions need fewer samples, not more.",
-    attack=("The summary is vague, so a reading may exist in which it is right. Which were tried?"),
+    attack="The summary is vague, so a reading may exist in which it is right. Which were tried?",
     sweeps=(
         RANDOM_LONG,
         CAPACITY,

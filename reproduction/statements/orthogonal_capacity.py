@@ -20,77 +20,30 @@ from reproduction.statement import Finding, Statement
 from reproduction.sweeps import SizedSweep, runs
 from reproduction.verdict import LEVEL
 
+_SIZES = {
+    "embedding": ["orthogonal", "sphere", "sphere", "sphere"] * 3,
+    "vocab": [64, 364, 127, 122, 128, 1150, 464, 316, 256, 3849, 1703, 779],
+    "dim": [65, 65, 65, 49, 129, 129, 129, 83, 257, 257, 257, 143],
+    "samples": [1024, 5824, 2032, 1952, 2048, 18400, 7424, 5056, 4096, 61584, 27248, 12464],
+}
+
 EQUAL_SIZE = SizedSweep(
     name="equal-size",
     first_seed=2_200_000,
     small=runs(
         seeds=4,
         length=8,
-        together={
-            "embedding": [
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-            ],
-            "vocab": [64, 364, 127, 122, 128, 1150, 464, 316, 256, 3849, 1703, 779],
-            "dim": [65, 65, 65, 49, 129, 129, 129, 83, 257, 257, 257, 143],
-            "samples": [1024, 5824, 2032, 1952, 2048, 18400, 7424, 5056, 4096, 61584, 27248, 12464],
-        },
+        together=_SIZES,
     ),
     short=runs(
         seeds=4,
         length=8,
-        together={
-            "embedding": [
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-            ],
-            "vocab": [64, 364, 127, 122, 128, 1150, 464, 316, 256, 3849, 1703, 779],
-            "dim": [65, 65, 65, 49, 129, 129, 129, 83, 257, 257, 257, 143],
-            "samples": [1024, 5824, 2032, 1952, 2048, 18400, 7424, 5056, 4096, 61584, 27248, 12464],
-        },
+        together=_SIZES,
     ),
     full=runs(
         seeds=8,
         length=8,
-        together={
-            "embedding": [
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-                "orthogonal",
-                "sphere",
-                "sphere",
-                "sphere",
-            ],
-            "vocab": [64, 364, 127, 122, 128, 1150, 464, 316, 256, 3849, 1703, 779],
-            "dim": [65, 65, 65, 49, 129, 129, 129, 83, 257, 257, 257, 143],
-            "samples": [1024, 5824, 2032, 1952, 2048, 18400, 7424, 5056, 4096, 61584, 27248, 12464],
-        },
+        together=_SIZES,
     ),
 )
 """For each dimension four problems: orthogonal embeddings with as many facts as they allow; random
@@ -105,7 +58,7 @@ STATEMENT = Statement(
         "same size. By superposition they come near the optimal capacity, and orthogonal "
         "ones do not."
     ),
-    source=("Public reading notes on the paper (not by its authors), which cite Nichani et al."),
+    source="Public reading notes on the paper (not by its authors), which cite Nichani et al.",
     support=(
         "At equal dimensions and at equal parameters random embeddings recall more facts "
         "than orthogonal ones can store, also with so few facts that nearly all are "

@@ -48,7 +48,7 @@ class Status(StrEnum):
 
 _ADVICE = {
     Status.OK: "The experiment ran to its end and was tested.",
-    Status.NOT_REACHED: ("The target was not reached within the range searched; widen the range."),
+    Status.NOT_REACHED: "The target was not reached within the range searched; widen the range.",
     Status.INFEASIBLE: (
         "The experiment does not fit into this machine; change what the reason names."
     ),

@@ -47,7 +47,6 @@ from recallscope.cli.options import (
     Yes,
     named,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.record import Status, accuracy_name
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from recallscope.measurement.ablation import Ablations
 
 NAMES = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
-"""A copy of those of ablations, which load torch; a test compares them."""
+"""A copy of those of ablations, which take long to import; a test compares them."""
 
 
 def ablate(
@@ -112,7 +111,7 @@ def ablate(
       recallscope ablate mlp trigger --vocab 512 --samples 8192 --dim 64 --length 32 --width 256
     """
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     changes = names or []
     no_arrays(options, "are not ablated; compare them with recallscope run")
     problem = problem_from(options)

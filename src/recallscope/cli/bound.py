@@ -35,7 +35,6 @@ from recallscope.cli.options import (
     Vocab,
     Width,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import closed_form_problem
 from recallscope.common.csv_files import number_or_text
 from recallscope.problem import ProblemError
@@ -82,7 +81,7 @@ def bound(
     from recallscope.api.theory import bound as find
 
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     # The bound on N needs no N; given one, it also bounds V.
     options["samples"] = options["samples"] or "inf"
     shown.show(find(closed_form_problem(options), number_or_text(target)), _print_bound)

@@ -34,7 +34,6 @@ from recallscope.cli.options import (
     Vocab,
     Width,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
@@ -85,7 +84,7 @@ def check(
     from recallscope.api.check import check as measure
 
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     problem, arrays = problem_to_run(options)
     count = whole_number("seeds", number_or_text(seeds), 2)
     with ProgressDisplay(f"{count} seeds") as display:

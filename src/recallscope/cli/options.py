@@ -6,26 +6,26 @@ Values are read as text: 1e6, 50k and inf are numbers, and all mistakes are repo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from recallscope.parts.axes import SIZES
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
 
 UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
 
 # Copies: the files that define them are not loaded for a list of options. A test compares them.
-SIZES = ("vocab", "samples", "dim", "length", "width")
 ENGINES = ("auto", "stream", "counts", "reference")
 EXECUTORS = ("serial", "processes", "ray")
 ACCURACIES = ("recall", "lock", "one-step")
 
 
 def named(
-    choices: Sequence[str] | str,
+    choices: Collection[str],
     *flags: str,
     more: str = ".",
     argument: bool = False,
@@ -101,24 +101,9 @@ Field = Annotated[
 ]
 
 # A search for a size.
-Quantity = Annotated[
-    str,
-    named(
-        SIZES,
-        "--for",
-        metavar="SIZE",
-        more=", or a field with which recall rises or falls.",
-    ),
-]
-OptionalQuantity = Annotated[
-    str | None,
-    named(
-        SIZES,
-        "--for",
-        metavar="SIZE",
-        more=", or a field with which recall rises or falls.",
-    ),
-]
+_FOR = named(SIZES, "--for", metavar="SIZE", more=", or a field with which recall rises or falls.")
+Quantity = Annotated[str, _FOR]
+OptionalQuantity = Annotated[str | None, _FOR]
 Target = Annotated[
     str, typer.Option(metavar="SHARE", help="The accuracy to reach, between 0 and 1.")
 ]

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope import problem as problems
-from recallscope.cli.options import SIZES
 from recallscope.common.csv_files import number_or_text
-from recallscope.parts.axes import axis_field
+from recallscope.parts.axes import SIZES, axis_field
 from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import accuracy_name

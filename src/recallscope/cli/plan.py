@@ -19,15 +19,15 @@ from recallscope.cli.options import (
 from recallscope.cli.output import output_from, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
+from recallscope.planning.inputs import METHODS, SOUGHT
 
 if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
-METHODS = ("pretrain", "full", "lora", "memory", "edit")
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 FREQUENCIES = ("uniform", "zipf")
 OPTIMISERS = ("adam", "gd", "muon")
-SOLVED = ("facts", "rank", "exposures", "d-model")
+SOLVED = tuple(name.replace("_", "-") for name in SOUGHT)
 _WORDS = {"model", "precision", "method", "target_modules", "frequencies", "optimiser"}
 _WORDS |= {"solve_for", "export"}
 

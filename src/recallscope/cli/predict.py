@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from recallscope.cli import output
+from recallscope.cli.if_trained import if_trained
 from recallscope.cli.options import (
     Activation,
     AsJson,
@@ -35,7 +36,6 @@ from recallscope.cli.options import (
     Vocab,
     Width,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.formatting import format_duration
@@ -45,7 +45,6 @@ from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
     from recallscope.theory.prediction import Prediction
-from recallscope.cli.if_trained import if_trained
 
 _PATIENCE = 10.0  # seconds that a command may be silent
 _OF_THE_LABEL = "sampling"  # a noise of the right label alone
@@ -95,7 +94,7 @@ def predict(
     from recallscope.api.predict import predict as find
 
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     problem, arrays = problem_to_run(options)
     with ProgressDisplay("tables") as display:
         choice = choose(problem, law=law)

@@ -46,7 +46,6 @@ from recallscope.cli.options import (
     Workers,
     Yes,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
@@ -114,7 +113,7 @@ def run(
       recallscope run --vocab 512 --samples inf --dim 64 --length 32 --json
     """
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     problem, arrays = problem_to_run(options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(options, arrays), place_from(options)

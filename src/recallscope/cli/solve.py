@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recallscope.cli import output
+from recallscope.cli.if_trained import if_trained, print_solved_if_trained
 from recallscope.cli.options import (
     Accuracy,
     Activation,
@@ -37,7 +38,6 @@ from recallscope.cli.options import (
     Vocab,
     Width,
 )
-from recallscope.cli.output import output_from
 from recallscope.cli.parsing import fill_in, problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
@@ -49,7 +49,6 @@ from recallscope.theory.scope import exposures, scope
 if TYPE_CHECKING:
     from recallscope.theory.budgets import Allocation
     from recallscope.theory.capacity import Solution
-from recallscope.cli.if_trained import if_trained, print_solved_if_trained
 
 
 def solve(
@@ -109,7 +108,7 @@ def solve(
     from recallscope.theory.budgets import FREE, budget_from
 
     options = dict(context.params)
-    shown = output_from(options)
+    shown = output.output_from(options)
     if quantity is None and within is None:
         raise ProblemError("Missing option '--for' or '--within'; see recallscope solve --help")
     for size in [quantity] if quantity else FREE[budget_from(within or "")[0]]:

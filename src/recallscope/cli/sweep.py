@@ -11,7 +11,6 @@ import typer
 from recallscope.cli import output
 from recallscope.cli.execution import check_time, place_from, resumable, workers_from
 from recallscope.cli.options import (
-    SIZES,
     Address,
     AsJson,
     Executor,
@@ -26,6 +25,7 @@ from recallscope.cli.options import (
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes, format_duration
+from recallscope.parts.axes import SIZES
 from recallscope.problem import ProblemError, whole_number
 
 if TYPE_CHECKING:

@@ -26,10 +26,8 @@ _DIMS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 _TOKENS, _LAYERS, _HEAD = 64, 4, 8  # of what is scaled down: at most, and the narrowest head
 _MOST_TOKENS = 2**16
 _BATCH, _MOST_STEPS = 256, 10**7
-_FEWEST_STEPS, _FEWEST_FACTS = (
-    20,
-    32,
-)  # as few as the planned models of the study planner had
+_FEWEST_STEPS, _FEWEST_FACTS = 20, 32
+"""As few as the planned models of the study planner had."""
 _LENGTH, _PER_FACT = 4, 100  # tokens of a sequence, and sequences that there are for each fact
 _POSITIONS = 32
 _RATE, _RATE_OF_LORA, _WIDTH = 0.003, 0.01, 64

@@ -18,7 +18,7 @@ _LIMITS = {
         "What limits recall is exposures: seen more often, these facts would fit in the same "
         "parameters."
     ),
-    Limit.ATTENTION: ("What limits recall is attention, which does not find where the fact is."),
+    Limit.ATTENTION: "What limits recall is attention, which does not find where the fact is.",
     Limit.UNSEEN: "What limits recall is that some facts are never seen.",
     Limit.NONE: "By the middle estimate all facts fit.",
 }

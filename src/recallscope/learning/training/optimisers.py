@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recallscope.learning.training.learner import trained_by
+from recallscope.learning.training.options import COMMON
 from recallscope.learning.training.rates import adam_rate, descent_rate, spectral_rate
 from recallscope.parts.field import Field
 from recallscope.problem import Problem
@@ -84,69 +86,34 @@ def _momentum_and_decay(problem: Problem) -> dict[str, Any]:
     return {name: problem[name] for name in ("momentum", "weight_decay")}
 
 
-_BATCHES, _MOMENTUM = (
-    {
-        "batch": Field(
-            default=0, low=0, help="Samples for each step; 0, or more than there are, for all."
-        ),
-        "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
-    },
-    {
-        "momentum": Field(
-            default=0.0,
-            low=0.0,
-            high=0.9999,
-            help="The share of the last step's direction that the next keeps; 0 for none.",
-        ),
-    },
+_BATCH = Field(default=0, low=0, help="Samples for each step; 0, or more than there are, for all.")
+_MOMENTUM = Field(
+    default=0.0,
+    low=0.0,
+    high=0.9999,
+    help="The share of the last step's direction that the next keeps; 0 for none.",
 )
+_BATCHES = {
+    "batch": _BATCH,
+    "fresh": Field(default=False, help="Whether every step draws samples never seen before."),
+}
 PARTS = {
     "adam": trained_by(adam, adam_rate, _BATCHES, by_weight=True),
     "adamw": trained_by(
         adamw,
         adam_rate,
-        _BATCHES
-        | {
-            "weight_decay": Field(
-                default=0.01,
-                low=0.0,
-                help="How strongly each step pulls the weights towards zero; 0 for not at all.",
-            ),
-        },
+        _BATCHES | {"weight_decay": replace(COMMON["weight_decay"], default=0.01)},
         by_weight=True,
     ),
-    "gd": trained_by(gd, descent_rate, _MOMENTUM, by_weight=True),
+    "gd": trained_by(gd, descent_rate, {"momentum": _MOMENTUM}, by_weight=True),
     "sgd": trained_by(
         sgd,
         descent_rate,
-        _BATCHES
-        | {
-            "batch": Field(
-                default=256,
-                low=0,
-                help="Samples for each step; 0, or more than there are, for all.",
-            ),
-            "momentum": Field(
-                default=0.0,
-                low=0.0,
-                high=0.9999,
-                help="The share of the last step's direction that the next keeps; 0 for none.",
-            ),
-        },
+        _BATCHES | {"batch": replace(_BATCH, default=256), "momentum": _MOMENTUM},
         by_weight=True,
     ),
     "muon": trained_by(
-        muon,
-        spectral_rate,
-        _BATCHES
-        | {
-            "momentum": Field(
-                default=0.95,
-                low=0.0,
-                high=0.9999,
-                help="The share of the last step's direction that the next keeps; 0 for none.",
-            ),
-        },
+        muon, spectral_rate, _BATCHES | {"momentum": replace(_MOMENTUM, default=0.95)}
     ),
-    "polar": trained_by(polar, spectral_rate, _BATCHES | _MOMENTUM),
+    "polar": trained_by(polar, spectral_rate, _BATCHES | {"momentum": _MOMENTUM}),
 }

@@ -25,7 +25,7 @@ COMMON = {
     "schedule": Field(
         default="constant",
         choices=("constant", "cosine", "warmup"),
-        help=("Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth)."),
+        help="Of the learning rate: constant, cosine (falls to 0), warmup (rises over a tenth).",
     ),
     "weight_decay": Field(
         default=0.0,
@@ -36,7 +36,7 @@ COMMON = {
         default=0.0,
         low=0.0,
         high=1.0,
-        help=("The share of all steps over which the learning rate rises, before any schedule."),
+        help="The share of all steps over which the learning rate rises, before any schedule.",
     ),
     "clip": Field(
         default=0.0, low=0.0, help="The longest gradient; longer ones are cut. 0 for no limit."
